@@ -1,0 +1,182 @@
+"""A lower bound of the optimum, from the cutting planes that a solver computes anyway.
+
+A plane ``(a_k, b_k)`` says ``R(X w) >= <a_k, w> + b_k`` for every w. So for any weights x on the simplex
+
+    min J  >=  sum_k x_k b_k - |sum_k x_k a_k|^2 / (2 alpha)                                     (bundle-bound)
+
+and the best x is a small quadratic program (:mod:`smoothperf.simplex_qp`). Cost: K d for the inner products with a new plane.
+The planes bound the exact risk whether they came from an exact or a smoothed evaluation, and do not depend on alpha.
+
+In floating point. ``lower_bound`` is reduced by everything that rounding may have added (docs/maths.md, rounding), so that it is
+a true bound of the optimum of the objective of the given arrays. With unit roundoff u, ``g_m = m u / (1 - m u)``, and a radius
+``rho >= |w*|``, the reduction is
+
+    sum_k x_k [ r_k (1 + B rho) + g_n |X|_F |g_k| rho ]    planes: risk kernel, and X^T g
+    + g_{K+d} ( sum_k x_k |b_k| + |a| (sum_k x_k |a_k|) / alpha )     the sums of (bundle-bound)
+    + 4 (g_d B |w| + 8 u)                                    evaluation of J at the best point
+
+where B is the largest row norm and r_k the risk's own rounding bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .design import Design
+from .simplex_qp import maximise_on_simplex
+
+Array = NDArray[np.float64]
+UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2.0
+
+
+def accumulated(terms: int) -> float:
+    """``g_m``: the relative error of a sum of m products, in any order."""
+    return terms * UNIT_ROUNDOFF / (1.0 - terms * UNIT_ROUNDOFF)
+
+
+@dataclass
+class _Bound:
+    """One bound of the form (bundle-bound), kept with what its rounding depends on."""
+
+    value: float = -np.inf
+    fixed: float = 0.0  # rounding that does not depend on the radius
+    per_radius: float = 0.0  # rounding per unit of |w*|
+
+    def certified(self, radius: float) -> float:
+        return self.value - self.fixed - self.per_radius * radius
+
+
+class Bundle:
+    """Planes, their weights, and the best lower bound that they have given.
+
+    Parameters
+    ----------
+    design : Design
+        X, for the rounding bounds and the number of weights.
+    alpha : float
+        Strength of the regulariser.
+    max_planes : int
+        When there are more, planes that carry no weight are forgotten, the one idle for longest first; if all carry weight, the two
+        lightest are merged into one (which is a plane again).
+    tolerance : float
+        Loss of bound that the quadratic program may leave.
+    """
+
+    def __init__(self, design: Design, alpha: float, *, max_planes: int, tolerance: float):
+        self._design = design
+        self._alpha = alpha
+        self._max_planes = max(2, max_planes)
+        self._tolerance = tolerance
+        d = design.shape[1]
+        self._count = 0
+        self._slopes = np.empty((8, d))
+        self._offsets = np.empty(8)
+        self._gram = np.empty((8, 8))
+        self._fixed = np.empty(8)
+        self._per_radius = np.empty(8)
+        self._idle = np.zeros(8, dtype=np.int64)
+        self._weights = np.zeros(8)
+        self._best = _Bound()
+        self._aggregate: Array = np.zeros(d)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def dual_coef(self) -> Array:
+        """The minimiser of ``(alpha/2)|w|^2 + max_k <a_k, w> + b_k``: where a cutting-plane method goes next."""
+        return -self._aggregate / self._alpha
+
+    def add(self, slope: Array, offset: float, *, rounding: float, gradient_norm: float) -> None:
+        """Add the plane ``<slope, w> + offset`` with the rounding bound and the norm of the gradient it came from."""
+        if self._count == self._max_planes:
+            self._make_room()
+        if self._count == self._offsets.size:
+            self._grow()
+        k = self._count
+        self._slopes[k] = slope
+        self._offsets[k] = offset
+        products = self._slopes[: k + 1] @ slope
+        self._gram[k, : k + 1] = products
+        self._gram[: k + 1, k] = products
+        transpose = accumulated(self._design.shape[0]) * self._design.frobenius_norm * gradient_norm
+        self._fixed[k] = rounding
+        self._per_radius[k] = rounding * self._design.row_norm + transpose
+        self._idle[k] = 0
+        self._weights[k] = 0.0 if k else 1.0
+        self._count = k + 1
+
+    def solve(self) -> None:
+        """Find the best weights of the planes, and with them a bound."""
+        k = self._count
+        weights = maximise_on_simplex(
+            self._gram[:k, :k] / self._alpha, self._offsets[:k], self._weights[:k], tolerance=self._tolerance
+        )
+        self._weights[:k] = weights
+        self._idle[:k] += 1
+        self._idle[:k][weights > 0.0] = 0
+        used = np.flatnonzero(weights)
+        x, slopes, offsets = weights[used], self._slopes[used], self._offsets[used]
+        aggregate = x @ slopes
+        norm = float(np.linalg.norm(aggregate))
+        value = float(x @ offsets) - norm**2 / (2.0 * self._alpha)
+        sizes = np.sqrt(self._gram[used, used])
+        sums = float(x @ np.abs(offsets)) + norm * float(x @ sizes) / self._alpha
+        bound = _Bound(
+            value,
+            float(x @ self._fixed[used]) + accumulated(k + aggregate.size + 8) * sums,
+            float(x @ self._per_radius[used]),
+        )
+        self._aggregate = aggregate
+        if bound.value > self._best.value:
+            self._best = bound
+
+    def lower_bound(self, objective: float, coef_norm: float) -> float:
+        """Certified bound of min J, given the best objective value known and the norm of its weights."""
+        d = self._design.shape[1]
+        evaluation = 4.0 * (accumulated(d) * self._design.row_norm * coef_norm + 8.0 * UNIT_ROUNDOFF)
+        # (alpha/2) |w*|^2 <= J(w*) <= J(w); and, with that first bound, (alpha/2) |w - w*|^2 <= J(w) - J(w*).
+        radius = float(np.sqrt(2.0 * objective / self._alpha))
+        first = self._best.certified(radius) - evaluation
+        radius = min(radius, coef_norm + float(np.sqrt(2.0 * max(objective - first, 0.0) / self._alpha)))
+        # A lower bound never needs to be below 0: no risk here is negative.
+        return max(0.0, self._best.certified(radius) - evaluation)
+
+    def _make_room(self) -> None:
+        """Forget the plane that has been idle for longest, or merge the two lightest."""
+        k = self._count
+        if self._idle[:k].max() > 0:
+            gone = int(self._idle[:k].argmax())
+        else:
+            gone, kept = (int(i) for i in np.argsort(self._weights[:k])[:2])
+            total = self._weights[gone] + self._weights[kept]
+            share = self._weights[gone] / total if total > 0.0 else 0.5
+            for values in (self._slopes, self._offsets, self._fixed, self._per_radius):
+                values[kept] = share * values[gone] + (1.0 - share) * values[kept]
+            self._weights[kept] = total
+            self._fixed[kept] += 4.0 * UNIT_ROUNDOFF * abs(self._offsets[kept])
+            self._per_radius[kept] += 4.0 * UNIT_ROUNDOFF * float(np.linalg.norm(self._slopes[kept]))
+            products = self._slopes[:k] @ self._slopes[kept]
+            self._gram[kept, :k] = products
+            self._gram[:k, kept] = products
+        last = k - 1
+        for values in (self._slopes, self._offsets, self._fixed, self._per_radius, self._idle, self._weights):
+            values[gone] = values[last]
+        self._gram[gone, :k] = self._gram[last, :k]
+        self._gram[:k, gone] = self._gram[:k, last]
+        self._gram[gone, gone] = self._gram[last, last]
+        self._count = last
+
+    def _grow(self) -> None:
+        size = min(2 * self._count, self._max_planes)
+        for name in ("_slopes", "_offsets", "_fixed", "_per_radius", "_idle", "_weights"):
+            old = getattr(self, name)
+            new = np.zeros((size, *old.shape[1:]), dtype=old.dtype)
+            new[: self._count] = old[: self._count]
+            setattr(self, name, new)
+        gram = np.empty((size, size))
+        gram[: self._count, : self._count] = self._gram[: self._count, : self._count]
+        self._gram = gram

@@ -1,0 +1,36 @@
+"""A design matrix as a linear operator: what the solvers may ask of X, whatever its format."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Design(ABC):
+    """``X`` as an operator. It refers to the user's arrays, never writes to them, and sums in float64.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        ``(n, d)``.
+    row_norm : float
+        Largest Euclidean norm of a row; the certificate's rounding bound needs it.
+    frobenius_norm : float
+        Square root of the sum of all squares, for the same purpose.
+    """
+
+    shape: tuple[int, int]
+    row_norm: float
+    frobenius_norm: float
+
+    @abstractmethod
+    def matvec(self, w: Array, out: Array | None = None) -> Array:
+        """``X w``; ``out`` is overwritten if given."""
+
+    @abstractmethod
+    def rmatvec(self, g: Array, out: Array | None = None) -> Array:
+        """``X^T g``; ``out`` is overwritten if given."""

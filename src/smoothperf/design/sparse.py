@@ -1,0 +1,85 @@
+"""Compressed sparse rows and columns, used as they are.
+
+The arrays of a CSC matrix are the CSR arrays of its transpose, so both formats share the two kernels: rows (or columns)
+*gather* from a vector, or *scatter* into one. Scattering skips zero coefficients, which makes ``X^T g`` nearly free when g
+has few non-zeros (rare positives) and X is CSR. Cost: O(nnz).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .base import Array, Design
+
+
+class _Compressed(Design):
+    """What CSR and CSC share: three arrays in a form that the kernels take, without copying the values."""
+
+    def __init__(self, matrix: Any):
+        n, d = matrix.shape
+        self.shape = (int(n), int(d))
+        major, minor = (n, d) if matrix.format == "csr" else (d, n)
+        data = matrix.data
+        if data.dtype not in (np.float32, np.float64):
+            data = data.astype(np.float64)
+        indices = matrix.indices
+        if indices.dtype not in (np.int32, np.int64):
+            indices = indices.astype(np.int64)
+        if indices.size and not (indices.min() >= 0 and indices.max() < minor):
+            raise ValueError(f"X has column or row indices outside 0..{minor - 1}; call X.check_format() to find them.")
+        self._data = np.ascontiguousarray(data)
+        self._indices = np.ascontiguousarray(indices)
+        self._indptr = np.ascontiguousarray(matrix.indptr, dtype=indices.dtype)
+        self._major = int(major)
+        self.frobenius_norm = float(np.linalg.norm(self._data))
+
+    def _gather(self, x: Array, out: Array | None) -> Array:
+        result = np.empty(self._major) if out is None else out
+        kernels.gather(self._indptr, self._indices, self._data, x, result, 0, self._major)
+        return result
+
+    def _scatter(self, g: Array, length: int, out: Array | None) -> Array:
+        result = np.zeros(length) if out is None else out
+        if out is not None:
+            result[:] = 0.0
+        kernels.scatter(self._indptr, self._indices, self._data, g, result, 0, self._major)
+        return result
+
+
+class CSRDesign(_Compressed):
+    """Rows are stored together: ``X w`` gathers, ``X^T g`` scatters the rows with a non-zero coefficient."""
+
+    def __init__(self, matrix: Any):
+        super().__init__(matrix)
+        self.row_norm = kernels.largest_row_norm(self._indptr, self._data)
+
+    def matvec(self, w: Array, out: Array | None = None) -> Array:
+        """``X w``."""
+        return self._gather(w, out)
+
+    def rmatvec(self, g: Array, out: Array | None = None) -> Array:
+        """``X^T g``; rows with ``g_i = 0`` are not read."""
+        return self._scatter(g, self.shape[1], out)
+
+
+class CSCDesign(_Compressed):
+    """Columns are stored together: ``X w`` scatters the columns with a non-zero weight, ``X^T g`` gathers."""
+
+    def __init__(self, matrix: Any):
+        super().__init__(matrix)
+        squares = np.zeros(self.shape[0])
+        for begin in range(0, self._data.shape[0], 1 << 20):  # in pieces: no temporary of the size of X
+            piece = slice(begin, begin + (1 << 20))
+            np.add.at(squares, self._indices[piece], np.square(self._data[piece], dtype=np.float64))
+        self.row_norm = float(np.sqrt(squares.max(initial=0.0)))
+
+    def matvec(self, w: Array, out: Array | None = None) -> Array:
+        """``X w``; columns with ``w_j = 0`` are not read."""
+        return self._scatter(w, self.shape[0], out)
+
+    def rmatvec(self, g: Array, out: Array | None = None) -> Array:
+        """``X^T g``."""
+        return self._gather(g, out)

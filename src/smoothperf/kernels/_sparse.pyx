@@ -1,0 +1,71 @@
+"""Products with a compressed sparse matrix, over a range of its rows.
+
+``indptr, indices, data`` are the three arrays of a CSR matrix. The same kernels serve CSC: its arrays are the
+CSR arrays of the transpose. Values may be float32, sums are always float64. The GIL is released.
+"""
+
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t, int64_t
+
+ctypedef fused value_t:
+    float
+    double
+
+ctypedef fused index_t:
+    int32_t
+    int64_t
+
+
+def gather(
+    const index_t[::1] indptr,
+    const index_t[::1] indices,
+    const value_t[::1] data,
+    const double[::1] x,
+    double[::1] out,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+):
+    """``out[i] = sum_j A[i, j] x[j]`` for the rows ``start <= i < stop``: each row gathers from ``x``."""
+    cdef Py_ssize_t i, p
+    cdef double total
+    with nogil:
+        for i in range(start, stop):
+            total = 0.0
+            for p in range(indptr[i], indptr[i + 1]):
+                total += data[p] * x[indices[p]]
+            out[i] = total
+
+
+def scatter(
+    const index_t[::1] indptr,
+    const index_t[::1] indices,
+    const value_t[::1] data,
+    const double[::1] g,
+    double[::1] out,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+):
+    """``out[j] += sum_i A[i, j] g[i]`` over the rows ``start <= i < stop``; a row with ``g[i] == 0`` is not read."""
+    cdef Py_ssize_t i, p
+    cdef double coefficient
+    with nogil:
+        for i in range(start, stop):
+            coefficient = g[i]
+            if coefficient == 0.0:
+                continue
+            for p in range(indptr[i], indptr[i + 1]):
+                out[indices[p]] += coefficient * data[p]
+
+
+def largest_row_norm(const index_t[::1] indptr, const value_t[::1] data):
+    """Largest Euclidean norm of a row."""
+    cdef Py_ssize_t i, p
+    cdef double total, largest = 0.0
+    with nogil:
+        for i in range(indptr.shape[0] - 1):
+            total = 0.0
+            for p in range(indptr[i], indptr[i + 1]):
+                total += <double>data[p] * data[p]
+            if total > largest:
+                largest = total
+    return sqrt(largest)

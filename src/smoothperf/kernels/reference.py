@@ -1,0 +1,98 @@
+"""The kernels in plain NumPy: same names, same arguments, same results.
+
+They say what the compiled kernels compute, in a few lines each. The tests hold the two equal. They are slower and
+use more memory (``pair_ramps`` forms the pairs), so nothing but the tests and the benchmarks calls them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+Array = NDArray[Any]
+
+
+def gather(indptr: Array, indices: Array, data: Array, x: Array, out: Array, start: int, stop: int) -> None:
+    """``out[i] = sum_j A[i, j] x[j]`` for the rows ``start <= i < stop``."""
+    for i in range(start, stop):
+        row = slice(indptr[i], indptr[i + 1])
+        out[i] = data[row].astype(np.float64) @ x[indices[row]]
+
+
+def scatter(indptr: Array, indices: Array, data: Array, g: Array, out: Array, start: int, stop: int) -> None:
+    """``out[j] += sum_i A[i, j] g[i]`` over the rows ``start <= i < stop``."""
+    for i in range(start, stop):
+        row = slice(indptr[i], indptr[i + 1])
+        np.add.at(out, indices[row], g[i] * data[row].astype(np.float64))
+
+
+def largest_row_norm(indptr: Array, data: Array) -> float:
+    """Largest Euclidean norm of a row."""
+    squares = data.astype(np.float64) ** 2
+    rows = [squares[begin:end].sum() for begin, end in zip(indptr[:-1], indptr[1:], strict=True)]
+    return float(np.sqrt(max(rows, default=0.0)))
+
+
+def top_k_smoothed(
+    scores: Array,
+    positive: Array,
+    weights: Array | None,
+    total: float,
+    slope: float,
+    gain: float,
+    target_positive: float,
+    target_negative: float,
+    mu: float,
+    start: float,
+    gradient: Array,
+) -> tuple[float, float, float, float, int]:
+    """Project onto the capped simplex by bracketed root finding; ``start`` is not needed here."""
+    label = positive.astype(bool)
+    c = np.ones_like(scores) if weights is None else weights
+    t = np.where(label, target_positive, target_negative)
+    v = t + (slope * scores - gain * label) / mu
+
+    def excess(tau: float) -> float:
+        return float(c @ np.clip(v - tau, 0.0, 1.0)) - total
+
+    low, high = v.min() - 1.0, v.max()
+    # Both ends may be roots up to rounding (all, or none, selected); brentq insists on a change of sign.
+    if excess(low) <= 0.0:
+        tau = low
+    elif excess(high) >= 0.0:
+        tau = high
+    else:
+        tau = optimize.brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=1000)
+    u = np.clip(v - tau, 0.0, 1.0)
+    gradient[:] = slope * c * (u - t)
+    missed = float(c[label] @ (1.0 - u[label]))
+    inner = float(c @ (scores * (u - t)))
+    prox = float(c @ (u - t) ** 2) / 2.0
+    return missed, inner, prox, mu * tau, 0
+
+
+def pair_ramps(
+    ordered: Array,
+    ordered_weights: Array | None,
+    others: Array,
+    other_weights: Array | None,
+    kappa: float,
+    ordered_slopes: Array,
+    other_slopes: Array,
+) -> tuple[float, float]:
+    """Huber hinge of width ``kappa`` (the hinge itself for ``kappa = 0``), summed over all pairs."""
+    c = np.ones_like(ordered) if ordered_weights is None else ordered_weights
+    d = np.ones_like(others) if other_weights is None else other_weights
+    violation = others[:, None] - ordered[None, :]
+    if kappa > 0.0:
+        beta = np.clip(violation / kappa, 0.0, 1.0)
+    else:
+        beta = (violation > 0.0).astype(float)
+    hinge = beta * violation
+    huber = hinge - kappa / 2.0 * beta**2
+    other_slopes[:] = beta @ c
+    ordered_slopes[:] = d @ beta
+    return float(d @ huber @ c), float(d @ hinge @ c)

@@ -1,0 +1,113 @@
+"""What every measure promises: a score to report, and a convex risk to train with.
+
+A :class:`Measure` knows no data. Bound to labels it becomes a :class:`Risk`, a convex function ``R`` of the score
+vector ``f``. Every evaluation of a risk, exact or smoothed, is a cutting plane (docs/maths.md, eq. plane):
+
+    R(f') >= <gradient, f'> + offset      for EVERY f'
+
+Cutting-plane solvers use the planes as they are; smooth solvers use them as a lower bound of the optimum.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._validation import binary_labels, weights_of
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class RiskValue:
+    """A risk at one score vector, and the plane that goes with it.
+
+    Attributes
+    ----------
+    value : float
+        ``R(f)``, or ``R_mu(f)`` if smoothed.
+    gradient : ndarray of shape (n,)
+        A subgradient of R, or the gradient of R_mu.
+    offset : float
+        ``b`` of the plane.
+    height : float
+        ``<gradient, f> + b``: the plane at the scores it was made at. Equals ``value`` if exact;
+        if smoothed, ``R(f) - height`` is how far the plane stays below the exact risk there.
+    rounding : float
+        Floating-point error of the plane: ``R(f') >= <gradient, f'> + b - rounding * (1 + max|f'|)`` holds rigorously.
+    hint : float
+        Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`. NaN if there is none.
+    """
+
+    value: float
+    gradient: Array
+    offset: float
+    height: float
+    rounding: float
+    hint: float = float("nan")
+
+
+class Risk(ABC):
+    """A convex function of the scores: the maximum of many planes, one for each way of being wrong.
+
+    Attributes
+    ----------
+    n_examples : int
+        Length of the score vectors.
+    diameter : float
+        ``D``, the largest value of the prox-function: ``R - mu D <= R_mu <= R``.
+    shift_invariant : bool
+        Whether adding a constant to all scores changes nothing.
+    """
+
+    n_examples: int
+    diameter: float
+    shift_invariant: ClassVar[bool]
+
+    @abstractmethod
+    def exact(self, scores: Array) -> RiskValue:
+        """``R`` and a subgradient."""
+
+    @abstractmethod
+    def exact_value(self, scores: Array) -> float:
+        """``R`` alone, which is cheaper than :meth:`exact`."""
+
+    @abstractmethod
+    def smoothed(self, scores: Array, mu: float, hint: float = float("nan")) -> RiskValue:
+        """``R_mu`` and its gradient. ``hint`` (from an earlier result) saves time and changes only rounding."""
+
+    @abstractmethod
+    def lipschitz(self, mu: float) -> float:
+        """Lipschitz constant of the gradient of ``R_mu``, with respect to the scores."""
+
+
+class Measure(ABC):
+    """What to be good at; higher is better. Immutable, comparable and hashable."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Risk:
+        """Return the convex risk of this measure for given labels.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels in {-1, +1} or {0, 1}; both classes must occur.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights; an integer weight c stands for c copies of an example.
+        """
+
+    @abstractmethod
+    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the measure itself, as one would report it for these scores."""
+
+    def predicted_positive(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the weight of examples that the measure wants predicted positive: here, as much as is positive."""
+        positive = binary_labels(y)
+        weights = weights_of(sample_weight, positive)
+        return float(positive.sum() if weights is None else weights[positive].sum())

@@ -1,0 +1,167 @@
+"""The training objective: a risk of the scores plus a quadratic regulariser of the weights.
+
+    J(w)    = (alpha/2) |w|^2 + R(X w)                                       (objective)
+    J_mu(w) = (alpha/2) |w|^2 + R_mu(X w)
+
+X appears in two places only: ``X w`` gives scores, ``X^T g`` turns a gradient in scores into one in weights. Along a line
+``w + t p`` the scores are ``f + t q`` with ``q = X p`` computed once, so a line search never touches X.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._validation import positive_number
+from .design import Design
+from .design.base import Array
+from .measures import Risk, RiskValue
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The smoothed objective at one weight vector.
+
+    ``slope = X^T g`` is the risk's gradient in weight space, which with ``risk.offset`` makes the cutting plane;
+    ``gradient = alpha w + slope`` is that of ``J_mu``.
+    """
+
+    coef: Array
+    scores: Array
+    mu: float
+    risk: RiskValue
+    slope: Array
+    value: float
+    gradient: Array
+
+
+class RegularizedRisk:
+    """``J`` for one design matrix, one risk and one alpha. Counts its passes over the data.
+
+    Parameters
+    ----------
+    design : Design
+        X as an operator.
+    risk : Risk
+        A measure bound to the labels of the rows of X.
+    alpha : float
+        Strength of the regulariser, the paper's lambda; above 0.
+
+    Attributes
+    ----------
+    n_matvec, n_rmatvec : int
+        Products with X and with its transpose so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import PRBEP
+    >>> from smoothperf.design import as_design
+    >>> J = RegularizedRisk(as_design(np.eye(4)), PRBEP().bind([1, 1, -1, -1]), alpha=0.1)
+    >>> J.exact(np.array([2.0, 2.0, 0.0, 0.0]))
+    0.4
+    """
+
+    def __init__(self, design: Design, risk: Risk, alpha: float):
+        if design.shape[0] != risk.n_examples:
+            raise ValueError(f"X has {design.shape[0]} rows but y has {risk.n_examples} labels; they must match.")
+        self.design = design
+        self.risk = risk
+        self.alpha = positive_number("alpha", alpha, hint="It is the strength of the regulariser; try 1e-4.")
+        self.n_matvec = 0
+        self.n_rmatvec = 0
+
+    def matvec(self, coef: Array) -> Array:
+        """Scores ``X w``; one pass over the data."""
+        self.n_matvec += 1
+        return self.design.matvec(coef)
+
+    def rmatvec(self, gradient: Array) -> Array:
+        """``X^T g``; one pass over the data."""
+        self.n_rmatvec += 1
+        return self.design.rmatvec(gradient)
+
+    def exact(self, coef: Array, scores: Array | None = None) -> float:
+        """``J(w)``; free of passes over X if the scores are given."""
+        if scores is None:
+            scores = self.matvec(coef)
+        return self.alpha / 2.0 * float(coef @ coef) + self.risk.exact_value(scores)
+
+    def evaluate(self, coef: Array, mu: float, scores: Array | None = None) -> Point:
+        """``J_mu(w)``, its gradient and the cutting plane. Takes one product with X, or none if the scores are given."""
+        if scores is None:
+            scores = self.matvec(coef)
+        return self._point(coef, scores, mu, self.risk.smoothed(scores, mu))
+
+    def starting_point(self, start: Array | None, mu: float) -> Point:
+        """``evaluate(start, mu)``, or at zero if None; there the scores are zero and X w is not computed."""
+        n_examples, n_features = self.design.shape
+        if start is None or not np.any(start):
+            return self.evaluate(np.zeros(n_features), mu, scores=np.zeros(n_examples))
+        return self.evaluate(np.array(start, dtype=np.float64), mu)
+
+    def is_solved(self, point: Point, accuracy: float) -> bool:
+        """Whether ``J_mu(w) - min J_mu <= accuracy`` for sure: by strong convexity it is at most ``|grad|^2 / (2 alpha)``."""
+        return float(point.gradient @ point.gradient) <= 2.0 * self.alpha * accuracy
+
+    def along(self, point: Point, direction: Array) -> Line:
+        """Return the half-line ``w + t p``; one product with X now, none later."""
+        return Line(self, point, direction, self.matvec(direction))
+
+    def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
+        slope = self.rmatvec(risk.gradient)
+        value = self.alpha / 2.0 * float(coef @ coef) + risk.value
+        return Point(coef, scores, mu, risk, slope, value, self.alpha * coef + slope)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """``J_mu`` and its derivative at one step of a line."""
+
+    step: float
+    mu: float
+    value: float
+    derivative: float
+    scores: Array
+    risk: RiskValue
+
+
+class Line:
+    """``t -> J_mu(w + t p)``, evaluated in score space: O(n) a trial, no pass over X."""
+
+    def __init__(self, objective: RegularizedRisk, start: Point, direction: Array, direction_scores: Array):
+        self._objective = objective
+        self._start = start
+        self._direction = direction
+        self._direction_scores = direction_scores
+        self._ww = float(start.coef @ start.coef)
+        self._wp = float(start.coef @ direction)
+        self._pp = float(direction @ direction)
+
+    def origin(self, mu: float) -> Trial:
+        """The line at ``t = 0``; nothing is evaluated if mu is that of the starting point."""
+        if mu != self._start.mu:
+            return self.at(0.0, mu)
+        return self._trial(0.0, mu, self._start.scores, self._start.risk)
+
+    def scores_at(self, step: float) -> Array:
+        """``f + t q``."""
+        return self._start.scores + step * self._direction_scores if step else self._start.scores
+
+    def at(self, step: float, mu: float) -> Trial:
+        """The line at ``t = step``."""
+        scores = self.scores_at(step)
+        return self._trial(step, mu, scores, self._objective.risk.smoothed(scores, mu, self._start.risk.hint))
+
+    def point(self, trial: Trial) -> Point:
+        """The full point that belongs to a trial; one product with the transpose of X."""
+        coef = self._start.coef + trial.step * self._direction
+        return self._objective._point(coef, trial.scores, trial.mu, trial.risk)
+
+    def _trial(self, step: float, mu: float, scores: Array, risk: RiskValue) -> Trial:
+        alpha = self._objective.alpha
+        squared_norm = self._ww + step * (2.0 * self._wp + step * self._pp)
+        value = alpha / 2.0 * squared_norm + risk.value
+        derivative = alpha * (self._wp + step * self._pp) + float(risk.gradient @ self._direction_scores)
+        return Trial(step, mu, value, derivative, scores, risk)

@@ -1,0 +1,97 @@
+"""How much to smooth: the choice of mu, and when to shrink it.
+
+``R - mu D <= R_mu <= R``, so ``mu = eps/D`` guarantees an error of at most eps. That is a worst case. At a given point the plane of
+the smoothed risk lies below the exact risk by ``slack = R(f) - height``, which is known for one exact evaluation and never above
+``mu D``. At the minimiser of ``J_mu`` the certified gap *is* the slack (docs/maths.md, slack), so as long as the slack is a small
+part of the gap, smoothing is not what keeps the gap open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ._validation import positive_number
+from .measures import Risk
+
+
+class Smoothing(Protocol):
+    """A rule for mu."""
+
+    def first(self, risk: Risk) -> float:
+        """Return the mu to begin with."""
+
+    def following(self, mu: float, *, slack: float, gap: float) -> float:
+        """Return the mu of the next iteration, never above ``mu``."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """One mu throughout, as in the paper.
+
+    Parameters
+    ----------
+    mu : float, optional
+        The smoothing parameter itself.
+    deviation : float, optional
+        Largest error of the smoothed risk, ``mu D``: the paper's mu = eps/D, 100 eps/D and 1000 eps/D for
+        eps = 1e-3 are ``deviation=1e-3``, ``0.1`` and ``1.0``. Give either this or ``mu``.
+
+    Examples
+    --------
+    >>> from smoothperf import PRBEP
+    >>> Fixed(deviation=1e-3).first(PRBEP().bind([1, 1, -1, -1, -1]))
+    0.0005
+    """
+
+    mu: float | None = None
+    deviation: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.mu is None) == (self.deviation is None):
+            raise ValueError(f"Fixed takes either mu or deviation, got mu={self.mu!r} and deviation={self.deviation!r}.")
+        positive_number(*(("mu", self.mu) if self.mu is not None else ("deviation", self.deviation)))
+
+    def first(self, risk: Risk) -> float:
+        """``mu``, or ``deviation / D``."""
+        if self.mu is not None:
+            return self.mu
+        assert self.deviation is not None
+        return self.deviation / risk.diameter
+
+    def following(self, mu: float, *, slack: float, gap: float) -> float:
+        """``mu``."""
+        return mu
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Begin smooth, and shrink mu when the measured error of smoothing is what keeps the gap open.
+
+    Parameters
+    ----------
+    deviation : float, default=0.03
+        ``mu D`` to begin with.
+    share : float, default=0.5
+        Shrink when the slack exceeds this share of the gap.
+    factor : float, default=0.3
+        What mu is multiplied by then.
+    """
+
+    deviation: float = 0.03
+    share: float = 0.5
+    factor: float = 0.3
+
+    def __post_init__(self) -> None:
+        positive_number("deviation", self.deviation)
+        positive_number("share", self.share)
+        if not 0.0 < self.factor < 1.0:
+            raise ValueError(f"factor must lie between 0 and 1, got {self.factor!r}.")
+
+    def first(self, risk: Risk) -> float:
+        """``deviation / D``."""
+        return self.deviation / risk.diameter
+
+    def following(self, mu: float, *, slack: float, gap: float) -> float:
+        """``mu``, or ``factor * mu`` if ``slack > share * gap``."""
+        return mu * self.factor if slack > self.share * gap else mu

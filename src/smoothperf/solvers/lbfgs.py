@@ -1,0 +1,147 @@
+"""L-BFGS on the smoothed objective, with a line search that never touches the data.
+
+The direction is ``-H g`` with H from the last m pairs ``s = w' - w``, ``y = grad' - grad`` by the two-loop recursion (Nocedal and Wright,
+algorithm 7.4). One iteration costs one product with X (the scores of the direction), one with its transpose (the gradient, which is
+also the certificate's plane), O(n) per line-search trial and O(m d).
+
+Departures from the paper: memory 20 instead of 6 and a more accurate line search, both of which save passes; mu adapts; the stopping rule
+is the certified gap of the exact objective.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._validation import positive_number, whole_number
+from ..design.base import Array
+from ..objective import RegularizedRisk
+from ..smoothing import Adaptive, Smoothing
+from .line_search import flat_point
+from .monitor import Callback, Monitor
+from .result import Result, Status
+
+
+@dataclass(frozen=True)
+class LBFGS:
+    """Limited-memory quasi-Newton method on the smoothed objective: the practical choice.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Stop when the certified gap of the exact objective is at most this.
+    max_iter : int, default=1000
+        Most iterations.
+    smoothing : Smoothing, default=Adaptive()
+        How mu is chosen.
+    memory : int, default=20
+        Number of curvature pairs; the paper uses 6.
+    flatness : float, default=0.2
+        The line search ends where the slope is at most this fraction of the initial slope.
+    max_planes : int, optional
+        Most planes kept for the certificate; as many as fit in 256 MiB by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import ROCArea
+    >>> from smoothperf.design import as_design
+    >>> from smoothperf.objective import RegularizedRisk
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(200, 3)), np.repeat([1, -1], 100)
+    >>> X[:100] += 1.0
+    >>> result = LBFGS(tol=1e-6).run(RegularizedRisk(as_design(X), ROCArea().bind(y), alpha=1e-2))
+    >>> result.status.name, result.gap <= 1e-6
+    ('CONVERGED', True)
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 1000
+    smoothing: Smoothing = field(default_factory=Adaptive)
+    memory: int = 20
+    flatness: float = 0.2
+    max_planes: int | None = None
+
+    def __post_init__(self) -> None:
+        positive_number("tol", self.tol)
+        whole_number("max_iter", self.max_iter, at_least=0)
+        whole_number("memory", self.memory, at_least=1)
+        if not 0.0 < self.flatness < 1.0:
+            raise ValueError(f"flatness must lie between 0 and 1, got {self.flatness!r}.")
+
+    def run(
+        self, objective: RegularizedRisk, start: Array | None = None, callback: Callback | None = None
+    ) -> Result:
+        """Minimise the objective from ``start`` (zero if None)."""
+        monitor = Monitor(
+            objective, tol=self.tol, max_iter=self.max_iter, max_planes=self.max_planes, callback=callback
+        )
+        mu = self.smoothing.first(objective.risk)
+        point = objective.starting_point(start, mu)
+        memory = CurvatureMemory(self.memory)
+        while True:
+            monitor.add_plane(point.slope, point.risk)
+            exact = objective.exact(point.coef, point.scores)
+            status = monitor.record(point.coef, point.scores, exact, point.value, point.mu)
+            if status is not None:
+                return monitor.result(status)
+            slack = exact - (point.value - point.risk.value) - point.risk.height
+            mu = self.smoothing.following(point.mu, slack=slack, gap=monitor.gap)
+            if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
+                return monitor.result(Status.SMOOTHING_LIMIT)
+
+            line = objective.along(point, memory.direction(point.gradient))
+            origin = line.origin(mu)
+            if origin.derivative >= 0.0:
+                # Downhill for the old mu but not for the new one: stay, and take the new gradient here.
+                # (Or rounding has spoilt the direction.)
+                trial = origin
+                memory.clear()
+            else:
+                found = flat_point(lambda step, line=line, mu=mu: line.at(step, mu), origin, flatness=self.flatness)
+                if found is None and len(memory) == 0:
+                    return monitor.result(Status.PRECISION_LIMIT)
+                if found is None:
+                    memory.clear()
+                trial = found or origin
+            following = line.point(trial)
+            if following.mu == point.mu and trial.step > 0.0:
+                memory.push(following.coef - point.coef, following.gradient - point.gradient)
+            point = following
+
+
+class CurvatureMemory:
+    """The last pairs (s, y) and the two-loop recursion on them."""
+
+    def __init__(self, size: int):
+        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=size)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def clear(self) -> None:
+        """Forget all pairs: the next direction is the negative gradient."""
+        self._pairs.clear()
+
+    def push(self, s: Array, y: Array) -> None:
+        """Remember a pair if it shows positive curvature beyond rounding."""
+        curvature = float(s @ y)
+        if curvature > 1e-14 * float(np.linalg.norm(s)) * float(np.linalg.norm(y)):
+            self._pairs.append((s, y, curvature))
+
+    def direction(self, gradient: Array) -> Array:
+        """``-H gradient``."""
+        p = -gradient
+        coefficients = []
+        for s, y, curvature in reversed(self._pairs):
+            c = float(s @ p) / curvature
+            coefficients.append(c)
+            p -= c * y
+        if self._pairs:
+            _, y, curvature = self._pairs[-1]
+            p *= curvature / float(y @ y)
+        for (s, y, curvature), c in zip(self._pairs, reversed(coefficients), strict=True):
+            p += (c - float(y @ p) / curvature) * s
+        return p

@@ -1,0 +1,126 @@
+"""What all solvers share: the best point so far, the certificate, the trace and the decision to stop.
+
+Every solver stops on one criterion, ``gap <= tol``, where ``gap`` is the best exact objective less the certified bound.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from ..certificate import Bundle
+from ..design.base import Array
+from ..measures import RiskValue
+from ..objective import RegularizedRisk
+from .result import Result, Status, Trace, TraceRow
+
+#: Called after every iteration; a true return value stops the run.
+Callback = Callable[[TraceRow], bool | None]
+
+#: Memory for planes if the user does not say how many, in bytes; but between 50 and 1000 planes.
+PLANE_MEMORY = 1 << 28
+
+
+def default_max_planes(n_features: int) -> int:
+    """As many planes as fit in a quarter of a gigabyte, within 50 to 1000."""
+    return int(np.clip(PLANE_MEMORY // (8 * n_features), 50, 1000))
+
+
+class Monitor:
+    """Watches one run. The solver reports planes and iterates; the monitor says when to stop and builds the result."""
+
+    def __init__(
+        self,
+        objective: RegularizedRisk,
+        *,
+        tol: float,
+        max_iter: int,
+        max_planes: int | None,
+        callback: Callback | None,
+    ):
+        self._begin = time.perf_counter()
+        self._objective = objective
+        self._tol = tol
+        self._max_iter = max_iter
+        self._callback = callback
+        self._passes_before = objective.n_matvec, objective.n_rmatvec
+        n_features = objective.design.shape[1]
+        self.bundle = Bundle(
+            objective.design,
+            objective.alpha,
+            max_planes=default_max_planes(n_features) if max_planes is None else max_planes,
+            tolerance=1e-3 * tol,
+        )
+        self._trace = Trace()
+        self._coef: Array = np.zeros(n_features)
+        self._scores: Array | None = None
+        self._best = np.inf
+        self._mu = 0.0
+        self.gap = np.inf
+
+    def add_plane(self, slope: Array, risk: RiskValue) -> None:
+        """Report a cutting plane, and improve the bound with it."""
+        self.bundle.add(
+            slope, risk.offset, rounding=risk.rounding, gradient_norm=float(np.linalg.norm(risk.gradient))
+        )
+        self.bundle.solve()
+
+    def record(self, coef: Array, scores: Array, exact: float, smoothed: float, mu: float) -> Status | None:
+        """Report an iterate; returns how the run ended if it is to end."""
+        if exact < self._best:
+            self._best, self._coef, self._scores = exact, coef, scores
+        self._mu = mu
+        bound = self._certify()
+        row = TraceRow(
+            iteration=len(self._trace),
+            seconds=time.perf_counter() - self._begin,
+            passes=sum(self._passes()),
+            objective=exact,
+            smoothed_objective=smoothed,
+            lower_bound=bound,
+            gap=self.gap,
+            mu=mu,
+        )
+        self._trace.rows.append(row)
+        stop = self._callback(row) if self._callback is not None else False
+        if self.gap <= self._tol:
+            return Status.CONVERGED
+        if stop:
+            return Status.STOPPED
+        if len(self._trace) > self._max_iter:
+            return Status.ITERATION_LIMIT
+        return None
+
+    def result(self, status: Status) -> Result:
+        """Finish. The scores are computed once more from the weights, so that no drift of updates is left in J."""
+        scores = self._objective.matvec(self._coef)
+        self._best = self._objective.exact(self._coef, scores)
+        bound = self._certify()
+        if status is Status.CONVERGED and self.gap > self._tol:
+            status = Status.PRECISION_LIMIT
+        n_matvec, n_rmatvec = self._passes()
+        return Result(
+            coef=self._coef,
+            objective=self._best,
+            lower_bound=bound,
+            gap=self.gap,
+            smoothing=self._mu,
+            n_iter=len(self._trace) - 1,
+            n_matvec=n_matvec,
+            n_rmatvec=n_rmatvec,
+            seconds=time.perf_counter() - self._begin,
+            status=status,
+            trace=self._trace,
+            scores=scores,
+        )
+
+    def _certify(self) -> float:
+        bound = self.bundle.lower_bound(self._best, float(np.linalg.norm(self._coef)))
+        self.gap = self._best - bound
+        return bound
+
+    def _passes(self) -> tuple[int, int]:
+        before = self._passes_before
+        return self._objective.n_matvec - before[0], self._objective.n_rmatvec - before[1]

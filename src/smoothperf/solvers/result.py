@@ -1,0 +1,124 @@
+"""What a solver returns: the weights, the certificate, how it ended and how it got there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Status(Enum):
+    """How a run ended."""
+
+    CONVERGED = "The certified gap is within the tolerance."
+    ITERATION_LIMIT = "The iteration limit was reached before the certified gap was within the tolerance."
+    SMOOTHING_LIMIT = "The smoothed objective is solved, but mu is too large to certify the tolerance."
+    PRECISION_LIMIT = "Floating-point precision does not allow further progress."
+    STOPPED = "The callback asked to stop."
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """One iteration.
+
+    Attributes
+    ----------
+    iteration : int
+        Counted from 0, the starting point.
+    seconds : float
+        Since the start of the run.
+    passes : int
+        Products with X and its transpose so far.
+    objective : float
+        Exact J at this iterate.
+    smoothed_objective : float
+        J_mu at the point of the last gradient; equals ``objective`` for solvers that do not smooth.
+    lower_bound : float
+        Best certified bound so far.
+    gap : float
+        Best exact objective so far, less ``lower_bound``.
+    mu : float
+        Smoothing parameter; 0 for none.
+    """
+
+    iteration: int
+    seconds: float
+    passes: int
+    objective: float
+    smoothed_objective: float
+    lower_bound: float
+    gap: float
+    mu: float
+
+
+@dataclass
+class Trace:
+    """The rows of all iterations; ``trace["objective"]`` is a column as an array.
+
+    Examples
+    --------
+    >>> trace = Trace([TraceRow(0, 0.0, 1, 1.0, 0.9, 0.0, 1.0, 0.1), TraceRow(1, 0.1, 3, 0.8, 0.7, 0.5, 0.3, 0.1)])
+    >>> trace["gap"]
+    array([1. , 0.3])
+    """
+
+    rows: list[TraceRow] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[TraceRow]:
+        return iter(self.rows)
+
+    def __getitem__(self, column: str) -> NDArray[np.float64]:
+        known = tuple(f.name for f in fields(TraceRow))
+        if column not in known:
+            raise KeyError(f"a trace has the columns {', '.join(known)}, not {column!r}")
+        return np.array([getattr(row, column) for row in self.rows])
+
+
+@dataclass(frozen=True)
+class Result:
+    """Outcome of a run.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (d,)
+        The best weights found.
+    objective : float
+        Exact J at ``coef``.
+    lower_bound : float
+        Certified lower bound of the minimum of J.
+    gap : float
+        ``objective - lower_bound``: how far from the optimum ``coef`` can be at most.
+    smoothing : float
+        Last mu; 0 for solvers that do not smooth.
+    n_iter, n_matvec, n_rmatvec : int
+        Iterations, and products with X and its transpose.
+    seconds : float
+        Wall-clock time.
+    status : Status
+        How the run ended, in words.
+    trace : Trace
+        One row per iteration.
+    scores : ndarray of shape (n,) or None
+        ``X coef``.
+    """
+
+    coef: Array
+    objective: float
+    lower_bound: float
+    gap: float
+    smoothing: float
+    n_iter: int
+    n_matvec: int
+    n_rmatvec: int
+    seconds: float
+    status: Status
+    trace: Trace = field(repr=False)
+    scores: Array | None = field(default=None, repr=False)
