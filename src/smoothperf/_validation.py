@@ -40,7 +40,9 @@ def vector(name: str, values: ArrayLike, *, length: int | None = None) -> Array:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be a vector of numbers: {error}.") from error
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {np.shape(values)}; use .ravel() if that is meant.")
+        raise ValueError(
+            f"{name} must be one-dimensional, got shape {np.shape(values)}; use .ravel() if that is meant."
+        )
     if length is not None and array.shape[0] != length:
         raise ValueError(f"{name} has {array.shape[0]} entries but there are {length} examples; they must match.")
     if not np.isfinite(array).all():
@@ -59,7 +61,9 @@ def binary_labels(y: ArrayLike) -> NDArray[np.bool_]:
     values = np.unique(labels)
     if not (set(values.tolist()) <= {-1, 1} or set(values.tolist()) <= {0, 1}):
         shown = ", ".join(repr(v) for v in values[:5].tolist()) + (", ..." if values.size > 5 else "")
-        raise ValueError(f"y must hold labels in {{-1, +1}} or {{0, 1}}, got the values {shown}; map your labels first.")
+        raise ValueError(
+            f"y must hold labels in {{-1, +1}} or {{0, 1}}, got the values {shown}; map your labels first."
+        )
     if values.size < 2:
         raise ValueError(f"y has one class only, all {values[0]!r}: a measure needs positive and negative examples.")
     positive: NDArray[np.bool_] = np.ascontiguousarray(labels > 0)

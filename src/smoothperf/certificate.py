@@ -4,16 +4,17 @@ A plane ``(a_k, b_k)`` says ``R(X w) >= <a_k, w> + b_k`` for every w. So for any
 
     min J  >=  sum_k x_k b_k - |sum_k x_k a_k|^2 / (2 alpha)                                     (bundle-bound)
 
-and the best x is a small quadratic program (:mod:`smoothperf.simplex_qp`). Cost: K d for the inner products with a new plane.
-The planes bound the exact risk whether they came from an exact or a smoothed evaluation, and do not depend on alpha.
+and the best x is a small quadratic program (:mod:`smoothperf.simplex_qp`). Cost: K d for the inner products with a
+new plane. The planes bound the exact risk whether they came from an exact or a smoothed evaluation, and do not
+depend on alpha.
 
-In floating point. ``lower_bound`` is reduced by everything that rounding may have added (docs/maths.md, rounding), so that it is
-a true bound of the optimum of the objective of the given arrays. With unit roundoff u, ``g_m = m u / (1 - m u)``, and a radius
-``rho >= |w*|``, the reduction is
+In floating point. ``lower_bound`` is reduced by everything that rounding may have added (docs/maths.md, rounding),
+so that it is a true bound of the optimum of the objective of the given arrays. With unit roundoff u, ``g_m = m u /
+(1 - m u)``, and a radius ``rho >= |w*|``, the reduction is
 
     sum_k x_k [ r_k (1 + B rho) + g_n |X|_F |g_k| rho ]    planes: risk kernel, and X^T g
-    + g_{K+d} ( sum_k x_k |b_k| + |a| (sum_k x_k |a_k|) / alpha )     the sums of (bundle-bound)
-    + 4 (g_d B |w| + 8 u)                                    evaluation of J at the best point
+    + g_{2K+d+8} ( sum_k x_k |b_k| + |a| (sum_k x_k |a_k|) / alpha )     the sums of (bundle-bound)
+    + 2 g_d B |w| + g_{2n+16} (1 + 2 B |w|) + g_{d+4} J(w)     evaluation of J at the best point w
 
 where B is the largest row norm and r_k the risk's own rounding bound.
 """
@@ -30,6 +31,8 @@ from .simplex_qp import maximise_on_simplex
 
 Array = NDArray[np.float64]
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2.0
+#: The reductions are themselves computed in floating point; a hundredth more makes up for that.
+SURPLUS = 1.01
 
 
 def accumulated(terms: int) -> float:
@@ -46,7 +49,7 @@ class _Bound:
     per_radius: float = 0.0  # rounding per unit of |w*|
 
     def certified(self, radius: float) -> float:
-        return self.value - self.fixed - self.per_radius * radius
+        return self.value - SURPLUS * (self.fixed + self.per_radius * radius)
 
 
 class Bundle:
@@ -59,8 +62,8 @@ class Bundle:
     alpha : float
         Strength of the regulariser.
     max_planes : int
-        When there are more, planes that carry no weight are forgotten, the one idle for longest first; if all carry weight, the two
-        lightest are merged into one (which is a plane again).
+        When there are more, planes that carry no weight are forgotten, the one idle for longest first; if all carry
+        weight, the two lightest are merged into one (which is a plane again).
     tolerance : float
         Loss of bound that the quadratic program may leave.
     """
@@ -118,17 +121,16 @@ class Bundle:
         self._weights[:k] = weights
         self._idle[:k] += 1
         self._idle[:k][weights > 0.0] = 0
-        used = np.flatnonzero(weights)
-        x, slopes, offsets = weights[used], self._slopes[used], self._offsets[used]
-        aggregate = x @ slopes
+        offsets = self._offsets[:k]
+        aggregate = weights @ self._slopes[:k]
         norm = float(np.linalg.norm(aggregate))
-        value = float(x @ offsets) - norm**2 / (2.0 * self._alpha)
-        sizes = np.sqrt(self._gram[used, used])
-        sums = float(x @ np.abs(offsets)) + norm * float(x @ sizes) / self._alpha
+        value = float(weights @ offsets) - norm**2 / (2.0 * self._alpha)
+        sizes = np.sqrt(np.diagonal(self._gram)[:k])
+        sums = float(weights @ np.abs(offsets)) + norm * float(weights @ sizes) / self._alpha
         bound = _Bound(
             value,
-            float(x @ self._fixed[used]) + accumulated(k + aggregate.size + 8) * sums,
-            float(x @ self._per_radius[used]),
+            float(weights @ self._fixed[:k]) + accumulated(2 * k + aggregate.size + 8) * sums,
+            float(weights @ self._per_radius[:k]),
         )
         self._aggregate = aggregate
         if bound.value > self._best.value:
@@ -136,14 +138,20 @@ class Bundle:
 
     def lower_bound(self, objective: float, coef_norm: float) -> float:
         """Certified bound of min J, given the best objective value known and the norm of its weights."""
-        d = self._design.shape[1]
-        evaluation = 4.0 * (accumulated(d) * self._design.row_norm * coef_norm + 8.0 * UNIT_ROUNDOFF)
+        n, d = self._design.shape
+        largest_score = self._design.row_norm * coef_norm
+        evaluation = SURPLUS * (
+            2.0 * accumulated(d) * largest_score
+            + accumulated(2 * n + 16) * (1.0 + 2.0 * largest_score)
+            + accumulated(d + 4) * objective
+        )
         # (alpha/2) |w*|^2 <= J(w*) <= J(w); and, with that first bound, (alpha/2) |w - w*|^2 <= J(w) - J(w*).
-        radius = float(np.sqrt(2.0 * objective / self._alpha))
-        first = self._best.certified(radius) - evaluation
-        radius = min(radius, coef_norm + float(np.sqrt(2.0 * max(objective - first, 0.0) / self._alpha)))
-        # A lower bound never needs to be below 0: no risk here is negative.
-        return max(0.0, self._best.certified(radius) - evaluation)
+        highest = objective + evaluation
+        radius = float(np.sqrt(2.0 * highest / self._alpha))
+        first = self._best.certified(radius)
+        radius = min(radius, coef_norm + float(np.sqrt(2.0 * max(highest - first, 0.0) / self._alpha)))
+        # No risk is negative, so 0 is a lower bound as well.
+        return max(0.0, self._best.certified(radius)) - evaluation
 
     def _make_room(self) -> None:
         """Forget the plane that has been idle for longest, or merge the two lightest."""
@@ -154,16 +162,19 @@ class Bundle:
             gone, kept = (int(i) for i in np.argsort(self._weights[:k])[:2])
             total = self._weights[gone] + self._weights[kept]
             share = self._weights[gone] / total if total > 0.0 else 0.5
+            sizes = np.sqrt(np.diagonal(self._gram)[[gone, kept]])
+            rounded = 4.0 * UNIT_ROUNDOFF * np.array([share, 1.0 - share])
+            self._fixed[kept] += float(rounded @ np.abs(self._offsets[[gone, kept]]))
+            self._per_radius[kept] += float(rounded @ sizes)
             for values in (self._slopes, self._offsets, self._fixed, self._per_radius):
                 values[kept] = share * values[gone] + (1.0 - share) * values[kept]
             self._weights[kept] = total
-            self._fixed[kept] += 4.0 * UNIT_ROUNDOFF * abs(self._offsets[kept])
-            self._per_radius[kept] += 4.0 * UNIT_ROUNDOFF * float(np.linalg.norm(self._slopes[kept]))
             products = self._slopes[:k] @ self._slopes[kept]
             self._gram[kept, :k] = products
             self._gram[:k, kept] = products
         last = k - 1
-        for values in (self._slopes, self._offsets, self._fixed, self._per_radius, self._idle, self._weights):
+        self._idle[gone] = self._idle[last]
+        for values in (self._slopes, self._offsets, self._fixed, self._per_radius, self._weights):
             values[gone] = values[last]
         self._gram[gone, :k] = self._gram[last, :k]
         self._gram[:k, gone] = self._gram[:k, last]

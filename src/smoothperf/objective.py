@@ -3,8 +3,8 @@
     J(w)    = (alpha/2) |w|^2 + R(X w)                                       (objective)
     J_mu(w) = (alpha/2) |w|^2 + R_mu(X w)
 
-X appears in two places only: ``X w`` gives scores, ``X^T g`` turns a gradient in scores into one in weights. Along a line
-``w + t p`` the scores are ``f + t q`` with ``q = X p`` computed once, so a line search never touches X.
+X appears in two places only: ``X w`` gives scores, ``X^T g`` turns a gradient in scores into one in weights. Along
+a line ``w + t p`` the scores are ``f + t q`` with ``q = X p`` computed once, so a line search never touches X.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class RegularizedRisk:
         return self.alpha / 2.0 * float(coef @ coef) + self.risk.exact_value(scores)
 
     def evaluate(self, coef: Array, mu: float, scores: Array | None = None) -> Point:
-        """``J_mu(w)``, its gradient and the cutting plane. Takes one product with X, or none if the scores are given."""
+        """``J_mu(w)``, its gradient and the cutting plane; no product with X if the scores are given."""
         if scores is None:
             scores = self.matvec(coef)
         return self._point(coef, scores, mu, self.risk.smoothed(scores, mu))
@@ -102,7 +102,7 @@ class RegularizedRisk:
         return self.evaluate(np.array(start, dtype=np.float64), mu)
 
     def is_solved(self, point: Point, accuracy: float) -> bool:
-        """Whether ``J_mu(w) - min J_mu <= accuracy`` for sure: by strong convexity it is at most ``|grad|^2 / (2 alpha)``."""
+        """Whether ``J_mu(w) - min J_mu <= accuracy`` for sure: it is at most ``|grad|^2 / (2 alpha)``."""
         return float(point.gradient @ point.gradient) <= 2.0 * self.alpha * accuracy
 
     def along(self, point: Point, direction: Array) -> Line:

@@ -1,9 +1,10 @@
 """How much to smooth: the choice of mu, and when to shrink it.
 
-``R - mu D <= R_mu <= R``, so ``mu = eps/D`` guarantees an error of at most eps. That is a worst case. At a given point the plane of
-the smoothed risk lies below the exact risk by ``slack = R(f) - height``, which is known for one exact evaluation and never above
-``mu D``. At the minimiser of ``J_mu`` the certified gap *is* the slack (docs/maths.md, slack), so as long as the slack is a small
-part of the gap, smoothing is not what keeps the gap open.
+``R - mu D <= R_mu <= R``, so ``mu = eps/D`` guarantees an error of at most eps. That is a worst case. At a given
+point the plane of the smoothed risk lies below the exact risk by ``slack = R(f) - height``, which is known for one
+exact evaluation and never above ``mu D``. At the minimiser of ``J_mu`` the certified gap *is* the slack
+(docs/maths.md, slack), so as long as the slack is a small part of the gap, smoothing is not what keeps the gap
+open.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Fixed:
 
     def __post_init__(self) -> None:
         if (self.mu is None) == (self.deviation is None):
-            raise ValueError(f"Fixed takes either mu or deviation, got mu={self.mu!r} and deviation={self.deviation!r}.")
+            raise ValueError(
+                f"Fixed takes either mu or deviation, got mu={self.mu!r} and deviation={self.deviation!r}."
+            )
         positive_number(*(("mu", self.mu) if self.mu is not None else ("deviation", self.deviation)))
 
     def first(self, risk: Risk) -> float:

@@ -28,10 +28,11 @@ def as_design(X: Any) -> Design:
     if isinstance(X, Design):
         return X
     if sp.issparse(X):
-        if X.format == "csc":
-            return CSCDesign(X)
-        return CSRDesign(X if X.format == "csr" else X.tocsr())
-    matrix = np.asarray(X)
-    if matrix.ndim != 2:
-        raise ValueError(f"X must be two-dimensional (examples by features), got shape {matrix.shape}.")
-    return DenseDesign(matrix)
+        matrix: Any = X
+        if matrix.format == "csc":
+            return CSCDesign(matrix)
+        return CSRDesign(matrix if matrix.format == "csr" else matrix.tocsr())
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(f"X must be two-dimensional (examples by features), got shape {array.shape}.")
+    return DenseDesign(array)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +16,17 @@ class Design(ABC):
 
     Attributes
     ----------
+    uses_blas : bool
+        Whether products with X are BLAS calls, which may use threads.
     shape : tuple of int
         ``(n, d)``.
     row_norm : float
-        Largest Euclidean norm of a row; the certificate's rounding bound needs it.
+        Largest Euclidean norm of a row, or an upper bound; the certificate's rounding bound needs it.
     frobenius_norm : float
-        Square root of the sum of all squares, for the same purpose.
+        Square root of the sum of all squares, or an upper bound, for the same purpose.
     """
 
+    uses_blas: ClassVar[bool]
     shape: tuple[int, int]
     row_norm: float
     frobenius_norm: float

@@ -1,13 +1,13 @@
 """A dense matrix in C or Fortran order, in blocks of rows that fit the cache.
 
-float64 blocks go to BLAS as they are. float32 blocks are widened one at a time, so sums are float64 without a float64 copy of
-X. ``X^T g`` gathers the rows with a non-zero coefficient first where they are few. Cost: O(n d).
+float64 blocks go to BLAS as they are. float32 blocks are widened one at a time, so sums are float64 without a
+float64 copy of X. ``X^T g`` gathers the rows with a non-zero coefficient first where they are few. Cost: O(n d).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ FEW = 0.25
 
 class DenseDesign(Design):
     """A two-dimensional array, used where it is: any strides, float32 or float64."""
+
+    uses_blas: ClassVar[bool] = True
 
     def __init__(self, matrix: NDArray[Any]):
         if matrix.dtype not in (np.float32, np.float64):

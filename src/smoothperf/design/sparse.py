@@ -1,13 +1,13 @@
 """Compressed sparse rows and columns, used as they are.
 
-The arrays of a CSC matrix are the CSR arrays of its transpose, so both formats share the two kernels: rows (or columns)
-*gather* from a vector, or *scatter* into one. Scattering skips zero coefficients, which makes ``X^T g`` nearly free when g
-has few non-zeros (rare positives) and X is CSR. Cost: O(nnz).
+The arrays of a CSC matrix are the CSR arrays of its transpose, so both formats share the two kernels: rows (or
+columns) *gather* from a vector, or *scatter* into one. Scattering skips zero coefficients, which makes ``X^T g``
+nearly free when g has few non-zeros (rare positives) and X is CSR. Cost: O(nnz).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from .base import Array, Design
 
 class _Compressed(Design):
     """What CSR and CSC share: three arrays in a form that the kernels take, without copying the values."""
+
+    uses_blas: ClassVar[bool] = False
 
     def __init__(self, matrix: Any):
         n, d = matrix.shape
@@ -29,12 +31,12 @@ class _Compressed(Design):
         if indices.dtype not in (np.int32, np.int64):
             indices = indices.astype(np.int64)
         if indices.size and not (indices.min() >= 0 and indices.max() < minor):
-            raise ValueError(f"X has column or row indices outside 0..{minor - 1}; call X.check_format() to find them.")
+            raise ValueError(f"X has column or row indices outside 0..{minor - 1}; call X.check_format().")
         self._data = np.ascontiguousarray(data)
         self._indices = np.ascontiguousarray(indices)
         self._indptr = np.ascontiguousarray(matrix.indptr, dtype=indices.dtype)
         self._major = int(major)
-        self.frobenius_norm = float(np.linalg.norm(self._data))
+        self._distinct = bool(matrix.has_canonical_format)
 
     def _gather(self, x: Array, out: Array | None) -> Array:
         result = np.empty(self._major) if out is None else out
@@ -54,7 +56,7 @@ class CSRDesign(_Compressed):
 
     def __init__(self, matrix: Any):
         super().__init__(matrix)
-        self.row_norm = kernels.largest_row_norm(self._indptr, self._data)
+        self.row_norm, self.frobenius_norm = kernels.row_norms(self._indptr, self._data, self._distinct)
 
     def matvec(self, w: Array, out: Array | None = None) -> Array:
         """``X w``."""
@@ -70,11 +72,14 @@ class CSCDesign(_Compressed):
 
     def __init__(self, matrix: Any):
         super().__init__(matrix)
-        squares = np.zeros(self.shape[0])
+        sums = np.zeros(self.shape[0])
         for begin in range(0, self._data.shape[0], 1 << 20):  # in pieces: no temporary of the size of X
-            piece = slice(begin, begin + (1 << 20))
-            np.add.at(squares, self._indices[piece], np.square(self._data[piece], dtype=np.float64))
+            rows = self._indices[begin : begin + (1 << 20)]
+            values = self._data[begin : begin + (1 << 20)].astype(np.float64)
+            np.add.at(sums, rows, values**2 if self._distinct else np.abs(values))
+        squares = sums if self._distinct else sums**2
         self.row_norm = float(np.sqrt(squares.max(initial=0.0)))
+        self.frobenius_norm = float(np.sqrt(squares.sum()))
 
     def matvec(self, w: Array, out: Array | None = None) -> Array:
         """``X w``; columns with ``w_j = 0`` are not read."""

@@ -31,8 +31,8 @@ Solver = LBFGS | Nesterov | BMRM
 class MeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Linear binary classifier that minimises the regularised convex risk of a performance measure.
 
-    Minimises ``J(w) = (alpha/2) |w|^2 + R(Xw)`` to a certified gap, where R is the structural-SVM upper bound of ``1 - measure``
-    on the training set.
+    Minimises ``J(w) = (alpha/2) |w|^2 + R(Xw)`` to a certified gap, where R is the structural-SVM upper bound of
+    ``1 - measure`` on the training set.
 
     Parameters
     ----------
@@ -49,8 +49,9 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     smoothing : "adaptive", float or Smoothing object, default="adaptive"
         How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
     fit_intercept : bool, default=True
-        Whether ``intercept_`` realises the operating point that the measure asks for, so that :meth:`predict` finds as many positives in the
-        training set as there are; otherwise it is 0. The measures available do not depend on it.
+        Whether ``intercept_`` realises the operating point that the measure asks for, so that :meth:`predict` finds
+        as many positives in the training set as there are; otherwise it is 0. The measures available do not depend
+        on it.
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied into the sample weights.
     warm_start : bool, default=False
@@ -131,16 +132,17 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         measure = get_measure(self.measure)
         alpha = positive_number("alpha", self.alpha, hint="It is the strength of the regulariser; try 1e-4.")
         solver = self._make_solver()
-        X, y = validate_data(
+        X, labels = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
         )
-        positive = self._encode(y)
-        weights = self._weights(X, y, sample_weight)
+        positive = self._encode(labels)
+        weights = self._weights(X, labels, sample_weight)
 
         objective = RegularizedRisk(as_design(X), measure.bind(positive, weights), alpha)
         start = None
-        if self.warm_start and getattr(self, "coef_", None) is not None and self.coef_.shape[1] == X.shape[1]:
-            start = self.coef_[0]
+        previous: Array | None = getattr(self, "coef_", None)
+        if self.warm_start and previous is not None and previous.shape[1] == X.shape[1]:
+            start = previous[0]
         result = solver.run(objective, start, self._make_callback())
         self._report(result, solver.tol)
 
@@ -168,7 +170,8 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted label of every row."""
-        labels: NDArray[Any] = self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+        positive = self.decision_function(X) > 0.0
+        labels: NDArray[Any] = self.classes_[positive.astype(int)]
         return labels
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

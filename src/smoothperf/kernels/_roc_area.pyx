@@ -59,6 +59,8 @@ def pair_ramps(
         ``sum c_s c_l H(z_l - a_s)``.
     height : float
         ``sum c_s c_l beta (z_l - a_s)``.
+    slopes : float
+        ``sum c_s c_l beta``.
     """
     cdef Py_ssize_t m = ordered.shape[0], count = others.shape[0], s, l, outer, inner
     cdef const double* a = &ordered[0]
@@ -68,12 +70,13 @@ def pair_ramps(
     cdef double* first = <double*>malloc((m + 1) * sizeof(double))     # sum c (a_{s-1} - a)
     cdef double* second = <double*>malloc((m + 1) * sizeof(double))    # sum c (a_{s-1} - a)^2
     # Bins: weight and weighted excess over a_{s-1} of the z (outer) and z - kappa (inner) that fall behind it.
-    cdef double* outer_mass = <double*>calloc(m + 1, sizeof(double))
-    cdef double* outer_excess = <double*>calloc(m + 1, sizeof(double))
-    cdef double* inner_mass = <double*>calloc(m + 1, sizeof(double))
-    cdef double* inner_excess = <double*>calloc(m + 1, sizeof(double))
+    # Many terms may fall into one bin: long double keeps the error of their sum below that of a single double.
+    cdef long double* outer_mass = <long double*>calloc(m + 1, sizeof(long double))
+    cdef long double* outer_excess = <long double*>calloc(m + 1, sizeof(long double))
+    cdef long double* inner_mass = <long double*>calloc(m + 1, sizeof(long double))
+    cdef long double* inner_excess = <long double*>calloc(m + 1, sizeof(long double))
     cdef double z, c, x, gap, t_outer, t_inner, s_outer, s_inner
-    cdef long double c0 = 0.0, c1 = 0.0, c2 = 0.0, value = 0.0, height = 0.0
+    cdef long double c0 = 0.0, c1 = 0.0, c2 = 0.0, value = 0.0, height = 0.0, slopes = 0.0
     cdef long double mass_o = 0.0, ramp_o = 0.0, mass_i = 0.0, ramp_i = 0.0
     if (mass == NULL or first == NULL or second == NULL or outer_mass == NULL or outer_excess == NULL
             or inner_mass == NULL or inner_excess == NULL):
@@ -107,6 +110,7 @@ def pair_ramps(
                 outer_excess[outer] += c * x
             if kappa == 0.0:
                 other_slopes[l] = mass[outer]
+                slopes += c * mass[outer]
                 value += c * t_outer
                 height += c * t_outer
                 continue
@@ -119,7 +123,9 @@ def pair_ramps(
                 s_inner = second[inner] + x * (2.0 * first[inner] + x * mass[inner])
                 inner_mass[inner] += c
                 inner_excess[inner] += c * x
-            other_slopes[l] = (t_outer - t_inner) / kappa
+            x = (t_outer - t_inner) / kappa
+            other_slopes[l] = x
+            slopes += c * x
             value += c * (s_outer - s_inner) / (2.0 * kappa)
             height += c * ((s_outer - s_inner) / kappa - t_inner)
 
@@ -133,4 +139,4 @@ def pair_ramps(
             ordered_slopes[s] = <double>(mass_o if kappa == 0.0 else (ramp_o - ramp_i) / kappa)
         free(mass); free(first); free(second)
         free(outer_mass); free(outer_excess); free(inner_mass); free(inner_excess)
-    return <double>value, <double>height
+    return <double>value, <double>height, <double>slopes

@@ -4,7 +4,7 @@
 CSR arrays of the transpose. Values may be float32, sums are always float64. The GIL is released.
 """
 
-from libc.math cimport sqrt
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 ctypedef fused value_t:
@@ -57,15 +57,25 @@ def scatter(
                 out[indices[p]] += coefficient * data[p]
 
 
-def largest_row_norm(const index_t[::1] indptr, const value_t[::1] data):
-    """Largest Euclidean norm of a row."""
+def row_norms(const index_t[::1] indptr, const value_t[::1] data, bint distinct):
+    """Largest Euclidean norm of a row, and the Frobenius norm.
+
+    If ``distinct`` is false, several entries of a row may belong to one column; the sum of absolute values then bounds the norm
+    of the row from above.
+    """
     cdef Py_ssize_t i, p
-    cdef double total, largest = 0.0
+    cdef double row, largest = 0.0, total = 0.0
     with nogil:
         for i in range(indptr.shape[0] - 1):
-            total = 0.0
-            for p in range(indptr[i], indptr[i + 1]):
-                total += <double>data[p] * data[p]
-            if total > largest:
-                largest = total
-    return sqrt(largest)
+            row = 0.0
+            if distinct:
+                for p in range(indptr[i], indptr[i + 1]):
+                    row += <double>data[p] * data[p]
+            else:
+                for p in range(indptr[i], indptr[i + 1]):
+                    row += fabs(<double>data[p])
+                row *= row
+            total += row
+            if row > largest:
+                largest = row
+    return sqrt(largest), sqrt(total)

@@ -6,8 +6,8 @@
 ``tau`` is the root of a decreasing piecewise-linear function: a safeguarded Newton iteration finds it in a few
 O(n) passes without sorting. v is never stored: it is cheaper to compute than to load.
 
-Accuracy. Sums run in double over blocks of 512 and in long double across blocks, so the computed ``sum c u`` is
-within ``512 * eps`` (relative) of its true value for every n; see ROUNDING in ``smoothperf.measures.top_k``.
+Accuracy. Sums run in double over blocks of 512 and in long double across blocks: a relative error of at most
+``512 eps + (n / 512) eps_long``. How far ``sum c u`` ends up from ``total`` is measured and returned, not assumed.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -89,6 +89,8 @@ def top_k_smoothed(
     -------
     missed : float
         ``sum_i c_i (1 - u_i)`` over the positives.
+    excess : float
+        ``sum_i c_i u_i - total``: what the root finder and rounding left.
     inner : float
         ``sum_i c_i f_i (u_i - t_i)``.
     prox : float
@@ -105,8 +107,8 @@ def top_k_smoothed(
     cdef double[2] shift
     cdef double[2] target
     cdef double scale = slope / mu, tau = start / mu, low = -INFINITY, high = INFINITY, step, candidate, correction
-    cdef double u, x, du, ci, b_missed, b_inner, b_prox
-    cdef long double missed = 0.0, inner = 0.0, prox = 0.0
+    cdef double u, x, du, ci, b_missed, b_mass, b_inner, b_prox
+    cdef long double missed = 0.0, mass = 0.0, inner = 0.0, prox = 0.0
     cdef Passed p
     target[0] = target_negative
     target[1] = target_positive
@@ -144,6 +146,7 @@ def top_k_smoothed(
         while begin < n:
             end = min(begin + <Py_ssize_t>BLOCK, n)
             b_missed = 0.0
+            b_mass = 0.0
             b_inner = 0.0
             b_prox = 0.0
             for i in range(begin, end):
@@ -156,10 +159,12 @@ def top_k_smoothed(
                 if label[i]:
                     b_missed += ci * (1.0 - u)
                 gradient[i] = slope * ci * du
+                b_mass += ci * u
                 b_inner += ci * du * f[i]
                 b_prox += 0.5 * ci * du * du
             missed += b_missed
+            mass += b_mass
             inner += b_inner
             prox += b_prox
             begin = end
-    return <double>missed, <double>inner, <double>prox, mu * tau, n_pass
+    return <double>missed, <double>(mass - total), <double>inner, <double>prox, mu * tau, n_pass

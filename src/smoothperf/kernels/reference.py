@@ -6,6 +6,7 @@ use more memory (``pair_ramps`` forms the pairs), so nothing but the tests and t
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,11 @@ def scatter(indptr: Array, indices: Array, data: Array, g: Array, out: Array, st
         np.add.at(out, indices[row], g[i] * data[row].astype(np.float64))
 
 
-def largest_row_norm(indptr: Array, data: Array) -> float:
-    """Largest Euclidean norm of a row."""
-    squares = data.astype(np.float64) ** 2
-    rows = [squares[begin:end].sum() for begin, end in zip(indptr[:-1], indptr[1:], strict=True)]
-    return float(np.sqrt(max(rows, default=0.0)))
+def row_norms(indptr: Array, data: Array, distinct: bool) -> tuple[float, float]:
+    """Largest Euclidean norm of a row and Frobenius norm; bounds of both if columns may repeat within a row."""
+    rows = [data[begin:end].astype(np.float64) for begin, end in itertools.pairwise(indptr)]
+    squares = [float((row**2).sum() if distinct else np.abs(row).sum() ** 2) for row in rows]
+    return float(np.sqrt(max(squares, default=0.0))), float(np.sqrt(sum(squares)))
 
 
 def top_k_smoothed(
@@ -48,7 +49,7 @@ def top_k_smoothed(
     mu: float,
     start: float,
     gradient: Array,
-) -> tuple[float, float, float, float, int]:
+) -> tuple[float, float, float, float, float, int]:
     """Project onto the capped simplex by bracketed root finding; ``start`` is not needed here."""
     label = positive.astype(bool)
     c = np.ones_like(scores) if weights is None else weights
@@ -69,9 +70,10 @@ def top_k_smoothed(
     u = np.clip(v - tau, 0.0, 1.0)
     gradient[:] = slope * c * (u - t)
     missed = float(c[label] @ (1.0 - u[label]))
+    excess_mass = float(c @ u) - total
     inner = float(c @ (scores * (u - t)))
     prox = float(c @ (u - t) ** 2) / 2.0
-    return missed, inner, prox, mu * tau, 0
+    return missed, excess_mass, inner, prox, mu * tau, 0
 
 
 def pair_ramps(
@@ -82,17 +84,14 @@ def pair_ramps(
     kappa: float,
     ordered_slopes: Array,
     other_slopes: Array,
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """Huber hinge of width ``kappa`` (the hinge itself for ``kappa = 0``), summed over all pairs."""
     c = np.ones_like(ordered) if ordered_weights is None else ordered_weights
     d = np.ones_like(others) if other_weights is None else other_weights
     violation = others[:, None] - ordered[None, :]
-    if kappa > 0.0:
-        beta = np.clip(violation / kappa, 0.0, 1.0)
-    else:
-        beta = (violation > 0.0).astype(float)
+    beta = np.clip(violation / kappa, 0.0, 1.0) if kappa > 0.0 else (violation > 0.0).astype(float)
     hinge = beta * violation
     huber = hinge - kappa / 2.0 * beta**2
     other_slopes[:] = beta @ c
     ordered_slopes[:] = d @ beta
-    return float(d @ huber @ c), float(d @ hinge @ c)
+    return float(d @ huber @ c), float(d @ hinge @ c), float(d @ beta @ c)

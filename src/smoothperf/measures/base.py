@@ -38,7 +38,8 @@ class RiskValue:
         ``<gradient, f> + b``: the plane at the scores it was made at. Equals ``value`` if exact;
         if smoothed, ``R(f) - height`` is how far the plane stays below the exact risk there.
     rounding : float
-        Floating-point error of the plane: ``R(f') >= <gradient, f'> + b - rounding * (1 + max|f'|)`` holds rigorously.
+        Floating-point error of the plane: ``R(f') >= <gradient, f'> + b - rounding * (1 + max|f'|)`` holds
+        rigorously.
     hint : float
         Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`. NaN if there is none.
     """
@@ -60,12 +61,15 @@ class Risk(ABC):
         Length of the score vectors.
     diameter : float
         ``D``, the largest value of the prox-function: ``R - mu D <= R_mu <= R``.
+    weights : ndarray of shape (n,) or None
+        The sample weights c; None for ones.
     shift_invariant : bool
         Whether adding a constant to all scores changes nothing.
     """
 
     n_examples: int
     diameter: float
+    weights: Array | None
     shift_invariant: ClassVar[bool]
 
     @abstractmethod
@@ -82,7 +86,7 @@ class Risk(ABC):
 
     @abstractmethod
     def lipschitz(self, mu: float) -> float:
-        """Lipschitz constant of the gradient of ``R_mu``, with respect to the scores."""
+        """``L`` with ``R_mu(f + h) <= R_mu(f) + <gradient, h> + (L/2) sum_i c_i h_i^2``: the weighted curvature."""
 
 
 class Measure(ABC):

@@ -3,13 +3,14 @@ r"""Area under the ROC curve: the fraction of (positive, negative) pairs in the 
     R(f)    = (1/M) sum_{i in P, j in N} c_i c_j max(0, 1 - (f_i - f_j)),    M = N+ N-            (roc-risk)
     R_mu(f) = (1/M) sum_{i in P, j in N} c_i c_j H(1 - (f_i - f_j))                             (roc-smoothed)
 
-H is the Huber hinge of width ``kappa = mu M``: quadratic on [0, kappa], linear beyond. Pairs are never formed: the smaller class
-is sorted, every example of the larger one looks up two positions in it (:mod:`smoothperf.kernels._roc_area`):
-O(n log n_min). The prox-function is half the weighted sum of ``beta^2``, so ``D = M/2`` and ``R - kappa/2 <= R_mu <= R``.
+H is the Huber hinge of width ``kappa = mu M``: quadratic on [0, kappa], linear beyond. Pairs are never formed: the
+smaller class is sorted, every example of the larger one looks up two positions in it
+(:mod:`smoothperf.kernels._roc_area`): O(n log n_min). The prox-function is half the weighted sum of ``beta^2``, so
+``D = M/2`` and ``R - kappa/2 <= R_mu <= R``.
 
-Departures from the paper: equation (3) as printed charges ``max(d, 1 - d)`` per pair with ``d = f_i - f_j``, which grows
-with a *correct* margin; the hinge is what is meant (docs/maths.md, slips). ``ROCArea(as_printed=True)`` keeps the
-printed form for reproduction. The paper sorts both classes.
+Departures from the paper: equation (3) as printed charges ``max(d, 1 - d)`` per pair with ``d = f_i - f_j``, which
+grows with a *correct* margin; the hinge is what is meant (docs/maths.md, slips). ``ROCArea(as_printed=True)`` keeps
+the printed form for reproduction. The paper sorts both classes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from .._validation import binary_labels, vector, weights_of
 from ..kernels import pair_ramps
 from .base import Array, Measure, Risk, RiskValue
 
-EPS = np.finfo(np.float64).eps
+EPS = float(np.finfo(np.float64).eps)
+LONG_EPS = float(np.finfo(np.longdouble).eps)
 
 
 class ROCAreaRisk(Risk):
@@ -36,12 +38,13 @@ class ROCAreaRisk(Risk):
     def __init__(self, positive: NDArray[np.bool_], weights: Array | None):
         self.n_examples = positive.shape[0]
         self._rows = np.flatnonzero(positive), np.flatnonzero(~positive)
-        self._weights = tuple(None if weights is None else weights[rows] for rows in self._rows)
-        mass = [float(rows.size if c is None else c.sum()) for rows, c in zip(self._rows, self._weights, strict=True)]
-        heaviest = [1.0 if c is None else float(c.max()) for c in self._weights]
+        self.weights = weights
+        self._class_weights = tuple(None if weights is None else weights[rows] for rows in self._rows)
+        mass = [
+            float(rows.size if c is None else c.sum()) for rows, c in zip(self._rows, self._class_weights, strict=True)
+        ]
+        self._total = mass[0] + mass[1]
         self._pairs = mass[0] * mass[1]
-        # Largest weighted degree of a positive plus that of a negative in the complete bipartite graph.
-        self._degree = heaviest[0] * mass[1] + heaviest[1] * mass[0]
         self.diameter = self._pairs / 2.0
 
     def exact(self, scores: Array) -> RiskValue:
@@ -57,8 +60,8 @@ class ROCAreaRisk(Risk):
         return self._hinges(scores, margin=1.0, kappa=mu * self._pairs)
 
     def lipschitz(self, mu: float) -> float:
-        """The Hessian is ``1 / (kappa M)`` times the Laplacian of the weighted graph of active pairs."""
-        return self._degree / (mu * self._pairs**2)
+        """``N / (kappa M)``: the Hessian is 1 / (kappa M) times the Laplacian of the active pairs, at most N."""
+        return self._total / (mu * self._pairs**2)
 
     def _hinges(self, scores: Array, *, margin: float, kappa: float) -> RiskValue:
         """Mean over pairs of the (Huber) hinge of ``margin - (f_i - f_j)``."""
@@ -70,13 +73,12 @@ class ROCAreaRisk(Risk):
         a = sign * centred[self._rows[small]]
         z = margin + sign * centred[self._rows[large]]
         order = np.argsort(a)
-        c_small, c_large = self._weights[small], self._weights[large]
+        c_small, c_large = self._class_weights[small], self._class_weights[large]
         slopes_a, slopes_z = np.empty(a.shape[0]), np.empty(z.shape[0])
         ordered = a[order]
-        value, height = pair_ramps(
+        value, height, slopes = pair_ramps(
             ordered, None if c_small is None else c_small[order], z, c_large, kappa, slopes_a, slopes_z
         )
-        offset = margin * float(slopes_z.sum() if c_large is None else c_large @ slopes_z) / self._pairs
         scale = sign / self._pairs
         gradient = np.empty(self.n_examples)
         gradient[self._rows[small][order]] = -scale * slopes_a
@@ -84,15 +86,18 @@ class ROCAreaRisk(Risk):
         if c_small is not None and c_large is not None:
             gradient[self._rows[small]] *= c_small
             gradient[self._rows[large]] *= c_large
-        # Each slope is a difference of two ramps, each as long as the spread of the scores and summed with a relative
-        # error of a few eps, divided by kappa.
-        spread = abs(margin) + float(ordered[-1] - ordered[0]) + float(z.max() - z.min())
-        rounding = 16.0 * EPS * (1.0 + (spread / kappa if kappa > 0.0 else 0.0))
-        return RiskValue(value / self._pairs, gradient, offset, height / self._pairs, rounding)
+        # A slope is a difference of two ramps, summed in long double and stored in double, divided by kappa. A ramp
+        # is no longer than the largest violation; z - kappa is rounded as well (docs/maths.md, rounding).
+        sums = 4 * self.n_examples * LONG_EPS
+        rounding = 256 * EPS + sums
+        if kappa > 0.0:
+            reach = max(0.0, float(z.max() - ordered[0])) + float(np.abs(z).max())
+            rounding += (16 * EPS + sums) * reach / kappa
+        return RiskValue(value / self._pairs, gradient, margin * slopes / self._pairs, height / self._pairs, rounding)
 
 
 class PrintedROCAreaRisk(ROCAreaRisk):
-    """Equation (3) exactly as the paper prints it: ``max(d, 1 - d) = 1/2 + max(0, d - 1/2) + max(0, 1/2 - d)`` per pair.
+    """Equation (3) as the paper prints it: ``max(d, 1 - d) = 1/2 + max(0, d - 1/2) + max(0, 1/2 - d)`` per pair.
 
     Both hinges are those of :class:`ROCAreaRisk` with margins 1/2 and -1/2, the second on the negated scores. For
     reproduction only: it pulls every pair to the margin 1/2 instead of rewarding a larger one.
@@ -125,7 +130,8 @@ class ROCArea(Measure):
     Parameters
     ----------
     as_printed : bool, default=False
-        Train with equation (3) of the paper as it is printed, for reproduction only (docs/maths.md says what is wrong with it).
+        Train with equation (3) of the paper as it is printed, for reproduction only (docs/maths.md says what is
+        wrong with it).
 
     Examples
     --------

@@ -1,9 +1,9 @@
 r"""Measures with a fixed number of predicted positives: the precision/recall break-even point.
 
 A labeling is ``u`` in [0, 1]^n, 1 for predicted positive, with weights ``c`` (ones without sample weights), total
-weight ``N = sum c``, positive weight ``N+``. Exactly as much weight is predicted positive as there is: ``sum c u = N+``.
-Then precision equals recall, and the loss is the weight of missed positives, ``delta(u) = (1/N+) sum_P c (1 - u)``.
-With the true labeling ``t`` (1 on positives, 0 on negatives)
+weight ``N = sum c``, positive weight ``N+``. Exactly as much weight is predicted positive as there is: ``sum c u =
+N+``. Then precision equals recall, and the loss is the weight of missed positives, ``delta(u) = (1/N+) sum_P c (1 -
+u)``. With the true labeling ``t`` (1 on positives, 0 on negatives)
 
     R(f)    = max_u  delta(u) + (2/N) sum_i c_i f_i (u_i - t_i)                               (prbep-risk)
     R_mu(f) = max_u  delta(u) + (2/N) sum_i c_i f_i (u_i - t_i) - (mu/2) sum_i c_i (u_i - t_i)^2  (prbep-smoothed)
@@ -28,10 +28,8 @@ from .._validation import binary_labels, vector, weights_of
 from ..kernels import top_k_smoothed
 from .base import Array, Measure, Risk, RiskValue
 
-#: sum c u differs from N+ by at most 512 eps N+ (the kernel's blocked sums, and the correction that it shares out). A
-#: labeling that sums to N+ exactly then has an offset that differs by 512 eps at most, and a gradient that differs by
-#: (2/N) 512 eps N+ <= 1024 eps in the 1-norm.
-ROUNDING = 1024 * np.finfo(np.float64).eps
+EPS = float(np.finfo(np.float64).eps)
+LONG_EPS = float(np.finfo(np.longdouble).eps)
 
 
 def heaviest(values: Array, weights: Array | None, total: float) -> Array:
@@ -72,30 +70,31 @@ class PRBEPRisk(Risk):
     def __init__(self, positive: NDArray[np.bool_], weights: Array | None):
         self.n_examples = positive.shape[0]
         self._positive = positive
-        self._weights = weights
+        self.weights = weights
         weight = np.ones(self.n_examples) if weights is None else weights
         self._total = float(weight.sum())
         self._positives = float(weight[positive].sum())
-        self._heaviest = float(weight.max())
         self._slope = 2.0 / self._total
+        # Of the kernel's sums, blocked by 512 and relative to N+; docs/maths.md, rounding.
+        self._rounding = 1024 * EPS + self.n_examples * LONG_EPS
         self.diameter = min(self._positives, self._total - self._positives)
 
     def exact(self, scores: Array) -> RiskValue:
         """``R`` and a subgradient: select the largest, O(n)."""
-        u = heaviest(self._values(scores), self._weights, self._positives)
+        u = heaviest(self._values(scores), self.weights, self._positives)
         change = u - self._positive
-        if self._weights is not None:
-            change *= self._weights
+        if self.weights is not None:
+            change *= self.weights
         # The missed positives, where change = -c (1 - u); the sum is exact for unit weights.
         offset = -float(change[self._positive].sum()) / self._positives
         gradient = self._slope * change
         value = offset + float(gradient @ scores)
-        return RiskValue(value, gradient, offset, value, ROUNDING)
+        return RiskValue(value, gradient, offset, value, self._rounding)
 
     def exact_value(self, scores: Array) -> float:
         """``R``: the sum of the largest values, less that of the true labeling. O(n)."""
         values = self._values(scores)
-        if self._weights is None:
+        if self.weights is None:
             k = round(self._positives)
             n = self.n_examples
             true = values[self._positive].sum()
@@ -106,10 +105,10 @@ class PRBEPRisk(Risk):
     def smoothed(self, scores: Array, mu: float, hint: float = float("nan")) -> RiskValue:
         """``R_mu`` and its gradient: a projection onto the capped simplex, O(n)."""
         gradient = np.empty(self.n_examples)
-        missed, inner, prox, root, _ = top_k_smoothed(
+        missed, excess, inner, prox, root, _ = top_k_smoothed(
             scores,
             self._positive.view(np.uint8),
-            self._weights,
+            self.weights,
             self._positives,
             self._slope,
             1.0 / self._positives,
@@ -121,11 +120,13 @@ class PRBEPRisk(Risk):
         )
         offset = missed / self._positives
         height = offset + self._slope * inner
-        return RiskValue(height - mu * prox, gradient, offset, height, ROUNDING, root)
+        # The labeling u sums to N+ but for the excess: one that does so exactly differs by that much in the 1-norm.
+        rounding = self._rounding + abs(excess) * max(1.0 / self._positives, self._slope)
+        return RiskValue(height - mu * prox, gradient, offset, height, rounding, root)
 
     def lipschitz(self, mu: float) -> float:
-        """``4 max c / (N^2 mu)``: the Hessian is (4 / (N^2 mu)) times a centred diagonal of active weights."""
-        return self._slope**2 * self._heaviest / mu
+        """``4 / (N^2 mu)``: the Hessian is that times the centred diagonal matrix of active weights."""
+        return self._slope**2 / mu
 
     def _values(self, scores: Array) -> Array:
         """Gain per unit of weight for predicting an example positive: ``(2/N) f - [positive]/N+``."""

@@ -1,11 +1,11 @@
 """L-BFGS on the smoothed objective, with a line search that never touches the data.
 
-The direction is ``-H g`` with H from the last m pairs ``s = w' - w``, ``y = grad' - grad`` by the two-loop recursion (Nocedal and Wright,
-algorithm 7.4). One iteration costs one product with X (the scores of the direction), one with its transpose (the gradient, which is
-also the certificate's plane), O(n) per line-search trial and O(m d).
+The direction is ``-H g`` with H from the last m pairs ``s = w' - w``, ``y = grad' - grad`` by the two-loop
+recursion (Nocedal and Wright, algorithm 7.4). One iteration costs one product with X (the scores of the direction),
+one with its transpose (the gradient, which is also the certificate's plane), O(n) per line-search trial and O(m d).
 
-Departures from the paper: memory 20 instead of 6 and a more accurate line search, both of which save passes; mu adapts; the stopping rule
-is the certified gap of the exact objective.
+Departures from the paper: memory 20 instead of 6 and a more accurate line search, both of which save passes; mu
+adapts; the stopping rule is the certified gap of the exact objective.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ..smoothing import Adaptive, Smoothing
 from .line_search import flat_point
 from .monitor import Callback, Monitor
 from .result import Result, Status
+from .threads import calm_blas
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,15 @@ class LBFGS:
         if not 0.0 < self.flatness < 1.0:
             raise ValueError(f"flatness must lie between 0 and 1, got {self.flatness!r}.")
 
-    def run(
-        self, objective: RegularizedRisk, start: Array | None = None, callback: Callback | None = None
-    ) -> Result:
+    def run(self, objective: RegularizedRisk, start: Array | None = None, callback: Callback | None = None) -> Result:
         """Minimise the objective from ``start`` (zero if None)."""
         monitor = Monitor(
             objective, tol=self.tol, max_iter=self.max_iter, max_planes=self.max_planes, callback=callback
         )
+        with calm_blas(objective.design):
+            return self._minimise(objective, start, monitor)
+
+    def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
         mu = self.smoothing.first(objective.risk)
         point = objective.starting_point(start, mu)
         memory = CurvatureMemory(self.memory)
@@ -100,7 +103,7 @@ class LBFGS:
                 trial = origin
                 memory.clear()
             else:
-                found = flat_point(lambda step, line=line, mu=mu: line.at(step, mu), origin, flatness=self.flatness)
+                found = flat_point(line, origin, flatness=self.flatness)
                 if found is None and len(memory) == 0:
                     return monitor.result(Status.PRECISION_LIMIT)
                 if found is None:

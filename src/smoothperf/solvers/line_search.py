@@ -1,13 +1,14 @@
 """Line search on a convex function of one variable whose trials are cheap.
 
-``phi(t) = J_mu(w + t p)`` is convex and continuously differentiable, and a trial costs O(n) without touching X, while every
-iteration saved saves two passes over X. So the search aims for a nearly flat point, ``|phi'(t)| <= flatness |phi'(0)|`` and
-``phi(t) <= phi(0)`` (strong Wolfe with a small constant), by secant steps on phi' inside a bracket.
+``phi(t) = J_mu(w + t p)`` is convex and continuously differentiable, and a trial costs O(n) without touching X, while
+every iteration saved saves two passes over X. So the search aims for a nearly flat point,
+``|phi'(t)| <= flatness |phi'(0)|`` and ``phi(t) <= phi(0)`` (strong Wolfe with a small constant), by secant steps on
+phi' inside a bracket; where phi' is nearly a jump and secants creep along one side, by bisection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 from ..objective import Trial
 
@@ -15,50 +16,71 @@ from ..objective import Trial
 ROUNDING = 1e-14
 
 
+class Searchable(Protocol):
+    """What the search needs of a line."""
+
+    def at(self, step: float, mu: float) -> Trial:
+        """Return the trial at a step."""
+
+
 def flat_point(
-    evaluate: Callable[[float], Trial], origin: Trial, *, flatness: float, first: float = 1.0, max_trials: int = 40
+    line: Searchable, origin: Trial, *, flatness: float, first: float = 1.0, max_trials: int = 60
 ) -> Trial | None:
     """Return a trial with a lower value and a slope close to zero; None if rounding hides every descent.
 
     Parameters
     ----------
-    evaluate : callable
-        Trial at a given step.
+    line : Line
+        Gives the trial at any step and mu.
     origin : Trial
-        The trial at step 0; its derivative must be negative.
+        The trial at step 0 and the mu to search with; its derivative must be negative.
     flatness : float
         Fraction of the initial slope that is flat enough.
     first : float
         The step to try first.
+    max_trials : int
+        Most trials; the lowest so far is returned then.
     """
     ceiling = origin.value + ROUNDING * abs(origin.value)
     target = flatness * -origin.derivative
     left, right = origin, None
     best: Trial | None = None
     step = first
+    same_side = 0  # positive: trials in a row that became the right end; negative: the left end
     for _ in range(max_trials):
-        trial = evaluate(step)
-        if trial.value <= ceiling and (best is None or trial.value < best.value):
-            best = trial
-        if trial.value <= ceiling and abs(trial.derivative) <= target:
+        trial = line.at(step, origin.mu)
+        low_enough = trial.value <= ceiling
+        if low_enough and abs(trial.derivative) <= target:
             return trial
-        if trial.derivative < 0.0 and trial.value <= ceiling:
+        if low_enough and (best is None or trial.value < best.value):
+            best = trial
+        if low_enough and trial.derivative < 0.0:
             left = trial
+            same_side = min(same_side, 0) - 1
         else:
             right = trial
-        step = _next_step(origin, left, right)
-        if right is not None and not left.step < step < right.step:
-            break
+            same_side = max(same_side, 0) + 1
+        if right is None:
+            step = _beyond(origin, left)
+        else:
+            step = _between(left, right, bisect=abs(same_side) > 1)
+            if not left.step < step < right.step:
+                break  # no number is left between the two
     return best
 
 
-def _next_step(origin: Trial, left: Trial, right: Trial | None) -> float:
-    """Secant on the derivative; kept away from the ends of the bracket, or within a factor 2 to 10 beyond it."""
-    if right is None:
-        rise = left.derivative - origin.derivative
-        secant = left.step * -origin.derivative / rise if rise > 0.0 else float("inf")
-        return min(max(secant, 2.0 * left.step), 10.0 * left.step)
+def _beyond(origin: Trial, left: Trial) -> float:
+    """Extrapolate the secant of the derivative to zero, by a factor of 2 to 10."""
+    rise = left.derivative - origin.derivative
+    secant = left.step * -origin.derivative / rise if rise > 0.0 else float("inf")
+    return min(max(secant, 2.0 * left.step), 10.0 * left.step)
+
+
+def _between(left: Trial, right: Trial, *, bisect: bool) -> float:
+    """Zero of the secant of the derivative, not too close to an end; or the middle."""
     width = right.step - left.step
     rise = right.derivative - left.derivative
-    secant = left.step - left.derivative * width / rise if rise > 0.0 else left.step + width / 2.0
+    if bisect or not 0.0 < rise < float("inf"):
+        return left.step + 0.5 * width
+    secant = left.step - left.derivative * width / rise
     return min(max(secant, left.step + 0.1 * width), right.step - 0.1 * width)

@@ -1,6 +1,7 @@
 """What all solvers share: the best point so far, the certificate, the trace and the decision to stop.
 
-Every solver stops on one criterion, ``gap <= tol``, where ``gap`` is the best exact objective less the certified bound.
+Every solver stops on one criterion, ``gap <= tol``, where ``gap`` is the best exact objective less the certified
+bound.
 """
 
 from __future__ import annotations
@@ -62,9 +63,7 @@ class Monitor:
 
     def add_plane(self, slope: Array, risk: RiskValue) -> None:
         """Report a cutting plane, and improve the bound with it."""
-        self.bundle.add(
-            slope, risk.offset, rounding=risk.rounding, gradient_norm=float(np.linalg.norm(risk.gradient))
-        )
+        self.bundle.add(slope, risk.offset, rounding=risk.rounding, gradient_norm=float(np.linalg.norm(risk.gradient)))
         self.bundle.solve()
 
     def record(self, coef: Array, scores: Array, exact: float, smoothed: float, mu: float) -> Status | None:

@@ -1,0 +1,39 @@
+# Two commands matter: `make demo` and `make test`. Each makes .venv and installs what it needs, and again only when
+# something that is installed has changed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGE := $(shell find src -type f -not -path '*/__pycache__/*')
+
+.PHONY: demo test lint bench clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/installed
+	$(BIN)/smoothperf demo
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n auto tests
+	$(BIN)/python -m pytest --doctest-modules --pyargs smoothperf
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Real data sets are not part of the project: name their folder with DATA=... (docs/benchmarks.md).
+bench: $(VENV)/installed-dev
+	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
+
+clean:
+	rm -rf $(VENV) build demo
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(BIN)/python pyproject.toml meson.build $(PACKAGE)
+	$(BIN)/python -m pip install --quiet '.[plots]'
+	touch $@
+
+$(VENV)/installed-dev: $(BIN)/python pyproject.toml meson.build $(PACKAGE)
+	$(BIN)/python -m pip install --quiet '.[test,lint]'
+	touch $@

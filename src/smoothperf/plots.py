@@ -1,0 +1,260 @@
+"""Figures as pure functions of data: nothing is shown, no global state is touched.
+
+matplotlib is optional, ``pip install smoothperf[plots]``, and is imported when the first figure is drawn.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable, Mapping
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._validation import choice, positive_number, whole_number
+from .solvers import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+#: Okabe and Ito's colours, which can be told apart with any kind of colour vision.
+#: Yellow is left out: too pale for lines.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+INK, GRID = "#333333", "#DDDDDD"
+#: The three kinds of lines.
+OBJECTIVE: dict[str, Any] = {"linewidth": 2.0}
+GAP: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (4, 2))}
+TOLERANCE: dict[str, Any] = {"linewidth": 1.0, "linestyle": ":", "color": INK}
+AXES = {"passes": "passes over the data", "seconds": "seconds"}
+
+
+def convergence(
+    runs: Mapping[str, Trace],
+    *,
+    best_lower_bound: float | None = None,
+    axis: str = "passes",
+    gaps: bool = True,
+    tol: float | None = None,
+    title: str | None = None,
+    legend: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how far above the optimum each run is known to be, against the work done; logarithmic y.
+
+    A solid line is the best exact objective so far, less the best lower bound of all runs. It ends in a dot
+    where the run stopped, and starts after the passes that a solver needs before its first iterate.
+
+    Parameters
+    ----------
+    runs : mapping of str to Trace
+        The trace of every run by its label, for example ``{"L-BFGS": result.trace}``.
+    best_lower_bound : float, optional
+        What to measure from; the best lower bound in the traces by default.
+    axis : {"passes", "seconds"}, default="passes"
+        What to draw against.
+    gaps : bool, default=True
+        Whether to draw the certified gap too, as a thin dashed line: what the run itself knew at the time.
+    tol : float, optional
+        A dotted line at this tolerance.
+    title : str, optional
+        Above the axes.
+    legend : bool, default=True
+        Whether to explain the lines inside the axes.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        Its figure is ``axes.figure``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from smoothperf import MeasureClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = MeasureClassifier("roc_area", alpha=1e-3).fit(X / X.max(axis=0), y)
+    >>> axes = convergence({"L-BFGS": clf.result_.trace}, tol=1e-3)
+    >>> axes.get_xlabel(), axes.get_yscale()
+    ('passes over the data', 'log')
+    """
+    figure_class = require_matplotlib()
+    choice("axis", axis, tuple(AXES))
+    bound = _reference(runs, best_lower_bound)
+    if ax is None:
+        ax = figure_class(figsize=(6.4, 4.0), layout="constrained").subplots()
+    if tol is not None:
+        ax.axhline(positive_number("tol", tol), label="_tolerance", zorder=1, **TOLERANCE)
+    for colour, (name, trace) in zip(cycle(COLOURS), runs.items(), strict=False):
+        work = trace[axis]
+        if gaps:
+            ax.plot(work, _above_zero(trace["gap"]), color=colour, alpha=0.8, **GAP)
+        above = _above_zero(np.minimum.accumulate(trace["objective"]) - bound)
+        ax.plot(work, above, color=colour, label=name, zorder=3, **OBJECTIVE)
+        ax.plot(work[-1:], above[-1:], color=colour, marker="o", markersize=5.0, clip_on=False, zorder=4)
+    _decorate(ax, xlabel=AXES[axis], ylabel="objective above best lower bound", title=title)
+    if legend:
+        ax.legend(handles=_legend_handles(runs, gaps=gaps, tol=tol), frameon=False, fontsize="small")
+    return ax
+
+
+def convergence_grid(
+    panels: Mapping[str, Mapping[str, Trace]],
+    *,
+    columns: int = 2,
+    axis: str = "passes",
+    gaps: bool = True,
+    tol: float | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Draw one :func:`convergence` per problem, with one legend.
+
+    Parameters
+    ----------
+    panels : mapping of str to runs
+        The runs of every problem by its title. All panels have the same labels in the same order.
+    columns : int, default=2
+        Panels side by side.
+    axis, gaps, tol
+        As for :func:`convergence`.
+    title : str, optional
+        Above everything.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> from smoothperf.solvers import Trace, TraceRow
+    >>> start = TraceRow(0, 0.0, 1, objective=1.0, smoothed_objective=0.9, lower_bound=0.0, gap=1.0, mu=0.1)
+    >>> end = TraceRow(1, 0.1, 3, objective=0.8, smoothed_objective=0.7, lower_bound=0.5, gap=0.3, mu=0.1)
+    >>> runs = {"L-BFGS": Trace([start, end])}
+    >>> figure = convergence_grid({"easy": runs, "hard": runs}, title="Two problems")
+    >>> len(figure.axes)
+    2
+    """
+    figure_class = require_matplotlib()
+    whole_number("columns", columns, at_least=1)
+    labels = {tuple(runs) for runs in panels.values()}
+    if len(labels) != 1:
+        raise ValueError(f"panels must all have the same labels in the same order, got {sorted(labels)}.")
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = figure_class(figsize=(4.6 * columns, 0.8 + 3.2 * rows))
+    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
+    axes = list(grid.flat)
+    for unused in axes[len(panels) :]:
+        unused.remove()
+    for place, (ax, (name, runs)) in enumerate(zip(axes, panels.items(), strict=False)):
+        convergence(runs, axis=axis, gaps=gaps, tol=tol, title=name, legend=False, ax=ax)
+        # The same words on every panel would be noise: the outer ones carry them.
+        if place % columns:
+            ax.set_ylabel("")
+        if place + columns < len(panels):
+            ax.set_xlabel("")
+    handles = _legend_handles(labels.pop(), gaps=gaps, tol=tol)
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    if title is not None:
+        figure.suptitle(title, color=INK, fontsize="x-large")
+    return figure
+
+
+def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
+    """Write a figure to a file, whole or not at all; the suffix of the path says the format.
+
+    The image goes to a temporary file in the same folder first, which then takes the name: whoever looks at
+    the path sees the old figure or the new one, never half of one.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        What to write.
+    path : path-like
+        Where, for example ``convergence.png`` or ``convergence.pdf``. The folder must exist.
+    dpi : float, default=150
+        Dots per inch, for bitmaps.
+
+    Returns
+    -------
+    Path
+        The path written.
+    """
+    target = Path(path)
+    if not target.suffix:
+        raise ValueError(f"path must end in a suffix that says the format, such as .png or .pdf, got {str(path)!r}.")
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    try:
+        # Opened here rather than with tempfile, whose files nobody else may read.
+        with temporary.open("xb") as file:
+            figure.savefig(file, format=target.suffix[1:], dpi=dpi)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return target
+
+
+def require_matplotlib() -> type[Figure]:
+    """Return ``matplotlib.figure.Figure``, or raise an ImportError that says how to get it."""
+    try:
+        from matplotlib import figure
+    except ModuleNotFoundError as error:
+        raise ImportError("Figures need matplotlib: pip install 'smoothperf[plots]'.") from error
+    return figure.Figure
+
+
+def _reference(runs: Mapping[str, Trace], best_lower_bound: float | None) -> float:
+    """Return what objectives are measured from, after a check of the runs."""
+    empty = [name for name, trace in runs.items() if len(trace) == 0]
+    if not runs or empty:
+        raise ValueError(f"runs must hold traces of one iteration at least, got {empty or 'no run'}.")
+    smallest = min(float(trace["objective"].min()) for trace in runs.values())
+    if best_lower_bound is None:
+        return max(float(trace["lower_bound"].max()) for trace in runs.values())
+    if not best_lower_bound <= smallest:
+        raise ValueError(f"best_lower_bound is {best_lower_bound!r}, but an objective of {smallest!r} was reached.")
+    return best_lower_bound
+
+
+def _above_zero(values: Array) -> Array:
+    """Return the values with holes where a logarithm has nothing to show."""
+    return np.where(values > 0.0, values, np.nan)
+
+
+def _decorate(ax: Axes, *, xlabel: str, ylabel: str, title: str | None) -> None:
+    ax.set_yscale("log")
+    ax.set_xlim(left=0.0)
+    ax.set_xlabel(xlabel, color=INK)
+    ax.set_ylabel(ylabel, color=INK)
+    if title is not None:
+        ax.set_title(title, loc="left", color=INK, fontsize="medium", fontweight="bold")
+    ax.grid(color=GRID, linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.tick_params(colors=INK, which="both")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(INK)
+
+
+def _legend_handles(names: Iterable[str], *, gaps: bool, tol: float | None) -> list[Any]:
+    """Solid lines by name, then what a dashed and a dotted line mean."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=colour, label=name, **OBJECTIVE)
+        for colour, name in zip(cycle(COLOURS), names, strict=False)
+    ]
+    if gaps:
+        handles.append(Line2D([], [], color=INK, label="certified gap", **GAP))
+    if tol is not None:
+        handles.append(Line2D([], [], label=f"tolerance {tol:g}", **TOLERANCE))
+    return handles

@@ -1,0 +1,115 @@
+"""``smoothperf demo`` as a user sees it: output, figure, exit codes and errors."""
+
+import re
+import runpy
+import sys
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from smoothperf.cli import app, demo
+
+SIZE = {"COLUMNS": "80"}
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, ["demo", *map(str, arguments)], env=SIZE)
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
+    return invoke("--quick", "--output", folder), folder
+
+
+def test_succeeds_and_writes_one_figure(quick):
+    result, folder = quick
+    assert result.exit_code == 0, result.output
+    assert [path.name for path in folder.iterdir()] == ["convergence.png"]
+    assert (folder / "convergence.png").read_bytes().startswith(b"\x89PNG")
+    assert f"Figure: {folder / 'convergence.png'}" in result.stdout
+
+
+def test_table_has_all_columns_and_fits_80_columns(quick):
+    text = quick[0].stdout
+    for header in (
+        "data set",
+        "measure",
+        "solver",
+        "passes",
+        "seconds",
+        "objective",
+        "certified",
+        "gap",
+        "test",
+    ):
+        assert header in text
+    assert "…" not in text
+    assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith("Figure"))
+    rows = re.findall(r"(L-BFGS|Nesterov|BMRM) +([\d,]+) +[\d.]+ +(0\.\d+) +(\d\.\d\de-\d\d) +(0\.\d+)\b", text)
+    assert len(rows) == 12
+    assert all(float(gap) <= 1e-3 for _, _, _, gap, _ in rows)
+    assert all(float(score) > 0.5 for *_, score in rows)
+
+
+def test_findings_agree_with_the_table(quick):
+    text = quick[0].stdout
+    passes = {solver: [] for solver in demo.SOLVERS}
+    for solver, count in re.findall(r"(L-BFGS|Nesterov|BMRM) +([\d,]+) +\d+\.\d\d ", text):
+        passes[solver].append(int(count.replace(",", "")))
+    for solver in ("Nesterov", "BMRM"):
+        ratios = [other / own for other, own in zip(passes[solver], passes["L-BFGS"], strict=True)]
+        times = f"{min(ratios):.1f} to {max(ratios):.1f}"
+        assert f"{solver} took {times} times as many passes over the data as L-BFGS." in text
+    assert "All 12 runs are certified to be within 0.001 of the optimum." in text
+
+
+def test_progress_is_plain_lines_on_standard_error_when_not_on_a_terminal(quick):
+    lines = quick[0].stderr.splitlines()
+    assert len(lines) == 12
+    assert re.fullmatch(r"digits, PRBEP, L-BFGS: \d+ passes, [\d.]+ s, gap \d\.\d\de-\d\d", lines[0])
+
+
+def test_a_missed_tolerance_is_marked_and_makes_the_exit_code_1(monkeypatch, tmp_path):
+    monkeypatch.setitem(demo.SOLVERS, "BMRM", replace(demo.SOLVERS["BMRM"], max_iter=3))
+    result = invoke("--quick", "--output", tmp_path)
+    assert result.exit_code == 1
+    assert len(re.findall(r"BMRM .*e[-+]\d\d\* ", result.stdout)) == 4
+    assert "* stopped before the certified gap was 0.001" in result.stdout
+    assert "8 of 12 runs are certified" in result.stdout
+    assert "BMRM took" not in result.stdout
+    assert "Nesterov took" in result.stdout
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "folder"):
+        result = invoke("--output", folder)
+        assert result.exit_code == 2
+        assert result.stdout == ""
+        assert result.stderr.startswith(f"smoothperf: cannot make the folder {folder}")
+        assert result.stderr.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written_to_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr(demo.os, "access", lambda path, mode: False)
+    result = invoke("--output", tmp_path)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("smoothperf: cannot write to the folder")
+    assert result.stderr.count("\n") == 1
+
+
+def test_missing_matplotlib_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = invoke("--output", tmp_path)
+    assert result.exit_code == 2
+    assert result.stderr == "smoothperf: Figures need matplotlib: pip install 'smoothperf[plots]'.\n"
+
+
+def test_python_dash_m_and_version(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["smoothperf", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("smoothperf", run_name="__main__")
+    assert ended.value.code == 0
+    assert re.fullmatch(r"smoothperf \d+\.\d+.*\n", capsys.readouterr().out)

@@ -1,0 +1,509 @@
+"""What every risk promises, whatever the measure: planes, smoothing bounds, gradients, weights, invariances.
+
+The judge is rational arithmetic (``oracles.exact_*``), so rounding bounds are tested as they are stated, without slack.
+"""
+
+import math
+import pickle
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from smoothperf.measures import PRBEP, Measure, ROCArea, get_measure
+
+MEASURES = {
+    "prbep": (PRBEP(), oracles.exact_prbep),
+    "roc_area": (ROCArea(), oracles.exact_roc),
+    "roc_area_as_printed": (ROCArea(as_printed=True), oracles.exact_printed_roc),
+}
+every_risk = pytest.mark.parametrize(("measure", "truth"), MEASURES.values(), ids=MEASURES.keys())
+searching = settings(deadline=None, max_examples=80, derandomize=True)
+SCALES = (-8, -3, 0, 2, 5, 8)  # powers of ten
+
+
+class Problem(NamedTuple):
+    """Labels, scores and weights, none of which may be written to."""
+
+    y: np.ndarray
+    scores: np.ndarray
+    weights: np.ndarray | None
+
+
+def frozen(values, dtype=np.float64):
+    array = np.array(values, dtype=dtype)
+    array.flags.writeable = False
+    return array
+
+
+@st.composite
+def label_vectors(draw, most=8):
+    y = draw(st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=most).filter(lambda y: len(set(y)) == 2))
+    return frozen(y, np.int64)
+
+
+@st.composite
+def score_vectors(draw, n, scales=SCALES):
+    """Ties (small whole numbers), constants and general position, times a power of ten, plus a shift at times."""
+    whole = st.integers(-3, 3).map(float)
+    general = st.floats(-3.0, 3.0, allow_subnormal=False)
+    entry = draw(st.sampled_from([whole, general, st.one_of(whole, general), st.just(1.0)]))
+    scale = 10.0 ** draw(st.sampled_from(scales))
+    shift = draw(st.sampled_from([0.0, 0.0, 1.0, -7.5]))
+    return frozen([scale * (shift + draw(entry)) for _ in range(n)])
+
+
+@st.composite
+def weight_vectors(draw, y, kinds=("none", "whole", "real", "wide")):
+    kind = draw(st.sampled_from(kinds))
+    if kind == "none":
+        return None
+    entry = {
+        "whole": st.integers(0, 4).map(float),
+        "real": st.one_of(st.just(0.0), st.floats(0.01, 10.0)),
+        "wide": st.integers(-6, 6).map(lambda e: 10.0**e),
+    }[kind]
+    c = np.array([draw(entry) for _ in y])
+    for members in (y == 1, y == -1):
+        if not c[members].any():
+            c[np.flatnonzero(members)[0]] = 1.0
+    return frozen(c)
+
+
+@st.composite
+def problems(draw, scales=SCALES, kinds=("none", "whole", "real", "wide"), most=8):
+    y = draw(label_vectors(most))
+    return Problem(y, draw(score_vectors(len(y), scales)), draw(weight_vectors(y, kinds)))
+
+
+def scattered_problem(seed):
+    """Like :func:`problems`, spread evenly over scales, ties, clusters and weights; Hypothesis varies fewer at a time."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    y = rng.permutation([1, -1, *rng.choice([1, -1], size=n - 2)])
+    scores = [rng.integers(-3, 4, size=n), rng.normal(size=n), np.ones(n), y * -1.0, y + 1e-9 * rng.normal(size=n)]
+    scores = 10.0 ** rng.choice(SCALES) * (scores[rng.integers(len(scores))] + rng.choice([0.0, 1.0, -7.5]))
+    weights = [None, rng.integers(1, 5, size=n), rng.exponential(size=n), 10.0 ** rng.integers(-6, 7, size=n)]
+    weights = weights[rng.integers(len(weights))]
+    return Problem(frozen(y, np.int64), frozen(scores), None if weights is None else frozen(weights))
+
+
+tame_problems = problems(scales=(-1, 0, 1), kinds=("none", "whole", "real"))
+wild_problems = st.one_of(problems(), st.integers(0, 10**6).map(scattered_problem))
+any_mu = st.sampled_from([1e-12, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 1e3, 1e6])
+tame_mu = st.floats(0.01, 3.0)
+
+
+def allowance(result, scores):
+    """The rounding that a result owns up to, at given scores."""
+    return Fraction(result.rounding) * (1 + max(abs(f) for f in oracles.fractions(scores)))
+
+
+def assert_plane_holds(result, problem, truth, elsewhere):
+    """R(f') >= <g, f'> + b - rounding (1 + max|f'|), in exact arithmetic."""
+    y, _, weights = problem
+    plane = oracles.exact_plane(result.gradient, result.offset, elsewhere)
+    excess = plane - truth(y, elsewhere, weights)
+    assert excess <= allowance(result, elsewhere), f"plane above the risk by {float(excess)} at {elsewhere}"
+
+
+# --- exact evaluations ------------------------------------------------------------------------------------------
+
+
+@every_risk
+@searching
+@given(problem=wild_problems)
+def test_exact_value_is_the_true_value(measure, truth, problem):
+    y, scores, weights = problem
+    risk = measure.bind(y, weights)
+    result = risk.exact(scores)
+    true = truth(y, scores, weights)
+    assert abs(Fraction(result.value) - true) <= allowance(result, scores)
+    assert abs(Fraction(risk.exact_value(scores)) - true) <= allowance(result, scores)
+
+
+@every_risk
+@searching
+@given(problem=wild_problems)
+def test_exact_plane_touches_the_risk(measure, truth, problem):
+    y, scores, weights = problem
+    result = measure.bind(y, weights).exact(scores)
+    assert result.gradient.shape == scores.shape
+    assert result.gradient.dtype == np.float64
+    touching = oracles.exact_plane(result.gradient, result.offset, scores)
+    assert abs(touching - Fraction(result.value)) <= allowance(result, scores)
+    assert abs(Fraction(result.height) - touching) <= allowance(result, scores)
+
+
+@every_risk
+@searching
+@given(data=st.data(), problem=wild_problems)
+def test_exact_plane_is_nowhere_above_the_risk(measure, truth, data, problem):
+    result = measure.bind(problem.y, problem.weights).exact(problem.scores)
+    assert_plane_holds(result, problem, truth, problem.scores)
+    for _ in range(3):
+        assert_plane_holds(result, problem, truth, data.draw(score_vectors(len(problem.y))))
+
+
+# --- smoothed evaluations ---------------------------------------------------------------------------------------
+
+
+@every_risk
+@searching
+@given(problem=wild_problems, mu=any_mu)
+def test_smoothed_value_is_the_true_value(measure, truth, problem, mu):
+    y, scores, weights = problem
+    result = measure.bind(y, weights).smoothed(scores, mu)
+    assert abs(Fraction(result.value) - truth(y, scores, weights, mu)) <= allowance(result, scores)
+
+
+@every_risk
+@searching
+@given(problem=wild_problems, mu=any_mu)
+def test_smoothing_lowers_the_risk_by_at_most_mu_times_the_diameter(measure, truth, problem, mu):
+    y, scores, weights = problem
+    risk = measure.bind(y, weights)
+    result = risk.smoothed(scores, mu)
+    exact, slack = truth(y, scores, weights), allowance(result, scores)
+    assert Fraction(result.value) <= exact + slack
+    # D and mu D are themselves rounded, hence the last term.
+    assert Fraction(result.value) >= exact - Fraction(mu) * Fraction(risk.diameter) * (1 + Fraction(1, 10**14)) - slack
+
+
+@every_risk
+@searching
+@given(data=st.data(), problem=wild_problems, mu=any_mu)
+def test_smoothed_plane_is_nowhere_above_the_exact_risk(measure, truth, data, problem, mu):
+    result = measure.bind(problem.y, problem.weights).smoothed(problem.scores, mu)
+    assert_plane_holds(result, problem, truth, problem.scores)
+    for _ in range(3):
+        assert_plane_holds(result, problem, truth, data.draw(score_vectors(len(problem.y))))
+
+
+@every_risk
+@searching
+@given(problem=wild_problems, mu=any_mu)
+def test_height_is_the_plane_where_it_was_made(measure, truth, problem, mu):
+    result = measure.bind(problem.y, problem.weights).smoothed(problem.scores, mu)
+    plane = oracles.exact_plane(result.gradient, result.offset, problem.scores)
+    assert abs(Fraction(result.height) - plane) <= allowance(result, problem.scores)
+    assert Fraction(result.value) <= plane + allowance(result, problem.scores)
+
+
+@every_risk
+@searching
+@given(problem=tame_problems, mu=tame_mu)
+def test_rounding_is_negligible_at_ordinary_scales(measure, truth, problem, mu):
+    risk = measure.bind(problem.y, problem.weights)
+    largest = 1.0 + np.abs(problem.scores).max()
+    assert 0.0 < risk.exact(problem.scores).rounding <= 1e-12
+    # Differences of sums of scores may be divided by the width of the smoothing, which is of the order of mu D.
+    assert 0.0 < risk.smoothed(problem.scores, mu).rounding <= 1e-12 * (1.0 + largest / (mu * risk.diameter))
+
+
+@every_risk
+@searching
+@given(problem=tame_problems, mu=tame_mu)
+def test_gradient_is_that_of_finite_differences(measure, truth, problem, mu):
+    y, scores, weights = problem
+    risk = measure.bind(y, weights)
+    step = 1e-5
+    differences = oracles.central_differences(lambda f: risk.smoothed(f, mu).value, scores, step)
+    # The derivative along a coordinate changes by no more than L h over the step, the rest is rounding.
+    bound = risk.lipschitz(mu) * step + 1e-9
+    assert np.abs(risk.smoothed(scores, mu).gradient - differences).max() <= bound
+
+
+@every_risk
+@searching
+@given(data=st.data(), problem=tame_problems, mu=tame_mu)
+def test_gradient_changes_no_faster_than_the_lipschitz_constant(measure, truth, data, problem, mu):
+    """In the norms that go with the weights: sum (g - g')^2 / c <= L^2 sum c (f - f')^2."""
+    y, scores, weights = problem
+    risk = measure.bind(y, weights)
+    c = np.ones(len(y)) if weights is None else weights
+    there = c > 0
+    other = data.draw(score_vectors(len(y), (-3, -2, -1, 0)))
+    here = risk.smoothed(scores, mu)
+    for elsewhere in (other, scores + other):
+        result = risk.smoothed(elsewhere, mu)
+        move = elsewhere - scores
+        change = (result.gradient - here.gradient)[there]
+        moved, changed = np.sqrt(c @ move**2), np.sqrt(np.sum(change**2 / c[there]))
+        assert changed <= risk.lipschitz(mu) * moved * (1 + 1e-12) + 1e-12
+        # The same constant as the solvers use it: a quadratic that lies above the smoothed risk.
+        above = here.value + here.gradient @ move + risk.lipschitz(mu) / 2 * moved**2
+        assert result.value <= above * (1 + 1e-12) + 1e-12
+
+
+@every_risk
+@pytest.mark.parametrize("mu", [0.5, 8.0])
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 3.0, 1.0]], ids=["unit", "weighted"])
+def test_lipschitz_constant_is_attained_where_everything_is_active(measure, truth, mu, weights):
+    y = np.array([1, 1, 1, -1, -1])
+    risk = measure.bind(y, weights)
+    c = np.ones(5) if weights is None else np.array(weights)
+    if isinstance(measure, PRBEP):  # two active examples in exchange for each other
+        scores = np.array([0.55, 0.54, 0.56, 0.45, 0.46])
+        direction = np.array([1.0 / c[0], -1.0 / c[1], 0.0, 0.0, 0.0])
+    else:  # the top eigenvector of the Laplacian of the complete bipartite graph
+        scores = np.where(y == 1, 0.4, -0.05)
+        direction = np.where(y == 1, 1.0 / c[:3].sum(), -1.0 / c[3:].sum())
+    step = 1e-3 * direction
+    change = risk.smoothed(scores + step, mu).gradient - risk.smoothed(scores, mu).gradient
+    expected = risk.lipschitz(mu) * np.sqrt(c @ step**2)
+    assert np.sqrt(np.sum(change**2 / c)) == pytest.approx(expected, rel=1e-9)
+
+
+@every_risk
+@pytest.mark.parametrize("y", [[1, -1], [1, 1, 1, -1], [1, -1, -1, -1, -1], [1, 1, -1, -1]])
+def test_diameter_is_attained_where_everything_is_wrong(measure, truth, y):
+    y = np.array(y)
+    risk, mu = measure.bind(y), 0.25
+    scores = -1e3 * y + 50.0 * np.arange(len(y))  # no ties, which would share the loss out
+    assert risk.exact(scores).value - risk.smoothed(scores, mu).value == pytest.approx(mu * risk.diameter, rel=1e-10)
+
+
+@every_risk
+@searching
+@given(problem=wild_problems, mu=any_mu, hint=st.floats(allow_nan=True, allow_infinity=True))
+def test_hint_changes_rounding_only(measure, truth, problem, mu, hint):
+    y, scores, weights = problem
+    risk = measure.bind(y, weights)
+    plain = risk.smoothed(scores, mu)
+    for start in (hint, plain.hint, plain.hint * (1 + 1e-6), -plain.hint):
+        hinted = risk.smoothed(scores, mu, start)
+        assert abs(Fraction(hinted.value) - truth(y, scores, weights, mu)) <= allowance(hinted, scores)
+        plane = oracles.exact_plane(hinted.gradient, hinted.offset, scores)
+        assert abs(plane - Fraction(hinted.height)) <= allowance(hinted, scores)
+
+
+@every_risk
+@searching
+@given(problem=tame_problems, mu=tame_mu, hint=st.floats(-1e3, 1e3))
+def test_hint_does_not_move_the_gradient(measure, truth, problem, mu, hint):
+    risk = measure.bind(problem.y, problem.weights)
+    plain, hinted = risk.smoothed(problem.scores, mu), risk.smoothed(problem.scores, mu, hint)
+    np.testing.assert_allclose(hinted.gradient, plain.gradient, rtol=0, atol=1e-11)
+    assert hinted.offset == pytest.approx(plain.offset, abs=1e-11)
+
+
+@every_risk
+def test_evaluations_leave_no_trace(measure, truth):
+    rng = np.random.default_rng(5)
+    y, scores = np.where(rng.random(30) < 0.3, 1, -1), frozen(rng.normal(size=30))
+    risk = measure.bind(y)
+    before = risk.smoothed(scores, 0.01)
+    risk.smoothed(-5 * scores, 3.0)
+    risk.exact(2 * scores)
+    after = risk.smoothed(scores, 0.01)
+    assert (before.value, before.offset, before.height) == (after.value, after.offset, after.height)
+    np.testing.assert_array_equal(before.gradient, after.gradient)
+
+
+# --- symmetries -------------------------------------------------------------------------------------------------
+
+
+@every_risk
+@searching
+@given(problem=tame_problems, mu=tame_mu, shift=st.floats(-1e3, 1e3))
+def test_shifting_all_scores_changes_nothing(measure, truth, problem, mu, shift):
+    y, scores, weights = problem
+    risk = measure.bind(y, weights)
+    assert risk.shift_invariant
+    assert risk.exact(scores + shift).value == pytest.approx(risk.exact(scores).value, abs=1e-10)
+    assert risk.smoothed(scores + shift, mu).value == pytest.approx(risk.smoothed(scores, mu).value, abs=1e-10)
+    moved, plain = risk.smoothed(scores + shift, mu).gradient, risk.smoothed(scores, mu).gradient
+    np.testing.assert_allclose(moved, plain, rtol=0, atol=1e-9)
+
+
+@every_risk
+@searching
+@given(problem=wild_problems, mu=any_mu)
+def test_gradient_sums_to_zero(measure, truth, problem, mu):
+    risk = measure.bind(problem.y, problem.weights)
+    for result in (risk.exact(problem.scores), risk.smoothed(problem.scores, mu)):
+        assert abs(sum(oracles.fractions(result.gradient))) <= Fraction(result.rounding)
+
+
+@every_risk
+@searching
+@given(problem=tame_problems, mu=tame_mu, seed=st.integers(0, 1000))
+def test_order_of_the_examples_does_not_matter(measure, truth, problem, mu, seed):
+    y, scores, weights = problem
+    order = np.random.default_rng(seed).permutation(len(y))
+    risk = measure.bind(y, weights)
+    moved = measure.bind(y[order], None if weights is None else weights[order])
+    assert moved.exact(scores[order]).value == pytest.approx(risk.exact(scores).value, abs=1e-12)
+    assert moved.diameter == pytest.approx(risk.diameter, rel=1e-14)
+    plain, permuted = risk.smoothed(scores, mu), moved.smoothed(scores[order], mu)
+    assert permuted.value == pytest.approx(plain.value, abs=1e-12)
+    np.testing.assert_allclose(permuted.gradient, plain.gradient[order], rtol=0, atol=1e-12)
+
+
+@every_risk
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda y: y,
+        lambda y: (y > 0).astype(int),
+        lambda y: y > 0,
+        lambda y: y.astype(np.float32),
+        lambda y: (y > 0).astype(np.uint8),
+        lambda y: y.tolist(),
+    ],
+    ids=["plus-minus", "zero-one", "bool", "float32", "uint8", "list"],
+)
+def test_labels_may_be_written_in_several_ways(measure, truth, encode):
+    y, scores = np.array([1, -1, -1, 1, -1]), np.array([0.3, 0.4, -1.0, 2.0, 0.1])
+    expected = measure.bind(y).smoothed(scores, 0.1)
+    result = measure.bind(encode(y)).smoothed(scores, 0.1)
+    assert result.value == expected.value
+    np.testing.assert_array_equal(result.gradient, expected.gradient)
+    assert measure.score(encode(y), scores) == measure.score(y, scores)
+
+
+# --- weights ----------------------------------------------------------------------------------------------------
+
+
+@every_risk
+@searching
+@given(problem=problems(scales=(-1, 0, 1), kinds=("whole",)), mu=tame_mu)
+def test_whole_weights_stand_for_copies(measure, truth, problem, mu):
+    y, scores, weights = problem
+    counts = weights.astype(int)
+    many_y, many_scores = oracles.copies(y, counts, scores)
+    weighted, copied = measure.bind(y, weights), measure.bind(many_y)
+    assert weighted.diameter == pytest.approx(copied.diameter, rel=1e-14)
+    assert weighted.exact(scores).value == pytest.approx(copied.exact(many_scores).value, abs=1e-12)
+    one, many = weighted.smoothed(scores, mu), copied.smoothed(many_scores, mu)
+    assert one.value == pytest.approx(many.value, abs=1e-12)
+    assert one.offset == pytest.approx(many.offset, abs=1e-11)
+    assert one.height == pytest.approx(many.height, abs=1e-10)
+    np.testing.assert_allclose(one.gradient, oracles.sum_over_copies(many.gradient, counts), rtol=0, atol=1e-11)
+    assert measure.score(y, scores, weights) == pytest.approx(measure.score(many_y, many_scores), abs=1e-12)
+    assert measure.predicted_positive(y, weights) == measure.predicted_positive(many_y)
+
+
+@every_risk
+@searching
+@given(problem=problems(scales=(-1, 0, 1), kinds=("whole", "real")), mu=tame_mu)
+def test_examples_without_weight_are_not_there(measure, truth, problem, mu):
+    y, scores, weights = problem
+    there = weights > 0
+    whole, part = measure.bind(y, weights), measure.bind(y[there], weights[there])
+    assert whole.exact(scores).value == pytest.approx(part.exact(scores[there]).value, abs=1e-12)
+    one, other = whole.smoothed(scores, mu), part.smoothed(scores[there], mu)
+    assert one.value == pytest.approx(other.value, abs=1e-12)
+    assert not one.gradient[~there].any()
+    assert not whole.exact(scores).gradient[~there].any()
+    np.testing.assert_allclose(one.gradient[there], other.gradient, rtol=0, atol=1e-11)
+    assert measure.score(y, scores, weights) == pytest.approx(measure.score(y[there], scores[there], weights[there]))
+
+
+@every_risk
+@searching
+@given(problem=tame_problems)
+def test_only_ratios_of_weights_matter(measure, truth, problem):
+    y, scores, weights = problem
+    weights = np.ones(len(y)) if weights is None else weights
+    plain, scaled = measure.bind(y, weights), measure.bind(y, 7.0 * weights)
+    assert scaled.exact(scores).value == pytest.approx(plain.exact(scores).value, abs=1e-12)
+    # R_mu depends on mu D only, as far as the unit of weight goes.
+    mu = 0.3
+    rescaled = mu * plain.diameter / scaled.diameter
+    assert scaled.smoothed(scores, rescaled).value == pytest.approx(plain.smoothed(scores, mu).value, abs=1e-12)
+    assert measure.score(y, scores, 7.0 * weights) == pytest.approx(measure.score(y, scores, weights))
+
+
+@every_risk
+@pytest.mark.parametrize("mu", [0.0, 1e-9, 1e-5])
+@pytest.mark.parametrize("weight", [None, 0.1], ids=["unit", "tenths"])
+@pytest.mark.parametrize("rare", [1, -1], ids=["one positive", "one negative"])
+def test_rounding_bound_holds_for_many_examples(measure, truth, mu, weight, rare):
+    """Constant scores turn the plane inequality into one about the sum of the gradient, however large n is."""
+    n = 200_001
+    y = np.full(n, -rare)
+    y[n // 2] = rare
+    scores = np.random.default_rng(2).normal(size=n)
+    risk = measure.bind(y, None if weight is None else np.full(n, weight))
+    result = risk.exact(scores) if mu == 0.0 else risk.smoothed(scores, mu)
+    assert result.rounding <= 1e-12 * (1.0 + (5.0 / (mu * risk.diameter) if mu > 0.0 else 0.0))
+    assert abs(math.fsum(result.gradient)) <= result.rounding
+
+
+# --- measures ---------------------------------------------------------------------------------------------------
+
+
+@every_risk
+def test_measures_are_values(measure, truth):
+    copy = pickle.loads(pickle.dumps(measure))
+    assert copy == measure
+    assert hash(copy) == hash(measure)
+    assert len({measure, copy}) == 1
+    assert measure != "prbep"
+    assert eval(repr(measure), {"PRBEP": PRBEP, "ROCArea": ROCArea}) == measure
+
+
+def test_different_measures_are_different():
+    assert len({measure for measure, _ in MEASURES.values()}) == len(MEASURES)
+
+
+@every_risk
+def test_measures_cannot_be_changed(measure, truth):
+    with pytest.raises(AttributeError):
+        measure.as_printed = True
+
+
+@every_risk
+def test_bound_risks_know_their_size_and_weights(measure, truth):
+    y, weights = [1, -1, -1, 1, 1], frozen([0.5, 1.0, 2.0, 0.0, 1.0])
+    assert measure.bind(y).n_examples == 5
+    assert measure.bind(y).weights is None
+    np.testing.assert_array_equal(measure.bind(y, weights).weights, weights)
+
+
+@pytest.mark.parametrize(("name", "measure"), [("prbep", PRBEP()), ("roc_area", ROCArea())])
+def test_measures_are_found_by_name(name, measure):
+    assert get_measure(name) == measure
+    assert type(measure).name == name
+
+
+@every_risk
+def test_measures_pass_through_the_lookup(measure, truth):
+    assert isinstance(measure, Measure)
+    assert get_measure(measure) is measure
+
+
+@every_risk
+def test_as_many_positives_are_wanted_as_there_are(measure, truth):
+    assert measure.predicted_positive([1, 1, -1, -1, -1]) == 2.0
+    assert measure.predicted_positive([1, 0, 0], frozen([0.5, 3.0, 0.0])) == 0.5
+
+
+@every_risk
+@searching
+@given(problem=tame_problems)
+def test_risk_is_an_upper_bound_of_the_loss(measure, truth, problem):
+    y, scores, weights = problem
+    assert measure.bind(y, weights).exact(scores).value >= 1.0 - measure.score(y, scores, weights) - 1e-12
+
+
+@every_risk
+def test_nothing_is_written_to(measure, truth):
+    """Everything is read-only here; a write would raise."""
+    y, scores, weights = frozen([1, -1, 1, -1], np.int64), frozen([0.1, 0.2, 0.3, 0.0]), frozen([1.0, 2.0, 0.5, 1.0])
+    for c in (None, weights):
+        risk = measure.bind(y, c)
+        risk.exact(scores)
+        risk.exact_value(scores)
+        risk.smoothed(scores, 0.1)
+        measure.score(y, scores, c)
+        measure.predicted_positive(y, c)
+    assert y.tolist() == [1, -1, 1, -1]
+    assert scores.tolist() == [0.1, 0.2, 0.3, 0.0]
+    assert weights.tolist() == [1.0, 2.0, 0.5, 1.0]

@@ -1,0 +1,340 @@
+"""Slow, obvious, independent answers that the tests hold the library to. Nothing here imports smoothperf.
+
+Labels ``y`` are in {-1, +1}, ``weights`` are None or non-negative. Four kinds of oracle, from the definitions down:
+
+* brute force over all labelings (n up to about 10) or over all orders of all pairs;
+* a generic convex solver (cvxpy with Clarabel) for smoothed risks, regularised problems and the simplex QP;
+* rational arithmetic (``exact_*``), which has no rounding at all and so can judge rounding bounds at any scale;
+* central differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb
+
+import cvxpy as cp
+import numpy as np
+from scipy import optimize
+
+# --- brute force ------------------------------------------------------------------------------------------------
+
+
+def all_labelings(n, values=(-1, 1)):
+    """All vectors in ``values^n``, one a row."""
+    return np.array(list(product(values, repeat=n)))
+
+
+def prbep_losses(labelings, y):
+    """Delta(z, y) for each row z: b/n+ if b = c, else minus infinity; b are missed positives, c false positives."""
+    missed = ((labelings == -1) & (y == 1)).sum(axis=1)
+    false = ((labelings == 1) & (y == -1)).sum(axis=1)
+    return np.where(missed == false, missed / (y == 1).sum(), -np.inf)
+
+
+def prbep_risk(y, scores):
+    """Equation (2) of the paper: the maximum over all z in {-1,1}^n of Delta(z, y) + (1/n) sum f_i (z_i - y_i)."""
+    z = all_labelings(len(y))
+    return float(np.max(prbep_losses(z, y) + (z - y) @ scores / len(y)))
+
+
+def prbep_risk_by_linear_program(y, scores, weights):
+    """The same for real weights: over u in [0,1]^n with as much weight predicted positive as there is."""
+    positive = y == 1
+    total, positives = weights.sum(), weights[positive].sum()
+    gain = weights * (2.0 / total * scores - positive / positives)  # per unit of u
+    solution = optimize.linprog(-gain, A_eq=weights[None, :], b_eq=[positives], bounds=(0.0, 1.0), method="highs")
+    assert solution.status == 0
+    return float(-solution.fun - gain[positive].sum())
+
+
+def copies(y, weights, *arrays):
+    """The labels and arrays in which example i occurs ``weights[i]`` times."""
+    return tuple(np.repeat(array, weights) for array in (y, *arrays))
+
+
+def sum_over_copies(values, weights):
+    """Sum the values of the copies of each example."""
+    ends = np.cumsum(weights)
+    return np.array([values[end - count : end].sum() for end, count in zip(ends, weights, strict=True)])
+
+
+def pair_margins(y, scores):
+    """``f_i - f_j`` for every positive i (rows) and negative j (columns)."""
+    return np.subtract.outer(scores[y == 1], scores[y == -1])
+
+
+def pair_weights(y, weights):
+    """``c_i c_j`` for the same pairs."""
+    c = np.ones(len(y)) if weights is None else weights
+    return np.multiply.outer(c[y == 1], c[y == -1])
+
+
+def roc_risk_by_labelings(y, scores):
+    """Maximum over all z in {0,1}^pairs, 1 for a swapped pair, of the mean of ``z_ij (1 - (f_i - f_j))``."""
+    margins = pair_margins(y, scores).ravel()
+    return float(np.max(all_labelings(margins.size, (0, 1)) @ (1.0 - margins)) / margins.size)
+
+
+def roc_risk(y, scores, weights=None):
+    """The weighted mean hinge over all pairs, one pair at a time."""
+    total, mass = 0.0, 0.0
+    for margin, weight in zip(pair_margins(y, scores).ravel(), pair_weights(y, weights).ravel(), strict=True):
+        total += weight * max(0.0, 1.0 - margin)
+        mass += weight
+    return total / mass
+
+
+def printed_roc_risk_by_labelings(y, scores):
+    """Equation (3) as printed: the maximum over all z in {-1,1}^pairs of the mean of (1 - z)/2 + z (f_i - f_j)."""
+    margins = pair_margins(y, scores).ravel()
+    z = all_labelings(margins.size)
+    return float(np.max(((1 - z) / 2 + z * margins).sum(axis=1)) / margins.size)
+
+
+def printed_roc_risk(y, scores, weights=None):
+    """The same one pair at a time: z = -1 gives 1 - d, z = 1 gives d."""
+    total, mass = 0.0, 0.0
+    for margin, weight in zip(pair_margins(y, scores).ravel(), pair_weights(y, weights).ravel(), strict=True):
+        total += weight * max(margin, 1.0 - margin)
+        mass += weight
+    return total / mass
+
+
+def precision_at_break_even(y, scores):
+    """Precision of the n+ highest scores, averaged over every way of breaking ties."""
+    places = int((y == 1).sum())
+    threshold = np.sort(scores)[-places]
+    above = [i for i in range(len(y)) if scores[i] > threshold]
+    tied = [i for i in range(len(y)) if scores[i] == threshold]
+    left = places - len(above)
+    hits = sum(sum(y[i] == 1 for i in [*above, *chosen]) for chosen in combinations(tied, left))
+    return hits / comb(len(tied), left) / places
+
+
+def central_differences(function: Callable, point, step):
+    """Gradient of a scalar function, one coordinate at a time."""
+    gradient = np.empty(len(point))
+    for i in range(len(point)):
+        ahead, behind = np.array(point, dtype=float), np.array(point, dtype=float)
+        ahead[i] += step
+        behind[i] -= step
+        gradient[i] = (function(ahead) - function(behind)) / (ahead[i] - behind[i])
+    return gradient
+
+
+# --- a generic convex solver ------------------------------------------------------------------------------------
+
+
+def _solve(problem):
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    assert problem.status == cp.OPTIMAL, problem.status
+    return float(problem.value)
+
+
+def prbep_smoothed_over_labelings(y, scores, mu):
+    """Value and gradient by equations (8), (9) and (13) of the paper.
+
+    The variables are convex weights of all labelings; beta_i is the weight of those that flip example i, and the
+    prox-function is |beta|^2 / 2. Nothing is assumed about the convex hull of the labelings.
+    """
+    z = all_labelings(len(y))
+    losses = prbep_losses(z, y)
+    z, losses = z[np.isfinite(losses)], losses[np.isfinite(losses)]  # minus infinity never carries weight
+    flips = (z == -y).astype(float)
+    a = -2.0 / len(y) * y * scores
+    alpha = cp.Variable(len(z), nonneg=True)
+    beta = flips.T @ alpha
+    value = _solve(
+        cp.Problem(cp.Maximize(a @ beta + losses @ alpha - mu / 2 * cp.sum_squares(beta)), [cp.sum(alpha) == 1])
+    )
+    return value, -2.0 / len(y) * y * beta.value
+
+
+def prbep_smoothed(y, scores, mu, weights=None):
+    """Value and gradient over the capped simplex ``{u in [0,1]^n : sum c u = N+}``, with weights."""
+    c = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    t = (y == 1).astype(float)
+    u = cp.Variable(len(y))
+    loss = (c * t) @ (1 - u) / (c @ t)
+    gain = (2.0 / c.sum() * c * scores) @ (u - t)
+    prox = cp.sum_squares(cp.multiply(np.sqrt(c), u - t)) / 2
+    value = _solve(cp.Problem(cp.Maximize(loss + gain - mu * prox), [c @ u == c @ t, u >= 0, u <= 1]))
+    return value, 2.0 / c.sum() * c * (u.value - t)
+
+
+def roc_smoothed(y, scores, mu, weights=None):
+    """Value and gradient over ``beta`` in [0,1]^pairs with prox-function ``sum c_i c_j beta_ij^2 / 2``."""
+    margins, c = pair_margins(y, scores), pair_weights(y, weights)
+    beta = cp.Variable(margins.shape)
+    gain = cp.sum(cp.multiply(c * (1.0 - margins), beta)) / c.sum()
+    prox = cp.sum_squares(cp.multiply(np.sqrt(c), beta)) / 2
+    value = _solve(cp.Problem(cp.Maximize(gain - mu * prox), [beta >= 0, beta <= 1]))
+    return value, _pair_gradient(y, -c * beta.value / c.sum())
+
+
+def printed_roc_smoothed(y, scores, mu, weights=None):
+    """Value and gradient of (11) with the prox-function of section 2.2.1: over ``beta`` in [-1,1]^pairs."""
+    margins, c = pair_margins(y, scores), pair_weights(y, weights)
+    beta = cp.Variable(margins.shape)
+    gain = 0.5 + cp.sum(cp.multiply(c * (margins - 0.5), beta)) / c.sum()
+    prox = cp.sum_squares(cp.multiply(np.sqrt(c), beta)) / 2
+    value = _solve(cp.Problem(cp.Maximize(gain - mu * prox), [beta >= -1, beta <= 1]))
+    return value, _pair_gradient(y, c * beta.value / c.sum())
+
+
+def _pair_gradient(y, slopes):
+    """Derivatives by ``f_i - f_j`` turned into derivatives by the scores."""
+    gradient = np.empty(len(y))
+    gradient[y == 1] = slopes.sum(axis=1)
+    gradient[y == -1] = -slopes.sum(axis=0)
+    return gradient
+
+
+def prbep_optimum(X, y, alpha):
+    """Minimiser and minimum of ``(alpha/2)|w|^2 + R(Xw)``: one constraint for each labeling."""
+    z = all_labelings(len(y))
+    losses = prbep_losses(z, y)
+    z, losses = z[np.isfinite(losses)], losses[np.isfinite(losses)]
+    w, risk = cp.Variable(X.shape[1]), cp.Variable()
+    planes = losses + ((z - y) @ X / len(y)) @ w
+    value = _solve(cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + risk), [planes <= risk]))
+    return w.value, value
+
+
+def roc_optimum(X, y, alpha, weights=None, *, as_printed=False):
+    """Minimiser and minimum of ``(alpha/2)|w|^2 + R(Xw)``: one hinge for each pair."""
+    pairs = (X[y == 1][:, None, :] - X[y == -1][None, :, :]).reshape(-1, X.shape[1])
+    c = pair_weights(y, weights).ravel()
+    w = cp.Variable(X.shape[1])
+    margins = pairs @ w
+    losses = cp.maximum(margins, 1 - margins) if as_printed else cp.pos(1 - margins)
+    value = _solve(cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + c @ losses / c.sum())))
+    return w.value, value
+
+
+def simplex_qp(factor, linear):
+    """Maximiser and maximum of ``b.x - |A^T x|^2 / 2`` over the probability simplex; H = A A^T."""
+    x = cp.Variable(len(linear), nonneg=True)
+    value = _solve(cp.Problem(cp.Maximize(linear @ x - cp.sum_squares(factor.T @ x) / 2), [cp.sum(x) == 1]))
+    return x.value, value
+
+
+# --- rational arithmetic ----------------------------------------------------------------------------------------
+
+
+def fractions(values):
+    """The exact values of floating-point numbers."""
+    return [Fraction(float(value)) for value in values]
+
+
+def exact_prbep(y, scores, weights=None, mu=0.0):
+    """R_mu (R for mu = 0) without rounding: fill up the capped simplex, or walk along its breakpoints."""
+    n = len(y)
+    f, c = fractions(scores), fractions(np.ones(n) if weights is None else weights)
+    t = [Fraction(int(label == 1)) for label in y]
+    total, positives = sum(c), sum(ci * ti for ci, ti in zip(c, t, strict=True))
+    values = [2 * f[i] / total - t[i] / positives for i in range(n)]
+    u = [Fraction(0)] * n
+    if mu == 0.0:
+        room = positives
+        for i in sorted(range(n), key=lambda i: values[i], reverse=True):
+            u[i] = min(Fraction(1), room / c[i]) if c[i] else Fraction(0)
+            room -= c[i] * u[i]
+    else:
+        v = [t[i] + values[i] / Fraction(mu) for i in range(n)]
+
+        def clipped(tau):
+            return [min(Fraction(1), max(Fraction(0), vi - tau)) for vi in v]
+
+        def mass(tau):
+            return sum(ci * ui for ci, ui in zip(c, clipped(tau), strict=True))
+
+        breakpoints = sorted({*v, *(vi - 1 for vi in v)})
+        low, high = 0, len(breakpoints) - 1  # mass(breakpoints[low]) >= positives >= mass(breakpoints[high])
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if mass(breakpoints[middle]) >= positives else (low, middle)
+        begin, end = breakpoints[low], breakpoints[high]
+        drop = mass(begin) - mass(end)
+        u = clipped(begin + (end - begin) * (mass(begin) - positives) / drop if drop else begin)
+    change = [ui - ti for ui, ti in zip(u, t, strict=True)]
+    assert sum(ci * di for ci, di in zip(c, change, strict=True)) == 0
+    linear = sum(ci * vi * di for ci, vi, di in zip(c, values, change, strict=True))
+    return linear - Fraction(mu) / 2 * sum(ci * di * di for ci, di in zip(c, change, strict=True))
+
+
+def _exact_mean_over_pairs(y, scores, weights, mu, loss):
+    """Weighted mean of ``loss(f_i - f_j, kappa)`` with ``kappa = mu N+ N-``."""
+    f, c = fractions(scores), fractions(np.ones(len(y)) if weights is None else weights)
+    pairs = [(i, j) for i in range(len(y)) if y[i] == 1 for j in range(len(y)) if y[j] != 1]
+    mass = sum(c[i] * c[j] for i, j in pairs)
+    return sum(c[i] * c[j] * loss(f[i] - f[j], Fraction(mu) * mass) for i, j in pairs) / mass
+
+
+def _huber_hinge(x, width):
+    if x <= 0:
+        return Fraction(0)
+    return x * x / (2 * width) if x < width else x - width / 2
+
+
+def exact_roc(y, scores, weights=None, mu=0.0):
+    """R_mu (R for mu = 0) without rounding, one pair at a time."""
+    return _exact_mean_over_pairs(y, scores, weights, mu, lambda d, kappa: _huber_hinge(1 - d, kappa))
+
+
+def exact_printed_roc(y, scores, weights=None, mu=0.0):
+    """The same for the printed form, 1/2 + |d - 1/2| per pair."""
+    half = Fraction(1, 2)
+    return _exact_mean_over_pairs(y, scores, weights, mu, lambda d, kappa: half + _huber_hinge(abs(d - half), kappa))
+
+
+def _exact_solution(matrix, side):
+    """Solve a linear system by elimination; None if it is singular."""
+    rows = [[*row, value] for row, value in zip(matrix, side, strict=True)]
+    n = len(rows)
+    for k in range(n):
+        pivot = next((i for i in range(k, n) if rows[i][k] != 0), None)
+        if pivot is None:
+            return None
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [value / rows[k][k] for value in rows[k]]
+        for i in range(n):
+            if i != k and rows[i][k] != 0:
+                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def exact_simplex_value(hessian, linear, x):
+    """``b.x - x.H x / 2`` without rounding."""
+    H, b, x = [fractions(row) for row in hessian], fractions(linear), fractions(x)
+    used = [k for k in range(len(x)) if x[k] != 0]
+    return sum(x[k] * b[k] for k in used) - sum(x[k] * x[m] * H[k][m] for k in used for m in used) / 2
+
+
+def exact_simplex_maximum(hessian, linear):
+    """The maximum of ``b.x - x.H x / 2`` on the simplex without rounding: solve on every support, keep the best (K <= 6)."""
+    H, b = [fractions(row) for row in hessian], fractions(linear)
+    best = None
+    for size in range(1, len(b) + 1):
+        for support in combinations(range(len(b)), size):
+            matrix = [[*(H[k][m] for m in support), Fraction(1)] for k in support] + [
+                [*[Fraction(1)] * size, Fraction(0)]
+            ]
+            solution = _exact_solution(matrix, [*(b[k] for k in support), Fraction(1)])
+            if solution is None or min(solution[:-1]) < 0:  # a smaller support is at least as good
+                continue
+            x = solution[:-1]
+            value = sum(xk * b[k] for xk, k in zip(x, support, strict=True)) - Fraction(1, 2) * sum(
+                x[i] * x[j] * H[k][m] for i, k in enumerate(support) for j, m in enumerate(support)
+            )
+            best = value if best is None else max(best, value)
+    return best
+
+
+def exact_plane(gradient, offset, scores):
+    """``<g, f> + b`` without rounding."""
+    terms = zip(fractions(gradient), fractions(scores), strict=True)
+    return sum((g * f for g, f in terms), start=Fraction(float(offset)))

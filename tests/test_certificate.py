@@ -1,0 +1,108 @@
+"""The certificate: bounds that hold, whatever happens to the planes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from problems import gaussians
+from smoothperf import PRBEP, ROCArea
+from smoothperf.certificate import Bundle, accumulated
+from smoothperf.design import as_design
+
+
+def random_planes(risk, X, rng, count, mus=(0.0, 1e-3, 1.0)):
+    """Planes of a risk at random weights: (slope, risk value) for each."""
+    for _ in range(count):
+        scores = X @ (rng.normal(size=X.shape[1]) * 10.0 ** rng.uniform(-2, 1))
+        mu = rng.choice(mus)
+        value = risk.exact(scores) if mu == 0.0 else risk.smoothed(scores, mu)
+        yield X.T @ value.gradient, value
+
+
+def bundle_of(X, alpha, max_planes=100, tolerance=1e-12):
+    return Bundle(as_design(X), alpha, max_planes=max_planes, tolerance=tolerance)
+
+
+def add(bundle, slope, value):
+    bundle.add(slope, value.offset, rounding=value.rounding, gradient_norm=float(np.linalg.norm(value.gradient)))
+    bundle.solve()
+
+
+@settings(deadline=None, max_examples=40, derandomize=True)
+@given(seed=st.integers(0, 10_000), max_planes=st.sampled_from([2, 3, 6, 100]), log_alpha=st.floats(-3, 1))
+def test_planes_at_random_points_bound_the_optimum(seed, max_planes, log_alpha):
+    X, y = gaussians(3, 5, 2, seed=seed)
+    alpha = 10.0**log_alpha
+    rng = np.random.default_rng(seed)
+    coef, minimum = oracles.roc_optimum(X, y, alpha)
+    bundle = bundle_of(X, alpha, max_planes)
+    previous = 0.0
+    for slope, value in random_planes(ROCArea().bind(y), X, rng, 12):
+        add(bundle, slope, value)
+        assert len(bundle) <= max_planes
+        bound = bundle.lower_bound(1.0, 0.0)
+        assert bound <= minimum + 1e-8  # the oracle's own accuracy
+        assert bound >= previous - 1e-12  # up to the rounding that is taken off
+        previous = max(previous, bound)
+
+
+def test_bound_is_that_of_the_quadratic_program():
+    X, y = gaussians(8, 12, 4, seed=3)
+    alpha = 0.05
+    bundle = bundle_of(X, alpha)
+    planes = list(random_planes(PRBEP().bind(y), X, np.random.default_rng(3), 15))
+    for slope, value in planes:
+        add(bundle, slope, value)
+    slopes = np.array([slope for slope, _ in planes])
+    offsets = np.array([value.offset for _, value in planes])
+    weights, best = oracles.simplex_qp(slopes / np.sqrt(alpha), offsets)
+    assert bundle.lower_bound(1.0, 0.0) == pytest.approx(max(best, 0.0), abs=1e-7)
+    np.testing.assert_allclose(bundle.dual_coef, -(weights @ slopes) / alpha, atol=1e-3)
+
+
+def test_rounding_is_taken_off():
+    X, y = gaussians(8, 12, 4)
+    value = ROCArea().bind(y).exact(np.zeros(20))
+    slope = X.T @ value.gradient
+    alpha = 10.0
+    raw = value.offset - slope @ slope / (2 * alpha)
+    bundle = bundle_of(X, alpha)
+    add(bundle, slope, value)
+    certified = bundle.lower_bound(value.value, 0.0)
+    assert raw - 1e-11 < certified < raw
+    worse = bundle_of(X, alpha)
+    worse.add(slope, value.offset, rounding=1e-3, gradient_norm=1.0)
+    worse.solve()
+    assert worse.lower_bound(value.value, 0.0) <= raw - 1e-3
+
+
+def test_a_better_point_tightens_the_rounding():
+    """|w*| is bounded by the objective first and by the distance to the best point then."""
+    X, y = gaussians(8, 12, 4, scale=100.0)
+    value = ROCArea().bind(y).exact(np.zeros(20))
+    bundle = bundle_of(X, 1e4)
+    bundle.add(X.T @ value.gradient, value.offset, rounding=1e-9, gradient_norm=1.0)
+    bundle.solve()
+    assert bundle.lower_bound(0.9, 0.0) >= bundle.lower_bound(1.0, 0.0)
+
+
+def test_products_of_many_planes_survive_forgetting_and_merging():
+    """The Gram matrix stays that of the planes: the bound after many replacements equals one computed afresh."""
+    X, y = gaussians(10, 15, 6, seed=5)
+    alpha = 1e-2
+    bundle = bundle_of(X, alpha, max_planes=4)
+    for slope, value in random_planes(PRBEP().bind(y), X, np.random.default_rng(5), 60):
+        add(bundle, slope, value)
+        k = len(bundle)
+        np.testing.assert_allclose(bundle._gram[:k, :k], bundle._slopes[:k] @ bundle._slopes[:k].T, atol=1e-12)
+        assert bundle._weights[:k].sum() == pytest.approx(1.0)
+
+
+def test_accumulated():
+    assert accumulated(0) == 0.0
+    assert accumulated(1) == pytest.approx(2.0**-53)
+    assert accumulated(1000) == pytest.approx(1000 * 2.0**-53)
