@@ -315,7 +315,7 @@ def exact_simplex_value(hessian, linear, x):
 
 
 def exact_simplex_maximum(hessian, linear):
-    """The maximum of ``b.x - x.H x / 2`` on the simplex without rounding: solve on every support, keep the best (K <= 6)."""
+    """The maximum of ``b.x - x.H x / 2`` on the simplex without rounding: the best over all supports, for K <= 6."""
     H, b = [fractions(row) for row in hessian], fractions(linear)
     best = None
     for size in range(1, len(b) + 1):

@@ -149,7 +149,7 @@ def test_one_plane_gets_all_the_weight(value, slope):
 @pytest.mark.parametrize("slope", [0.0, 1e-100, 1e-17, 1e-12, 1e-8])
 @pytest.mark.parametrize("start", range(4))
 def test_flat_planes_leave_a_linear_program(slope, start):
-    """Without slopes, or with slopes that are rounding errors (features that are all constant), the highest plane wins."""
+    """Without slopes, or with rounding errors for slopes (all features constant), the highest plane wins."""
     linear = np.array([0.1, 0.7, -2.0, 0.3])
     factor = slope * np.random.default_rng(0).normal(size=(4, 3))
     x = maximise_on_simplex(factor @ factor.T, linear, vertex(4, start))

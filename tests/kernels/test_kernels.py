@@ -189,10 +189,7 @@ def projection(labels, scores, weights, k, mu):
     positive = np.array(labels)
     c = np.ones(len(labels)) if weights is None else np.array(weights)
     positives, total = c[positive == 1].sum(), c.sum()
-    if k <= positives:
-        targets = k / positives, 0.0
-    else:
-        targets = 1.0, (k - positives) / (total - positives)
+    targets = (k / positives, 0.0) if k <= positives else (1.0, (k - positives) / (total - positives))
     return Projection(
         frozen(scores),
         frozen(positive, np.uint8),
@@ -224,7 +221,7 @@ def projections(draw, exponents, scales):
 
 def assert_same_projection(problem, start=math.nan):
     missed, excess, inner, prox, root, n_pass, gradient = problem.run(kernels.top_k_smoothed, start)
-    missed_, excess_, inner_, prox_, root_, _, gradient_ = problem.run(reference.top_k_smoothed)
+    missed_, excess_, inner_, prox_, _, _, gradient_ = problem.run(reference.top_k_smoothed)
     c, mass, largest = problem.c, problem.c.sum(), np.abs(problem.scores).max()
     # Both know the root to a few units in the last place of the numbers involved.
     off = 64.0 * EPS * problem.size
@@ -234,7 +231,7 @@ def assert_same_projection(problem, start=math.nan):
     assert inner == pytest.approx(inner_, abs=off * mass * largest)
     assert prox == pytest.approx(prox_, abs=off * mass)
     assert n_pass >= 1
-    # A root need not be unique, but what it selects is. It is known less well: the last digits of u need not come from it.
+    # A root need not be unique, but what it selects is. It is known less well: it is not alone in making u.
     v = problem.target + (problem.slope * problem.scores - problem.gain * (problem.positive == 1)) / problem.mu
     u = problem.target + gradient_ / (problem.slope * np.where(c > 0, c, np.inf))
     inside = c > 0
@@ -261,7 +258,7 @@ def test_top_k_smoothed_from_any_start(problem, start):
 @settings(searching, max_examples=20)
 @given(data=st.data())
 def test_top_k_smoothed_predicts_the_right_weight_at_every_scale(exponent, scale, data):
-    """``sum c u`` is the total, and what is left of the difference is known, whatever the scale of the scores and of mu."""
+    """``sum c u`` is the total, and the rounding that is left is known, whatever the scale of the scores and of mu."""
     problem = data.draw(projections((exponent,), (scale,)))
     missed, excess, inner, prox, _, _, gradient = problem.run(kernels.top_k_smoothed)
     c, target = problem.c, problem.target

@@ -5,9 +5,14 @@ from numpy.typing import NDArray
 def pair_ramps(
     ordered: NDArray[Any],
     ordered_weights: NDArray[Any] | None,
-    others: NDArray[Any],
-    other_weights: NDArray[Any] | None,
+    scores: NDArray[Any],
+    rows: NDArray[Any],
+    weights: NDArray[Any] | None,
+    sign: float,
+    centre: float,
+    margin: float,
     kappa: float,
+    scale: float,
     ordered_slopes: NDArray[Any],
-    other_slopes: NDArray[Any],
-) -> tuple[float, float, float]: ...
+    gradient: NDArray[Any],
+) -> tuple[float, float, float, float, float, float]: ...

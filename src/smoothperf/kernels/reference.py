@@ -79,19 +79,33 @@ def top_k_smoothed(
 def pair_ramps(
     ordered: Array,
     ordered_weights: Array | None,
-    others: Array,
-    other_weights: Array | None,
+    scores: Array,
+    rows: Array,
+    weights: Array | None,
+    sign: float,
+    centre: float,
+    margin: float,
     kappa: float,
+    scale: float,
     ordered_slopes: Array,
-    other_slopes: Array,
-) -> tuple[float, float, float]:
+    gradient: Array,
+) -> tuple[float, float, float, float, float, float]:
     """Huber hinge of width ``kappa`` (the hinge itself for ``kappa = 0``), summed over all pairs."""
     c = np.ones_like(ordered) if ordered_weights is None else ordered_weights
-    d = np.ones_like(others) if other_weights is None else other_weights
-    violation = others[:, None] - ordered[None, :]
+    d = np.ones(rows.size) if weights is None else weights[rows]
+    z = margin + sign * (scores[rows] - centre)
+    violation = z[:, None] - ordered[None, :]
     beta = np.clip(violation / kappa, 0.0, 1.0) if kappa > 0.0 else (violation > 0.0).astype(float)
     hinge = beta * violation
     huber = hinge - kappa / 2.0 * beta**2
-    other_slopes[:] = beta @ c
+    gradient[rows] = scale * d * (beta @ c)
     ordered_slopes[:] = d @ beta
-    return float(d @ huber @ c), float(d @ hinge @ c), float(d @ beta @ c)
+    # How the kernel sums: each z, and each z - kappa, in the bin behind the largest a that is smaller.
+    crowd = excess = 0.0
+    for x in (z, z - kappa) if kappa > 0.0 else (z,):
+        place = np.searchsorted(ordered, x)
+        inside = place > 0
+        crowd = max(crowd, np.bincount(place[inside], weights=d[inside], minlength=1).max())
+        excess += float(d[inside] @ (x[inside] - ordered[place[inside] - 1]))
+    reach = max(float(z.max() - ordered[0]), 0.0) + float(np.abs(z).max())
+    return float(d @ huber @ c), float(d @ hinge @ c), float(d @ beta @ c), reach, crowd, excess

@@ -39,12 +39,8 @@ class ROCAreaRisk(Risk):
         self.n_examples = positive.shape[0]
         self._rows = np.flatnonzero(positive), np.flatnonzero(~positive)
         self.weights = weights
-        self._class_weights = tuple(None if weights is None else weights[rows] for rows in self._rows)
-        mass = [
-            float(rows.size if c is None else c.sum()) for rows, c in zip(self._rows, self._class_weights, strict=True)
-        ]
-        self._total = mass[0] + mass[1]
-        self._pairs = mass[0] * mass[1]
+        self._mass = [float(rows.size if weights is None else weights[rows].sum()) for rows in self._rows]
+        self._pairs = self._mass[0] * self._mass[1]
         self.diameter = self._pairs / 2.0
 
     def exact(self, scores: Array) -> RiskValue:
@@ -61,39 +57,46 @@ class ROCAreaRisk(Risk):
 
     def lipschitz(self, mu: float) -> float:
         """``N / (kappa M)``: the Hessian is 1 / (kappa M) times the Laplacian of the active pairs, at most N."""
-        return self._total / (mu * self._pairs**2)
+        return sum(self._mass) / (mu * self._pairs**2)
 
     def _hinges(self, scores: Array, *, margin: float, kappa: float) -> RiskValue:
         """Mean over pairs of the (Huber) hinge of ``margin - (f_i - f_j)``."""
-        centred = scores - scores.mean()
         # A pair is violated by z - a, where a = f_i sorted and z = margin + f_j; or, when there are fewer negatives,
-        # a = -f_j sorted and z = margin - f_i.
+        # a = -f_j sorted and z = margin - f_i. Centring keeps the sums of squares small.
         small, large = (0, 1) if self._rows[0].size <= self._rows[1].size else (1, 0)
         sign = 1.0 if small == 0 else -1.0
-        a = sign * centred[self._rows[small]]
-        z = margin + sign * centred[self._rows[large]]
+        centre = float(scores.mean())
+        a = sign * (scores[self._rows[small]] - centre)
         order = np.argsort(a)
-        c_small, c_large = self._class_weights[small], self._class_weights[large]
-        slopes_a, slopes_z = np.empty(a.shape[0]), np.empty(z.shape[0])
-        ordered = a[order]
-        value, height, slopes = pair_ramps(
-            ordered, None if c_small is None else c_small[order], z, c_large, kappa, slopes_a, slopes_z
-        )
+        rows = self._rows[small][order]
+        weights = None if self.weights is None else self.weights[rows]
         scale = sign / self._pairs
-        gradient = np.empty(self.n_examples)
-        gradient[self._rows[small][order]] = -scale * slopes_a
-        gradient[self._rows[large]] = scale * slopes_z
-        if c_small is not None and c_large is not None:
-            gradient[self._rows[small]] *= c_small
-            gradient[self._rows[large]] *= c_large
-        # A slope is a difference of two ramps, summed in long double and stored in double, divided by kappa. A ramp
-        # is no longer than the largest violation; z - kappa is rounded as well (docs/maths.md, rounding).
-        sums = 4 * self.n_examples * LONG_EPS
-        rounding = 256 * EPS + sums
-        if kappa > 0.0:
-            reach = max(0.0, float(z.max() - ordered[0])) + float(np.abs(z).max())
-            rounding += (16 * EPS + sums) * reach / kappa
+        slopes_a, gradient = np.empty(a.shape[0]), np.empty(self.n_examples)
+        value, height, slopes, reach, crowd, excess = pair_ramps(
+            a[order], weights, scores, self._rows[large], self.weights, sign, centre, margin, kappa, scale,
+            slopes_a, gradient,
+        )  # fmt: skip
+        slopes_a *= -scale
+        if weights is not None:
+            slopes_a *= weights
+            crowd = float(self._rows[large].size)
+        gradient[rows] = slopes_a
+        rounding = self._rounding(kappa, reach, crowd, excess / self._mass[large])
         return RiskValue(value / self._pairs, gradient, margin * slopes / self._pairs, height / self._pairs, rounding)
+
+    def _rounding(self, kappa: float, reach: float, crowd: float, excess: float) -> float:
+        """Rounding bound of a plane (docs/maths.md, rounding).
+
+        A slope is a difference of two ramps divided by kappa. Ramps are at most ``reach`` long; they are summed in long
+        double and stored in double. The bins hold up to ``crowd`` terms each, summed in double: their weight, which
+        is a whole number without sample weights, and an ``excess`` whose mean is small where scores are dense.
+        """
+        sums = 4 * self.n_examples * LONG_EPS
+        bins = 0.0 if self.weights is None else 2 * crowd * EPS
+        rounding = 256 * EPS + sums + bins
+        if kappa > 0.0:
+            rounding += ((16 * EPS + sums + bins) * reach + 2 * (crowd + 2) * EPS * excess) / kappa
+        return rounding
 
 
 class PrintedROCAreaRisk(ROCAreaRisk):

@@ -84,7 +84,8 @@ class Nesterov:
             return self._minimise(objective, start, monitor)
 
     def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
-        squared_norm = SAFETY * squared_spectral_norm(objective)
+        # Backtracking finds its own L; it only needs a first guess.
+        squared_norm = SAFETY * squared_spectral_norm(objective, accuracy=0.3 if self.backtracking else 1e-3)
         alpha = objective.alpha
         mu = self.smoothing.first(objective.risk)
         lipschitz = objective.risk.lipschitz(mu) * squared_norm + alpha
@@ -126,7 +127,7 @@ class Nesterov:
             coef, scores, theta = new_coef, new_scores, new_theta
 
 
-def squared_spectral_norm(objective: RegularizedRisk, *, accuracy: float = 1e-3, max_rounds: int = 100) -> float:
+def squared_spectral_norm(objective: RegularizedRisk, *, accuracy: float, max_rounds: int = 100) -> float:
     """``|C^(1/2) X|^2`` with the sample weights C by power iteration; two passes over the data a round.
 
     For shift-invariant risks it is that of the X whose columns are centred, because their Hessian maps constants to
