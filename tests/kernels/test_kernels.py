@@ -310,61 +310,127 @@ def test_the_root_is_a_good_place_to_start_from():
 # --- pairs ------------------------------------------------------------------------------------------------------
 
 
+class Pairs(NamedTuple):
+    """Scores in any order, with the rows of the class that is sorted and of the other."""
+
+    scores: np.ndarray
+    weights: np.ndarray | None
+    ordered_rows: np.ndarray
+    other_rows: np.ndarray
+    sign: float = 1.0
+    centre: float = 0.0
+    margin: float = 1.0
+
+    def run(self, kernel, kappa, scale=1.0):
+        a = self.sign * (self.scores[self.ordered_rows] - self.centre)
+        order = np.argsort(a)
+        weights = None if self.weights is None else frozen(self.weights[self.ordered_rows][order])
+        gradient = np.full(len(self.scores), np.nan)
+        numbers = kernel(frozen(a[order]), weights, *self[:6], self.margin, kappa, scale, gradient)
+        return numbers, gradient
+
+
+def pairs(ordered, others, weights=None, *, seed=0, **more):
+    """Pairs of two lists, whose examples are shuffled; ``weights`` are those of the first list, then of the second."""
+    n = len(ordered) + len(others)
+    place = np.random.default_rng(seed).permutation(n)
+    scores, moved = np.empty(n), np.empty(n)
+    scores[place] = [*ordered, *others]
+    if weights is not None:
+        moved[place] = weights
+    ordered_rows, other_rows = np.sort(place[: len(ordered)]), np.sort(place[len(ordered) :])
+    return Pairs(
+        frozen(scores),
+        None if weights is None else frozen(moved),
+        frozen(ordered_rows, np.int64),
+        frozen(other_rows, np.int64),
+        **more,
+    )
+
+
 @st.composite
 def pair_lists(draw):
     whole, general = st.integers(-4, 4).map(float), st.floats(-4.0, 4.0)
     entry = draw(st.sampled_from([whole, whole.map(lambda x: x / 2), general, st.one_of(whole, general)]))
     scale = 10.0 ** draw(st.sampled_from([0, 0, 0, -8, -3, 3, 8]))
-    ordered = np.sort([scale * draw(entry) for _ in range(draw(st.integers(1, 8)))])
-    others = np.array([scale * draw(entry) for _ in range(draw(st.integers(1, 12)))])
+    ordered = [scale * draw(entry) for _ in range(draw(st.integers(1, 8)))]
+    others = [scale * draw(entry) for _ in range(draw(st.integers(1, 12)))]
     weight = st.sampled_from([0.0, 1.0, 2.0, 0.1, 3.7])
-    c = d = None
-    if draw(st.booleans()):
-        c, d = frozen([draw(weight) for _ in ordered]), frozen([draw(weight) for _ in others])
-    return frozen(ordered), c, frozen(others), d
+    return pairs(
+        ordered,
+        others,
+        [draw(weight) for _ in [*ordered, *others]] if draw(st.booleans()) else None,
+        seed=draw(st.integers(0, 5)),
+        sign=draw(st.sampled_from([1.0, -1.0])),
+        centre=draw(st.sampled_from([0.0, 0.5, -3.0])),
+        margin=draw(st.sampled_from([1.0, 0.5, -0.5, 0.0])),
+    )
 
 
-def assert_same_ramps(ordered, c, others, d, kappa):
-    slopes = [np.full(len(ordered), np.nan), np.full(len(others), np.nan)]
-    expected = [np.empty(len(ordered)), np.empty(len(others))]
-    value, height, total = kernels.pair_ramps(ordered, c, others, d, kappa, *slopes)
-    value_, height_, total_ = reference.pair_ramps(ordered, c, others, d, kappa, *expected)
-    ordered_mass = len(ordered) if c is None else c.sum()
-    other_mass = len(others) if d is None else d.sum()
-    length = 2.0 * max(np.abs(ordered).max(), np.abs(others).max())
+def assert_same_ramps(problem, kappa):
+    (value, height, slopes, reach, crowd, excess), gradient = problem.run(kernels.pair_ramps, kappa)
+    (value_, height_, slopes_, reach_, crowd_, excess_), gradient_ = problem.run(reference.pair_ramps, kappa)
+    c = np.ones(len(problem.scores)) if problem.weights is None else problem.weights
+    ordered_mass, other_mass = c[problem.ordered_rows].sum(), c[problem.other_rows].sum()
+    length = 2.0 * np.abs(problem.scores - problem.centre).max() + abs(problem.margin)
     off = 32.0 * EPS * (1.0 + (length / kappa if kappa > 0.0 else 0.0))
-    np.testing.assert_allclose(slopes[0], expected[0], rtol=0, atol=off * other_mass)
-    np.testing.assert_allclose(slopes[1], expected[1], rtol=0, atol=off * ordered_mass)
-    assert total == pytest.approx(total_, abs=off * ordered_mass * other_mass)
+    opposite = np.empty(len(c))
+    opposite[problem.ordered_rows], opposite[problem.other_rows] = other_mass, ordered_mass
+    assert (np.abs(gradient - gradient_) <= off * c * opposite).all()
+    assert slopes == pytest.approx(slopes_, abs=off * ordered_mass * other_mass)
     assert value == pytest.approx(value_, abs=off * length * ordered_mass * other_mass)
     assert height == pytest.approx(height_, abs=off * length * ordered_mass * other_mass)
+    assert reach == pytest.approx(reach_, rel=1e-14)
+    assert crowd == pytest.approx(crowd_, rel=1e-14)
+    assert excess == pytest.approx(excess_, abs=off * length * other_mass)
 
 
 @searching
-@given(lists=pair_lists(), kappa=st.sampled_from([0.0, 1e-12, 1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 7.3, 1e3, 1e8]))
-def test_pair_ramps(lists, kappa):
-    assert_same_ramps(*lists, kappa)
+@given(problem=pair_lists(), kappa=st.sampled_from([0.0, 1e-12, 1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 7.3, 1e3, 1e8]))
+def test_pair_ramps(problem, kappa):
+    assert_same_ramps(problem, kappa)
 
 
 @pytest.mark.parametrize("kappa", [0.0, 0.5, 1.0, 100.0])
-@pytest.mark.parametrize(("m", "count"), [(1, 1), (1, 300), (300, 1), (64, 333), (257, 90)])
+@pytest.mark.parametrize(("m", "count"), [(1, 1), (1, 300), (300, 1), (63, 64), (64, 333), (257, 90)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_pair_ramps_of_many(kappa, m, count, weighted):
     rng = np.random.default_rng(m)
-    ordered, others = np.sort(np.round(rng.normal(size=m), 1)), np.round(rng.normal(size=count), 1)
-    c, d = (rng.exponential(size=m), rng.exponential(size=count)) if weighted else (None, None)
-    assert_same_ramps(ordered, c, others, d, kappa)
+    ordered, others = np.round(rng.normal(size=m), 1), np.round(rng.normal(size=count), 1)
+    weights = rng.exponential(size=m + count) if weighted else None
+    assert_same_ramps(pairs(ordered, others, weights), kappa)
 
 
-@pytest.mark.parametrize("kappa", [0.0, 1.0])
-def test_one_list_may_have_weights_and_the_other_none(kappa):
-    ordered, others, weights = frozen([0.0, 1.0, 1.5]), frozen([1.2, -3.0, 2.0]), frozen([1.0, 0.0, 2.5])
-    assert_same_ramps(ordered, weights, others, None, kappa)
-    assert_same_ramps(ordered, None, others, weights, kappa)
+CROWDS = {
+    "all the same": [0.3] * 40,
+    "an outlier above": [*np.linspace(0.0, 1e-3, 40), 1e6],
+    "an outlier below": [-1e6, *np.linspace(0.0, 1e-3, 40)],
+    "two clusters": [*np.linspace(-1.0, -1.0 + 1e-9, 20), *np.linspace(1.0, 1.0 + 1e-9, 20)],
+    "powers of ten": [10.0**e for e in range(-20, 8)],
+    "next to each other": [1.0 + k * EPS for k in range(30)],
+    "subnormal distance": [k * 5e-324 for k in range(30)],
+}
+
+
+@pytest.mark.parametrize("kappa", [0.0, 1e-9, 0.1, 2.0])
+@pytest.mark.parametrize("ordered", CROWDS.values(), ids=CROWDS.keys())
+def test_pair_ramps_of_lists_that_are_crowded_in_places(ordered, kappa):
+    """However uneven the list is, every look-up finds its place, also from far outside."""
+    others = [*ordered, *(np.array(ordered) - 1.0), *(np.array(ordered) + kappa), -1e12, 1e7, 0.0, -1.0]
+    assert_same_ramps(pairs(ordered, others), kappa)
+    assert_same_ramps(pairs(ordered, others, margin=0.0), kappa)
+
+
+def test_the_gradient_is_scaled():
+    problem = pairs([0.0, 1.0, 1.5], [1.2, -3.0, 2.0], [1.0, 0.0, 2.5, 1.0, 3.0, 0.5])
+    numbers, gradient = problem.run(kernels.pair_ramps, 0.5)
+    again, scaled = problem.run(kernels.pair_ramps, 0.5, scale=-0.25)
+    assert again == numbers
+    np.testing.assert_allclose(scaled, -0.25 * gradient, rtol=1e-15)
 
 
 def test_a_pair_at_the_margin_has_no_slope():
     """The hinge of exactly 0 is not violated; its subgradient 0 is the one that is chosen."""
-    slopes = np.empty(1), np.empty(1)
-    assert kernels.pair_ramps(np.array([1.0]), None, np.array([1.0]), None, 0.0, *slopes) == (0.0, 0.0, 0.0)
-    assert slopes[0][0] == slopes[1][0] == 0.0
+    (value, height, slopes, *_), gradient = pairs([1.0], [0.0]).run(kernels.pair_ramps, 0.0)
+    assert value == height == slopes == 0.0
+    assert not gradient.any()

@@ -155,6 +155,20 @@ def test_rounding_bound_holds_for_classes_that_are_far_apart(kappa, as_printed):
         assert abs(float(sum(oracles.fractions(result.gradient)))) <= result.rounding, (sizes, distance)
 
 
+@pytest.mark.parametrize("kappa", [1e-6, 1e-3, 1.0])
+@pytest.mark.parametrize("outlier", [-1e4, 1e4, -1e8, 1e8])
+@pytest.mark.parametrize("label", [1, -1])
+def test_rounding_bound_holds_beside_an_outlier(label, outlier, kappa):
+    """One example far away drags the mean along, and the rest, small violations and all, is far from it."""
+    y = np.array([1, 1, -1, -1, -1, label])
+    scores = np.array([0.1, 0.2, 0.15, 0.3, -0.2, outlier])
+    elsewhere = np.array([0.0, -3.0, 2.0, 5.0, 1.0, 0.0])
+    result = ROCArea().bind(y).smoothed(scores, kappa / oracles.pair_weights(y, None).sum())
+    for f in (scores, elsewhere):
+        excess = oracles.exact_plane(result.gradient, result.offset, f) - oracles.exact_roc(y, f)
+        assert float(excess) <= result.rounding * (1.0 + np.abs(f).max())
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_score_is_that_of_scikit_learn(seed):
     rng = np.random.default_rng(seed)

@@ -14,22 +14,35 @@ and at z - kappa:
     sum_s c_s beta(z - a_s) (z - a_s) = (S(z) - S(z - kappa)) / kappa - T(z - kappa)
 
 and the sorted list's own sums are the same ramps seen from the other side, accumulated in bins between neighbouring
-``a`` and swept once from the right.
+``a``, swept once from the right, and looked up by value.
 
 Look-ups take O(1) expected time: a table of m buckets of equal width says where to search, and within a bucket it is
-a binary search, so O(log m) at worst. What a look-up needs lies together in one record, and look-ups go in batches, so
-that the waits for memory overlap.
+a binary search, so O(log m) at worst. What a look-up needs lies together in one record, and look-ups go in batches
+with prefetching, so that the waits for memory overlap.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define PREFETCH(address) __builtin_prefetch(address)
+    #else
+    #define PREFETCH(address) ((void)0)
+    #endif
+    """
+    void PREFETCH(const void* address) noexcept nogil
 
 cdef enum:
     BATCH = 64
+    NEAR = 4
 
 
 cdef struct Record:
-    # Prefix sums up to and including a, measured from a so that nothing large cancels.
+    # Prefix sums up to and including a, measured from a so that nothing large cancels. Record s + 1 belongs to a_s.
     double a
     double mass      # sum c
     double first     # sum c (a - a')
@@ -45,7 +58,7 @@ cdef struct Bin:
 
 
 cdef struct Table:
-    const Record* records    # records[s + 1] belongs to a_s; records[0] to nothing at all
+    const double* a          # sorted, followed by NEAR times infinity
     const int32_t* starts    # starts[b]: number of a in buckets before b
     Py_ssize_t buckets
     double origin
@@ -63,16 +76,21 @@ cdef inline Py_ssize_t _bucket(const Table* table, double x) noexcept nogil:
 
 
 cdef inline Py_ssize_t _count_below(const Table* table, Py_ssize_t bucket, double x) noexcept nogil:
-    """Number of ``a_s < x``, which lies in the given bucket."""
-    cdef Py_ssize_t low = table.starts[bucket], high = table.starts[bucket + 1], middle
-    while high - low > 4:
-        middle = (low + high) // 2
-        if table.records[middle + 1].a < x:
-            low = middle + 1
-        else:
-            high = middle
-    while low < high and table.records[low + 1].a < x:
-        low += 1
+    """Number of ``a_s < x`` for an x of the given bucket. Without branches where the bucket holds few, as most do."""
+    cdef Py_ssize_t low = table.starts[bucket], high, middle
+    cdef const double* a = table.a + low
+    cdef Py_ssize_t near = (
+        <Py_ssize_t>(a[0] < x) + <Py_ssize_t>(a[1] < x) + <Py_ssize_t>(a[2] < x) + <Py_ssize_t>(a[3] < x)
+    )
+    low += near
+    if near == NEAR:
+        high = table.starts[bucket + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if table.a[middle] < x:
+                low = middle + 1
+            else:
+                high = middle
     return low
 
 
@@ -80,14 +98,14 @@ def pair_ramps(
     const double[::1] ordered,
     const double[::1] ordered_weights,
     const double[::1] scores,
-    const int64_t[::1] rows,
     const double[::1] weights,
+    const int64_t[::1] ordered_rows,
+    const int64_t[::1] other_rows,
     double sign,
     double centre,
     double margin,
     double kappa,
     double scale,
-    double[::1] ordered_slopes,
     double[::1] gradient,
 ):
     """Huber hinge of width ``kappa`` (the hinge itself for ``kappa = 0``), summed over all pairs.
@@ -95,19 +113,16 @@ def pair_ramps(
     Parameters
     ----------
     ordered : array of shape (m,)
-        ``a``, sorted upwards; at most 2^31 - 1 of them.
+        ``a = sign (scores[i] - centre)`` for i in ``ordered_rows``, sorted upwards; at most 2^31 - 1 of them.
     ordered_weights : array of shape (m,) or None
-        Their weights; None for ones.
-    scores : array of shape (n,)
-        ``z = margin + sign (scores[i] - centre)`` for each i in ``rows``.
-    rows : array of shape (l,)
-        Which of the scores to pair with ``ordered``.
-    weights : array of shape (n,) or None
-        Weights of the scores; None for ones.
-    ordered_slopes : array of shape (m,), filled
-        ``sum_l c_l beta(z_l - a_s)`` for each s.
-    gradient : array of shape (n,), filled at ``rows``
-        ``scale c_l sum_s c_s beta(z_l - a_s)``.
+        Their weights in that order; None for ones.
+    scores, weights : arrays of shape (n,)
+        Scores and weights of all examples; None for unit weights.
+    ordered_rows, other_rows : arrays
+        The examples of the two classes; ``z = margin + sign (scores[i] - centre)`` for i in ``other_rows``.
+    gradient : array of shape (n,), filled
+        ``scale c_l sum_s c_s beta(z_l - a_s)`` at ``other_rows``, ``-scale c_s sum_l c_l beta(z_l - a_s)`` at
+        ``ordered_rows``.
 
     Returns
     -------
@@ -120,30 +135,35 @@ def pair_ramps(
     excess : float
         the sum of all excesses: what the rounding of the bins depends on.
     """
-    cdef Py_ssize_t m = ordered.shape[0], count = rows.shape[0], s, l, j, size, outer, inner, b
-    cdef const double* a = &ordered[0]
-    cdef bint weighted = ordered_weights is not None, other_weighted = weights is not None
+    cdef Py_ssize_t m = ordered.shape[0], count = other_rows.shape[0], s, l, j, i, size, outer, inner, b
+    cdef double* a = <double*>malloc((m + NEAR) * sizeof(double))
+    cdef bint weighted = weights is not None
     cdef Record* records = <Record*>malloc((m + 1) * sizeof(Record))
     cdef Bin* bins = <Bin*>calloc(m + 1, sizeof(Bin))
     cdef int32_t* starts = <int32_t*>malloc((m + 1) * sizeof(int32_t))
     cdef Table table
-    cdef double z, c, x, gap, t_outer, t_inner, s_outer, s_inner, slope, b_value, b_height, b_slopes
-    cdef double highest = 0.0, lowest = 0.0, crowd = 0.0
-    cdef long double c0 = 0.0, c1 = 0.0, c2 = 0.0, value = 0.0, height = 0.0, slopes = 0.0, excess = 0.0
+    cdef double z, c, x, gap, t_outer, t_inner, slope, inverse = 1.0 / kappa if kappa > 0.0 else 0.0
+    cdef double b_ramps, b_squares, b_slopes, highest = -INFINITY, lowest = INFINITY, crowd = 0.0
+    cdef long double c0 = 0.0, c1 = 0.0, c2 = 0.0, ramps = 0.0, squares = 0.0, slopes = 0.0, excess = 0.0
     cdef long double mass_o = 0.0, ramp_o = 0.0, mass_i = 0.0, ramp_i = 0.0
     cdef double[BATCH] batch
     cdef Py_ssize_t[BATCH] outer_bucket
     cdef Py_ssize_t[BATCH] inner_bucket
+    cdef Py_ssize_t[BATCH] outer_place
+    cdef Py_ssize_t[BATCH] inner_place
     cdef const Record* record
-    if records == NULL or bins == NULL or starts == NULL:
-        free(records); free(bins); free(starts)
+    if a == NULL or records == NULL or bins == NULL or starts == NULL:
+        free(a); free(records); free(bins); free(starts)
         raise MemoryError(f"no memory for the prefix sums of {m} examples")
-    table.records = records
+    table.a = a
     table.starts = starts
     table.buckets = m
-    table.origin = a[0]
-    table.scale = m / (a[m - 1] - a[0]) if a[m - 1] > a[0] else 0.0
+    table.origin = ordered[0]
+    table.scale = m / (ordered[m - 1] - ordered[0]) if ordered[m - 1] > ordered[0] else 0.0
     with nogil:
+        memcpy(a, &ordered[0], m * sizeof(double))
+        for s in range(m, m + NEAR):
+            a[s] = INFINITY
         records[0] = Record(a[0], 0.0, 0.0, 0.0)
         b = 0
         for s in range(m):
@@ -163,55 +183,61 @@ def pair_ramps(
         while l < count:
             size = min(<Py_ssize_t>BATCH, count - l)
             for j in range(size):
-                z = margin + sign * (scores[rows[l + j]] - centre)
-                highest = z if z > highest or l + j == 0 else highest
-                lowest = z if z < lowest or l + j == 0 else lowest
+                z = margin + sign * (scores[other_rows[l + j]] - centre)
+                highest = z if z > highest else highest
+                lowest = z if z < lowest else lowest
                 batch[j] = z
                 outer_bucket[j] = _bucket(&table, z)
+                PREFETCH(&starts[outer_bucket[j]])
                 inner_bucket[j] = _bucket(&table, z - kappa)
-            b_value = 0.0
-            b_height = 0.0
+                PREFETCH(&starts[inner_bucket[j]])
+            for j in range(size):
+                PREFETCH(&a[starts[outer_bucket[j]]])
+                PREFETCH(&a[starts[inner_bucket[j]]])
+            for j in range(size):
+                outer_place[j] = _count_below(&table, outer_bucket[j], batch[j])
+                PREFETCH(&records[outer_place[j]])
+                PREFETCH(&bins[outer_place[j]])
+                inner_place[j] = _count_below(&table, inner_bucket[j], batch[j] - kappa)
+                PREFETCH(&records[inner_place[j]])
+                PREFETCH(&bins[inner_place[j]])
+            b_ramps = 0.0     # of c T(z), or of c T(z - kappa) if smoothed
+            b_squares = 0.0   # of c (S(z) - S(z - kappa))
             b_slopes = 0.0
             for j in range(size):
+                i = other_rows[l + j]
                 z = batch[j]
-                c = weights[rows[l + j]] if other_weighted else 1.0
-                outer = _count_below(&table, outer_bucket[j], z)
+                c = weights[i] if weighted else 1.0
+                # The record in front of all a is zero but for its a, and nobody reads its bin.
+                outer = outer_place[j]
                 record = &records[outer]
-                t_outer = 0.0
-                s_outer = 0.0
-                if outer > 0:
-                    x = z - record.a
-                    t_outer = record.first + x * record.mass
-                    s_outer = record.second + x * (2.0 * record.first + x * record.mass)
-                    bins[outer].outer_mass += c
-                    bins[outer].outer_excess += c * x
-                if kappa == 0.0:
-                    slope = record.mass
-                    b_value += c * t_outer
-                    b_height += c * t_outer
-                else:
-                    inner = _count_below(&table, inner_bucket[j], z - kappa)
+                x = z - record.a
+                t_outer = record.first + x * record.mass
+                b_squares += c * (record.second + x * (record.first + t_outer))
+                bins[outer].outer_mass += c
+                bins[outer].outer_excess += c * x
+                if kappa > 0.0:
+                    inner = inner_place[j]
                     record = &records[inner]
-                    t_inner = 0.0
-                    s_inner = 0.0
-                    if inner > 0:
-                        x = z - kappa - record.a
-                        t_inner = record.first + x * record.mass
-                        s_inner = record.second + x * (2.0 * record.first + x * record.mass)
-                        bins[inner].inner_mass += c
-                        bins[inner].inner_excess += c * x
-                    slope = (t_outer - t_inner) / kappa
-                    b_value += c * (s_outer - s_inner) / (2.0 * kappa)
-                    b_height += c * ((s_outer - s_inner) / kappa - t_inner)
+                    x = z - kappa - record.a
+                    t_inner = record.first + x * record.mass
+                    b_squares -= c * (record.second + x * (record.first + t_inner))
+                    bins[inner].inner_mass += c
+                    bins[inner].inner_excess += c * x
+                    slope = (t_outer - t_inner) * inverse
+                    b_ramps += c * t_inner
+                else:
+                    slope = record.mass
+                    b_ramps += c * t_outer
                 slope *= c
                 b_slopes += slope
-                gradient[rows[l + j]] = scale * slope
-            value += b_value
-            height += b_height
+                gradient[i] = scale * slope
+            ramps += b_ramps
+            squares += b_squares
             slopes += b_slopes
             l += size
 
-        # From the right: ramp = sum over the z behind a_s of c (z - a_s).
+        # From the right: ramp = sum over the z behind a_s of c (z - a_s). The slope of a_s is left in its bin.
         for s in range(m - 1, -1, -1):
             gap = a[s + 1] - a[s] if s + 1 < m else 0.0
             ramp_o += gap * mass_o + bins[s + 1].outer_excess
@@ -221,7 +247,28 @@ def pair_ramps(
             excess += bins[s + 1].outer_excess + bins[s + 1].inner_excess
             crowd = bins[s + 1].outer_mass if bins[s + 1].outer_mass > crowd else crowd
             crowd = bins[s + 1].inner_mass if bins[s + 1].inner_mass > crowd else crowd
-            ordered_slopes[s] = <double>(mass_o if kappa == 0.0 else (ramp_o - ramp_i) / kappa)
-        free(records); free(bins); free(starts)
-    x = max(highest - a[0], 0.0) + max(highest, -lowest)
-    return <double>value, <double>height, <double>slopes, x, crowd, <double>excess
+            bins[s + 1].outer_mass = <double>(ramp_o - ramp_i) * inverse if kappa > 0.0 else <double>mass_o
+
+        l = 0
+        while l < m:
+            size = min(<Py_ssize_t>BATCH, m - l)
+            for j in range(size):
+                x = sign * (scores[ordered_rows[l + j]] - centre)
+                batch[j] = x
+                outer_bucket[j] = _bucket(&table, x)
+                PREFETCH(&starts[outer_bucket[j]])
+            for j in range(size):
+                PREFETCH(&a[starts[outer_bucket[j]]])
+            for j in range(size):
+                outer_place[j] = _count_below(&table, outer_bucket[j], batch[j])  # equal scores have equal slopes
+                PREFETCH(&bins[outer_place[j] + 1])
+            for j in range(size):
+                i = ordered_rows[l + j]
+                gradient[i] = -scale * bins[outer_place[j] + 1].outer_mass * (weights[i] if weighted else 1.0)
+            l += size
+        free(a); free(records); free(bins); free(starts)
+    x = max(highest - ordered[0], 0.0) + max(highest, -lowest)
+    if kappa == 0.0:
+        return <double>ramps, <double>ramps, <double>slopes, x, crowd, <double>excess
+    squares *= inverse
+    return <double>(squares / 2.0), <double>(squares - ramps), <double>slopes, x, crowd, <double>excess

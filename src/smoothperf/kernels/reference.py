@@ -80,26 +80,26 @@ def pair_ramps(
     ordered: Array,
     ordered_weights: Array | None,
     scores: Array,
-    rows: Array,
     weights: Array | None,
+    ordered_rows: Array,
+    other_rows: Array,
     sign: float,
     centre: float,
     margin: float,
     kappa: float,
     scale: float,
-    ordered_slopes: Array,
     gradient: Array,
 ) -> tuple[float, float, float, float, float, float]:
     """Huber hinge of width ``kappa`` (the hinge itself for ``kappa = 0``), summed over all pairs."""
-    c = np.ones_like(ordered) if ordered_weights is None else ordered_weights
-    d = np.ones(rows.size) if weights is None else weights[rows]
-    z = margin + sign * (scores[rows] - centre)
-    violation = z[:, None] - ordered[None, :]
+    a = sign * (scores[ordered_rows] - centre)
+    z = margin + sign * (scores[other_rows] - centre)
+    c, d = (np.ones(r.size) if weights is None else weights[r] for r in (ordered_rows, other_rows))
+    violation = z[:, None] - a[None, :]
     beta = np.clip(violation / kappa, 0.0, 1.0) if kappa > 0.0 else (violation > 0.0).astype(float)
     hinge = beta * violation
     huber = hinge - kappa / 2.0 * beta**2
-    gradient[rows] = scale * d * (beta @ c)
-    ordered_slopes[:] = d @ beta
+    gradient[other_rows] = scale * d * (beta @ c)
+    gradient[ordered_rows] = -scale * c * (d @ beta)
     # How the kernel sums: each z, and each z - kappa, in the bin behind the largest a that is smaller.
     crowd = excess = 0.0
     for x in (z, z - kappa) if kappa > 0.0 else (z,):

@@ -67,20 +67,29 @@ class ROCAreaRisk(Risk):
         sign = 1.0 if small == 0 else -1.0
         centre = float(scores.mean())
         a = sign * (scores[self._rows[small]] - centre)
-        order = np.argsort(a)
-        rows = self._rows[small][order]
-        weights = None if self.weights is None else self.weights[rows]
-        scale = sign / self._pairs
-        slopes_a, gradient = np.empty(a.shape[0]), np.empty(self.n_examples)
+        weights = None
+        if self.weights is None:
+            a.sort()
+        else:
+            order = np.argsort(a)
+            a, weights = a[order], self.weights[self._rows[small][order]]
+        gradient = np.empty(self.n_examples)
         value, height, slopes, reach, crowd, excess = pair_ramps(
-            a[order], weights, scores, self._rows[large], self.weights, sign, centre, margin, kappa, scale,
-            slopes_a, gradient,
-        )  # fmt: skip
-        slopes_a *= -scale
-        if weights is not None:
-            slopes_a *= weights
-            crowd = float(self._rows[large].size)
-        gradient[rows] = slopes_a
+            a,
+            weights,
+            scores,
+            self.weights,
+            self._rows[small],
+            self._rows[large],
+            sign,
+            centre,
+            margin,
+            kappa,
+            sign / self._pairs,
+            gradient,
+        )
+        if self.weights is not None:
+            crowd = float(self._rows[large].size)  # the weight of a bin does not tell the number of its terms
         rounding = self._rounding(kappa, reach, crowd, excess / self._mass[large])
         return RiskValue(value / self._pairs, gradient, margin * slopes / self._pairs, height / self._pairs, rounding)
 
