@@ -38,7 +38,7 @@ def test_planes_at_random_points_bound_the_optimum(seed, max_planes, log_alpha):
     X, y = gaussians(3, 5, 2, seed=seed)
     alpha = 10.0**log_alpha
     rng = np.random.default_rng(seed)
-    coef, minimum = oracles.roc_optimum(X, y, alpha)
+    _, minimum = oracles.roc_optimum(X, y, alpha)
     bundle = bundle_of(X, alpha, max_planes)
     previous = 0.0
     for slope, value in random_planes(ROCArea().bind(y), X, rng, 12):

@@ -58,13 +58,16 @@ def binary_labels(y: ArrayLike) -> NDArray[np.bool_]:
         raise ValueError(f"y must be one-dimensional, got shape {labels.shape}; use .ravel() if that is meant.")
     if labels.shape[0] == 0:
         raise ValueError("y is empty: at least one positive and one negative example are needed.")
-    values = np.unique(labels)
-    if not (set(values.tolist()) <= {-1, 1} or set(values.tolist()) <= {0, 1}):
-        shown = ", ".join(repr(v) for v in values[:5].tolist()) + (", ..." if values.size > 5 else "")
+    try:
+        values = np.unique(labels).tolist()
+    except TypeError:  # of several kinds, such as None among numbers
+        values = list(dict.fromkeys(labels.tolist()))
+    if not (set(values) <= {-1, 1} or set(values) <= {0, 1}):
+        shown = ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
         raise ValueError(
             f"y must hold labels in {{-1, +1}} or {{0, 1}}, got the values {shown}; map your labels first."
         )
-    if values.size < 2:
+    if len(values) < 2:
         raise ValueError(f"y has one class only, all {values[0]!r}: a measure needs positive and negative examples.")
     positive: NDArray[np.bool_] = np.ascontiguousarray(labels > 0)
     return positive

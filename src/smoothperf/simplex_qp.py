@@ -50,6 +50,8 @@ def maximise_on_simplex(
     >>> maximise_on_simplex(np.eye(2), np.array([0.0, 0.5]), np.array([1.0, 0.0]))
     array([0.25, 0.75])
     """
+    # A constant in b changes nothing but the value; without it, nothing large cancels.
+    linear = linear - float(linear @ start)
     active = _Support(hessian, linear, start)
     best, best_value = start, -np.inf
     for _ in range(max_changes):
@@ -76,7 +78,8 @@ class _Support:
     def __init__(self, hessian: Array, linear: Array, start: Array):
         self._hessian = hessian
         self._linear = linear
-        self._shift = float(np.trace(hessian)) / start.size or 1.0
+        # As large as the numbers at hand, so that the solution is neither lost in it nor dwarfs it.
+        self._shift = max(float(np.trace(hessian)) / start.size, float(np.abs(linear).max())) or 1.0
         self.x = start.copy()
         self.members: list[int] = [int(k) for k in np.flatnonzero(start)]
         self._factor: Array = np.zeros((0, 0))

@@ -27,12 +27,21 @@ def as_design(X: Any) -> Design:
     """
     if isinstance(X, Design):
         return X
-    if sp.issparse(X):
-        matrix: Any = X
-        if matrix.format == "csc":
-            return CSCDesign(matrix)
-        return CSRDesign(matrix if matrix.format == "csr" else matrix.tocsr())
-    array = np.asarray(X)
-    if array.ndim != 2:
-        raise ValueError(f"X must be two-dimensional (examples by features), got shape {array.shape}.")
-    return DenseDesign(array)
+    matrix: Any = X if sp.issparse(X) else np.asarray(X)
+    if matrix.ndim != 2:
+        raise ValueError(f"X must be two-dimensional (examples by features), got shape {matrix.shape}.")
+    if matrix.dtype.kind not in "biuf":
+        try:
+            matrix = matrix.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X must hold real numbers, got dtype {matrix.dtype}: {error}.") from error
+    design: Design
+    if not sp.issparse(X):
+        design = DenseDesign(matrix)
+    elif matrix.format == "csc":
+        design = CSCDesign(matrix)
+    else:
+        design = CSRDesign(matrix if matrix.format == "csr" else matrix.tocsr())
+    if not np.isfinite(design.frobenius_norm):
+        raise ValueError("X must be finite, got NaN, infinity or entries too large to square; remove or replace them.")
+    return design

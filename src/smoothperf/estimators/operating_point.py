@@ -27,4 +27,6 @@ def threshold_for_weight(scores: Array, weights: Array | None, wanted: float) ->
         return float(np.nextafter(levels[0], -np.inf))
     if cut == levels.size:
         return float(levels[-1])
-    return float(levels[cut - 1] + (levels[cut] - levels[cut - 1]) / 2.0)
+    below, above_cut = float(levels[cut - 1]), float(levels[cut])
+    middle = below + (above_cut - below) / 2.0
+    return middle if middle < above_cut else below

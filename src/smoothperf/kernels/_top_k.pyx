@@ -106,9 +106,11 @@ def top_k_smoothed(
     cdef const unsigned char* label = &positive[0]
     cdef double[2] shift
     cdef double[2] target
-    cdef double scale = slope / mu, tau = start / mu, low = -INFINITY, high = INFINITY, step, candidate, correction
+    cdef double scale = slope / mu, tau = start / mu, low = -INFINITY, high = INFINITY, step, candidate
+    cdef double correction = 0.0, blend = 0.0
+    cdef bint stuck = False
     cdef double u, x, du, ci, b_missed, b_mass, b_inner, b_prox
-    cdef long double missed = 0.0, mass = 0.0, inner = 0.0, prox = 0.0
+    cdef long double missed = 0.0, mass = 0.0, mass_low, inner = 0.0, prox = 0.0
     cdef Passed p
     target[0] = target_negative
     target[1] = target_positive
@@ -122,26 +124,35 @@ def top_k_smoothed(
             n_pass += 1
             if n_pass == 1:
                 # Everything is capped below v_min - 1 and zero above v_max: the root lies between.
-                low = p.lowest - 1.0
+                low = p.lowest - 1.0 - 4.4e-16 * fabs(p.lowest)
                 high = p.highest
             step = <double>(p.mass - total)
-            if fabs(step) <= 1e-15 * total or n_pass == 200:
+            if fabs(step) <= 1e-15 * total:
                 break
-            if step > 0.0:
-                low = tau if tau > low else low
-            else:
-                high = tau if tau < high else high
+            if step > 0.0 and tau > low:
+                low = tau
+            elif step < 0.0 and tau < high:
+                high = tau
             candidate = tau + step / <double>p.active if p.active > 0.0 else INFINITY
             if not (low < candidate < high):
                 candidate = 0.5 * (low + high)
-            if candidate == tau or candidate <= low or candidate >= high:
-                break   # the bracket holds no further floating-point number
             # Newton has landed when the step no longer changes anything but the last digits of sum u.
-            if fabs(step) <= 1e-9 * total and fabs(candidate - tau) <= 1e-14 * (fabs(tau) + 1.0):
+            if p.active > 0.0 and fabs(step) <= 1e-9 * total and fabs(candidate - tau) <= 1e-14 * (fabs(tau) + 1.0):
+                break
+            if not (low < candidate < high) or n_pass == 200:
+                stuck = True   # the bracket holds no further number: scores over mu are too large to resolve [0, 1]
                 break
             tau = candidate
-        # What is left, at most a few units in the last place of tau per active example, is shared out among them.
-        correction = <double>((total - p.mass) / p.active) if p.active > 0.0 else 0.0
+        if stuck:
+            # A mixture of the two ends of the bracket sums to the total, and ties share what is left.
+            p = _pass(f, label, c, n, scale, shift, low)
+            mass_low = p.mass
+            p = _pass(f, label, c, n, scale, shift, high)
+            tau = low
+            blend = <double>((mass_low - total) / (mass_low - p.mass)) if mass_low > p.mass else 0.0
+        elif p.active > 0.0:
+            # What is left, at most a few units in the last place of tau per active example, is shared out among them.
+            correction = <double>((total - p.mass) / p.active)
         begin = 0
         while begin < n:
             end = min(begin + <Py_ssize_t>BLOCK, n)
@@ -150,9 +161,11 @@ def top_k_smoothed(
             b_inner = 0.0
             b_prox = 0.0
             for i in range(begin, end):
-                x = scale * f[i] + shift[label[i]] - tau
-                u = _clip(x)
-                if 0.0 < u < 1.0:
+                x = scale * f[i] + shift[label[i]]
+                u = _clip(x - tau)
+                if blend > 0.0:
+                    u += blend * (_clip(x - high) - u)
+                elif 0.0 < u < 1.0:
                     u = _clip(u + correction)
                 ci = c[i] if c != NULL else 1.0
                 du = u - target[label[i]]
