@@ -65,7 +65,7 @@ class ROCAreaRisk(Risk):
         # a = -f_j sorted and z = margin - f_i. Centring keeps the sums of squares small.
         small, large = (0, 1) if self._rows[0].size <= self._rows[1].size else (1, 0)
         sign = 1.0 if small == 0 else -1.0
-        centre = float(scores.mean())
+        centre = float(np.average(scores, weights=self.weights))
         a = sign * (scores[self._rows[small]] - centre)
         weights = None
         if self.weights is None:
