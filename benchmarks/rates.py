@@ -24,6 +24,7 @@ from smoothperf import BMRM, LBFGS, PRBEP, Fixed, Nesterov, Result, ROCArea
 from smoothperf.design import as_design
 from smoothperf.measures import Measure
 from smoothperf.objective import RegularizedRisk
+from smoothperf.solvers import Solver
 from smoothperf.solvers.nesterov import SAFETY, squared_spectral_norm
 
 from .common import arguments, load, write_csv
@@ -31,7 +32,7 @@ from .common import arguments, load, write_csv
 ALPHAS = (1e-2, 1e-3, 1e-4)
 ACCURACIES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3)
 MAX_ITER = 10_000
-SOLVERS: dict[str, Callable[[float], BMRM | Nesterov | LBFGS]] = {
+SOLVERS: dict[str, Callable[[float], Solver]] = {
     "BMRM": lambda eps: BMRM(tol=eps, max_iter=MAX_ITER),
     "Nesterov, theorem": lambda eps: Nesterov(
         tol=eps, max_iter=MAX_ITER, smoothing=Fixed(deviation=eps / 2), backtracking=False

@@ -15,6 +15,7 @@ from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, Result, ROCArea
 from smoothperf.design import as_design
 from smoothperf.measures import Measure
 from smoothperf.objective import RegularizedRisk
+from smoothperf.solvers import Solver
 
 from .common import arguments, load, write_csv
 
@@ -35,7 +36,7 @@ PASSES: dict[tuple[str, Measure, float], tuple[int | None, ...]] = {
     ("rcv1-ccat", PRBEP(), 1e-3): (None, 30, 110, 240),
     ("a9a", ROCArea(), 1e-5): (None, None, 160, None),
 }
-SOLVERS: dict[str, LBFGS | Nesterov | BMRM] = {
+SOLVERS: dict[str, Solver] = {
     "L-BFGS": LBFGS(tol=1e-3, max_iter=20_000),
     "L-BFGS tight": LBFGS(tol=1e-5, max_iter=20_000),
     "Nesterov": Nesterov(tol=1e-3, max_iter=20_000),

@@ -33,7 +33,7 @@ from ..datasets import make_rare_positives
 from ..design import as_design
 from ..measures import PRBEP, Measure, ROCArea
 from ..objective import RegularizedRisk
-from ..solvers import BMRM, LBFGS, Callback, Nesterov, Result, Status, TraceRow
+from ..solvers import BMRM, LBFGS, Callback, Nesterov, Result, Solver, Status, TraceRow
 from ._errors import fail
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 TOL = 1e-3
 MAX_ITER = 2000
 REFERENCE = "L-BFGS"
-SOLVERS: dict[str, LBFGS | Nesterov | BMRM] = {
+SOLVERS: dict[str, Solver] = {
     REFERENCE: LBFGS(tol=TOL, max_iter=MAX_ITER),
     "Nesterov": Nesterov(tol=TOL, max_iter=MAX_ITER),
     "BMRM": BMRM(tol=TOL, max_iter=MAX_ITER),

@@ -21,11 +21,10 @@ from ..design import as_design
 from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
 from ..smoothing import Adaptive, Fixed, Smoothing
-from ..solvers import BMRM, LBFGS, Callback, Nesterov, Result, Status, TraceRow
+from ..solvers import BMRM, LBFGS, Callback, Nesterov, Result, Solver, Status, TraceRow
 from .operating_point import threshold_for_weight
 
 Array = NDArray[np.float64]
-Solver = LBFGS | Nesterov | BMRM
 
 
 class MeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -189,7 +188,7 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _make_solver(self) -> Solver:
-        if isinstance(self.solver, (LBFGS, Nesterov, BMRM)):
+        if isinstance(self.solver, Solver):
             return self.solver
         name = choice("solver", self.solver, ("lbfgs", "nesterov", "bmrm"))
         if name == "bmrm":

@@ -16,16 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._validation import positive_number, whole_number
 from ..design.base import Array
 from ..objective import RegularizedRisk
-from .monitor import Callback, Monitor
+from .base import Solver
+from .monitor import Monitor
 from .result import Result
-from .threads import calm_blas
 
 
-@dataclass(frozen=True)
-class BMRM:
+@dataclass(frozen=True, kw_only=True)
+class BMRM(Solver):
     """Bundle method for regularised risk minimisation (1-slack cutting planes) on the exact objective.
 
     Parameters
@@ -48,22 +47,6 @@ class BMRM:
     >>> result.status.name, round(result.objective, 4)
     ('CONVERGED', 0.05)
     """
-
-    tol: float = 1e-3
-    max_iter: int = 10_000
-    max_planes: int | None = None
-
-    def __post_init__(self) -> None:
-        positive_number("tol", self.tol)
-        whole_number("max_iter", self.max_iter, at_least=0)
-
-    def run(self, objective: RegularizedRisk, start: Array | None = None, callback: Callback | None = None) -> Result:
-        """Minimise the objective from ``start`` (zero if None)."""
-        monitor = Monitor(
-            objective, tol=self.tol, max_iter=self.max_iter, max_planes=self.max_planes, callback=callback
-        )
-        with calm_blas(objective.design):
-            return self._minimise(objective, start, monitor)
 
     def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
         n_examples, n_features = objective.design.shape

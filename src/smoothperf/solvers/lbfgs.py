@@ -15,18 +15,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._validation import positive_number, whole_number
+from .._validation import whole_number
 from ..design.base import Array
 from ..objective import RegularizedRisk
 from ..smoothing import Adaptive, Smoothing
+from .base import Solver
 from .line_search import flat_point
-from .monitor import Callback, Monitor
+from .monitor import Monitor
 from .result import Result, Status
-from .threads import calm_blas
 
 
-@dataclass(frozen=True)
-class LBFGS:
+@dataclass(frozen=True, kw_only=True)
+class LBFGS(Solver):
     """Limited-memory quasi-Newton method on the smoothed objective: the practical choice.
 
     Parameters
@@ -58,27 +58,16 @@ class LBFGS:
     ('CONVERGED', True)
     """
 
-    tol: float = 1e-3
     max_iter: int = 1000
     smoothing: Smoothing = field(default_factory=Adaptive)
     memory: int = 20
     flatness: float = 0.2
-    max_planes: int | None = None
 
     def __post_init__(self) -> None:
-        positive_number("tol", self.tol)
-        whole_number("max_iter", self.max_iter, at_least=0)
+        super().__post_init__()
         whole_number("memory", self.memory, at_least=1)
         if not 0.0 < self.flatness < 1.0:
             raise ValueError(f"flatness must lie between 0 and 1, got {self.flatness!r}.")
-
-    def run(self, objective: RegularizedRisk, start: Array | None = None, callback: Callback | None = None) -> Result:
-        """Minimise the objective from ``start`` (zero if None)."""
-        monitor = Monitor(
-            objective, tol=self.tol, max_iter=self.max_iter, max_planes=self.max_planes, callback=callback
-        )
-        with calm_blas(objective.design):
-            return self._minimise(objective, start, monitor)
 
     def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
         mu = self.smoothing.first(objective.risk)

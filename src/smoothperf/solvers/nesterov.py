@@ -20,20 +20,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._validation import choice, positive_number, whole_number
+from .._validation import choice
 from ..design.base import Array
 from ..objective import Line, Point, RegularizedRisk, Trial
 from ..smoothing import Adaptive, Smoothing
-from .monitor import Callback, Monitor
+from .base import Solver
+from .monitor import Monitor
 from .result import Result, Status
-from .threads import calm_blas
 
 #: Power iteration approaches |X|^2 from below; this is what it is taken to have missed by. Backtracking mends the rest.
 SAFETY = 1.05
 
 
-@dataclass(frozen=True)
-class Nesterov:
+@dataclass(frozen=True, kw_only=True)
+class Nesterov(Solver):
     """Accelerated gradient method on the smoothed objective.
 
     Parameters
@@ -63,25 +63,13 @@ class Nesterov:
     ('CONVERGED', 0.05)
     """
 
-    tol: float = 1e-3
-    max_iter: int = 10_000
     smoothing: Smoothing = field(default_factory=Adaptive)
     form: str = "strongly_convex"
     backtracking: bool = True
-    max_planes: int | None = None
 
     def __post_init__(self) -> None:
-        positive_number("tol", self.tol)
-        whole_number("max_iter", self.max_iter, at_least=0)
+        super().__post_init__()
         choice("form", self.form, ("strongly_convex", "convex"))
-
-    def run(self, objective: RegularizedRisk, start: Array | None = None, callback: Callback | None = None) -> Result:
-        """Minimise the objective from ``start`` (zero if None)."""
-        monitor = Monitor(
-            objective, tol=self.tol, max_iter=self.max_iter, max_planes=self.max_planes, callback=callback
-        )
-        with calm_blas(objective.design):
-            return self._minimise(objective, start, monitor)
 
     def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
         # Backtracking finds its own L; it only needs a first guess.

@@ -1,0 +1,60 @@
+"""What every solver is: hyper-parameters that do not change, and one method."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from .._validation import positive_number, whole_number
+from ..design.base import Array
+from ..objective import RegularizedRisk
+from .monitor import Callback, Monitor
+from .result import Result
+from .threads import calm_blas
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solver(ABC):
+    """Frozen hyper-parameters; all state of a run lives in the run.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Stop when the certified gap of the exact objective is at most this.
+    max_iter : int
+        Most iterations.
+    max_planes : int, optional
+        Most planes kept for the certificate; as many as fit in 256 MiB by default.
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 10_000
+    max_planes: int | None = None
+
+    def __post_init__(self) -> None:
+        positive_number("tol", self.tol)
+        whole_number("max_iter", self.max_iter, at_least=0)
+        if self.max_planes is not None:
+            whole_number("max_planes", self.max_planes, at_least=2)
+
+    def run(self, objective: RegularizedRisk, start: Array | None = None, callback: Callback | None = None) -> Result:
+        """Minimise an objective to a certified gap.
+
+        Parameters
+        ----------
+        objective : RegularizedRisk
+            What to minimise.
+        start : ndarray of shape (d,), optional
+            Where to start; zero by default.
+        callback : callable, optional
+            Called with a :class:`TraceRow` after every iteration; a true return value stops the run.
+        """
+        monitor = Monitor(
+            objective, tol=self.tol, max_iter=self.max_iter, max_planes=self.max_planes, callback=callback
+        )
+        with calm_blas(objective.design):
+            return self._minimise(objective, start, monitor)
+
+    @abstractmethod
+    def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
+        """Report planes and iterates to the monitor until it says how the run ended."""
