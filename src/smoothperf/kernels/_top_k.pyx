@@ -4,23 +4,21 @@
     u_i = clip(v_i - tau, 0, 1)     with tau such that   sum_i c_i u_i = total
 
 ``tau`` is the root of a decreasing piecewise-linear function: a safeguarded Newton iteration finds it in a few
-O(n) passes without sorting. v is never stored: it is cheaper to compute than to load.
+O(n) passes without sorting. v lives where the gradient will be: no memory beyond the result.
 
 Accuracy. Sums run in double over blocks of 512 and in long double across blocks: a relative error of at most
 ``512 eps + (n / 512) eps_long``. How far ``sum c u`` ends up from ``total`` is measured and returned, not assumed.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport fabs
 
 cdef enum:
     BLOCK = 512
 
 
-cdef struct Passed:
+cdef struct Sums:
     long double mass     # sum_i c_i clip(v_i - tau, 0, 1)
     long double active   # sum of c_i over 0 < v_i - tau < 1
-    double lowest        # min_i v_i
-    double highest       # max_i v_i
 
 
 cdef inline double _clip(double x) noexcept nogil:
@@ -28,39 +26,31 @@ cdef inline double _clip(double x) noexcept nogil:
     return x if x < 1.0 else 1.0
 
 
-cdef Passed _pass(
-    const double* f, const unsigned char* positive, const double* c, Py_ssize_t n,
-    double scale, const double* shift, double tau,
-) noexcept nogil:
-    """One pass at a given tau. ``v_i = scale f_i + shift[positive_i]``; ``c`` is NULL for unit weights."""
-    cdef Passed out
-    cdef Py_ssize_t i, begin, end
-    cdef double v, u, inside, lowest = INFINITY, highest = -INFINITY
-    cdef double mass, active
-    out.mass = 0.0
-    out.active = 0.0
-    begin = 0
+cdef Sums _sums_at(double tau, const double* v, const double* c, Py_ssize_t n) noexcept nogil:
+    """One pass; ``c`` is NULL for unit weights. The two loops are written out so that the compiler vectorises both."""
+    cdef Sums sums
+    cdef Py_ssize_t i, begin = 0, end
+    cdef double u, mass, active
+    sums.mass = 0.0
+    sums.active = 0.0
     while begin < n:
         end = min(begin + <Py_ssize_t>BLOCK, n)
         mass = 0.0
         active = 0.0
-        for i in range(begin, end):
-            v = scale * f[i] + shift[positive[i]]
-            lowest = v if v < lowest else lowest
-            highest = v if v > highest else highest
-            u = _clip(v - tau)
-            inside = 1.0 if 0.0 < u < 1.0 else 0.0
-            if c != NULL:
-                u *= c[i]
-                inside *= c[i]
-            mass += u
-            active += inside
-        out.mass += mass
-        out.active += active
+        if c == NULL:
+            for i in range(begin, end):
+                u = _clip(v[i] - tau)
+                mass += u
+                active += (1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0)
+        else:
+            for i in range(begin, end):
+                u = _clip(v[i] - tau)
+                mass += c[i] * u
+                active += c[i] * ((1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0))
+        sums.mass += mass
+        sums.active += active
         begin = end
-    out.lowest = lowest
-    out.highest = highest
-    return out
+    return sums
 
 
 def top_k_smoothed(
@@ -83,7 +73,8 @@ def top_k_smoothed(
     weights : array or None
         ``c``; None for ones.
     start : float
-        Where the root finder begins, in units of ``mu * tau`` so that it carries over when mu changes; may be NaN.
+        Where the root finder begins, in units of ``mu * tau`` so that it carries over when mu changes; finite, like
+        all numbers here: the kernel is compiled on that assumption, which lets the compiler vectorise.
 
     Returns
     -------
@@ -104,28 +95,29 @@ def top_k_smoothed(
     cdef const double* c = &weights[0] if weights is not None else NULL
     cdef const double* f = &scores[0]
     cdef const unsigned char* label = &positive[0]
-    cdef double[2] shift
-    cdef double[2] target
-    cdef double scale = slope / mu, tau = start / mu, low = -INFINITY, high = INFINITY, step, candidate
+    cdef double* v = &gradient[0]   # until the last pass
+    # Values of the negatives, and what a positive adds: arithmetic instead of branches on the label.
+    cdef double shift = target_negative, target_step = target_positive - target_negative
+    cdef double shift_step = target_step - gain / mu
+    cdef double scale = slope / mu, tau = start / mu, low, high, step, candidate
     cdef double correction = 0.0, blend = 0.0
     cdef bint stuck = False
-    cdef double u, x, du, ci, b_missed, b_mass, b_inner, b_prox
+    cdef double u, du, ci, b_missed, b_mass, b_inner, b_prox
     cdef long double missed = 0.0, mass = 0.0, mass_low, inner = 0.0, prox = 0.0
-    cdef Passed p
-    target[0] = target_negative
-    target[1] = target_positive
-    shift[0] = target_negative
-    shift[1] = target_positive - gain / mu
+    cdef Sums p
     with nogil:
-        if not (-INFINITY < tau < INFINITY):
-            tau = 0.0
+        # Everything is capped below v_min - 1 and zero above v_max: the root lies between.
+        low = scale * f[0] + (shift + shift_step * label[0])
+        high = low
+        for i in range(n):
+            u = scale * f[i] + (shift + shift_step * label[i])
+            v[i] = u
+            low = u if u < low else low
+            high = u if u > high else high
+        low -= 1.0 + 4.4e-16 * fabs(low)
         while True:
-            p = _pass(f, label, c, n, scale, shift, tau)
+            p = _sums_at(tau, v, c, n)
             n_pass += 1
-            if n_pass == 1:
-                # Everything is capped below v_min - 1 and zero above v_max: the root lies between.
-                low = p.lowest - 1.0 - 4.4e-16 * fabs(p.lowest)
-                high = p.highest
             step = <double>(p.mass - total)
             if fabs(step) <= 1e-15 * total:
                 break
@@ -133,7 +125,7 @@ def top_k_smoothed(
                 low = tau
             elif step < 0.0 and tau < high:
                 high = tau
-            candidate = tau + step / <double>p.active if p.active > 0.0 else INFINITY
+            candidate = tau + step / <double>p.active if p.active > 0.0 else low
             if not (low < candidate < high):
                 candidate = 0.5 * (low + high)
             # Newton has landed when the step no longer changes anything but the last digits of sum u.
@@ -145,9 +137,9 @@ def top_k_smoothed(
             tau = candidate
         if stuck:
             # A mixture of the two ends of the bracket sums to the total, and ties share what is left.
-            p = _pass(f, label, c, n, scale, shift, low)
+            p = _sums_at(low, v, c, n)
             mass_low = p.mass
-            p = _pass(f, label, c, n, scale, shift, high)
+            p = _sums_at(high, v, c, n)
             tau = low
             blend = <double>((mass_low - total) / (mass_low - p.mass)) if mass_low > p.mass else 0.0
         elif p.active > 0.0:
@@ -161,17 +153,14 @@ def top_k_smoothed(
             b_inner = 0.0
             b_prox = 0.0
             for i in range(begin, end):
-                x = scale * f[i] + shift[label[i]]
-                u = _clip(x - tau)
+                u = _clip(v[i] - tau)
                 if blend > 0.0:
-                    u += blend * (_clip(x - high) - u)
-                elif 0.0 < u < 1.0:
-                    u = _clip(u + correction)
+                    u += blend * (_clip(v[i] - high) - u)
+                u = _clip(u + correction * ((1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0)))
                 ci = c[i] if c != NULL else 1.0
-                du = u - target[label[i]]
-                if label[i]:
-                    b_missed += ci * (1.0 - u)
-                gradient[i] = slope * ci * du
+                du = u - (target_negative + target_step * label[i])
+                b_missed += ci * (1.0 - u) * label[i]
+                v[i] = slope * ci * du
                 b_mass += ci * u
                 b_inner += ci * du * f[i]
                 b_prox += 0.5 * ci * du * du

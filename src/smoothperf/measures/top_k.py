@@ -18,6 +18,7 @@ mu that is n/(2 n+) times larger when positives are rare.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -115,7 +116,7 @@ class PRBEPRisk(Risk):
             1.0,
             0.0,
             mu,
-            hint,
+            0.0 if math.isnan(hint) else hint,
             gradient,
         )
         offset = missed / self._positives
