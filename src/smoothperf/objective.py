@@ -9,6 +9,7 @@ a line ``w + t p`` the scores are ``f + t q`` with ``q = X p`` computed once, so
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,10 @@ class Point:
     slope: Array
     value: float
     gradient: Array
+
+    def slack(self, exact: float) -> float:
+        """``R(f) - height``: how far the plane stays below the exact risk here, given the exact objective."""
+        return exact - (self.value - self.risk.value) - self.risk.height
 
 
 class RegularizedRisk:
@@ -87,6 +92,12 @@ class RegularizedRisk:
         if scores is None:
             scores = self.matvec(coef)
         return self.alpha / 2.0 * float(coef @ coef) + self.risk.exact_value(scores)
+
+    def exact_at(self, point: Point) -> float:
+        """``J`` at a point of ``J_mu``: no pass over X, and for some risks nothing at all to compute."""
+        if math.isnan(point.risk.exact):
+            return self.exact(point.coef, point.scores)
+        return point.value - point.risk.value + point.risk.exact
 
     def evaluate(self, coef: Array, mu: float, scores: Array | None = None) -> Point:
         """``J_mu(w)``, its gradient and the cutting plane; no product with X if the scores are given."""

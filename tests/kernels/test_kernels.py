@@ -368,8 +368,8 @@ def pair_lists(draw):
 
 
 def assert_same_ramps(problem, kappa):
-    (value, height, slopes, reach, crowd, excess), gradient = problem.run(kernels.pair_ramps, kappa)
-    (value_, height_, slopes_, reach_, crowd_, excess_), gradient_ = problem.run(reference.pair_ramps, kappa)
+    (value, height, hinges, slopes, reach, crowd, excess), gradient = problem.run(kernels.pair_ramps, kappa)
+    (value_, height_, hinges_, slopes_, reach_, crowd_, excess_), gradient_ = problem.run(reference.pair_ramps, kappa)
     c = np.ones(len(problem.scores)) if problem.weights is None else problem.weights
     ordered_mass, other_mass = c[problem.ordered_rows].sum(), c[problem.other_rows].sum()
     length = 2.0 * np.abs(problem.scores - problem.centre).max() + abs(problem.margin)
@@ -380,6 +380,7 @@ def assert_same_ramps(problem, kappa):
     assert slopes == pytest.approx(slopes_, abs=off * ordered_mass * other_mass)
     assert value == pytest.approx(value_, abs=off * length * ordered_mass * other_mass)
     assert height == pytest.approx(height_, abs=off * length * ordered_mass * other_mass)
+    assert hinges == pytest.approx(hinges_, abs=32.0 * EPS * length * ordered_mass * other_mass)
     assert reach == pytest.approx(reach_, rel=1e-14)
     assert crowd == pytest.approx(crowd_, rel=1e-14)
     assert excess == pytest.approx(excess_, abs=off * length * other_mass)

@@ -341,7 +341,7 @@ def test_order_of_the_examples_does_not_matter(measure, truth, problem, mu, seed
     assert moved.exact(scores[order]).value == pytest.approx(risk.exact(scores).value, abs=1e-12)
     assert moved.diameter == pytest.approx(risk.diameter, rel=1e-14)
     plain, permuted = risk.smoothed(scores, mu), moved.smoothed(scores[order], mu)
-    assert permuted.value == pytest.approx(plain.value, abs=1e-12)
+    assert permuted.value == pytest.approx(plain.value, abs=1e-10)
     np.testing.assert_allclose(permuted.gradient, plain.gradient[order], rtol=0, atol=1e-12)
 
 
@@ -381,7 +381,7 @@ def test_whole_weights_stand_for_copies(measure, truth, problem, mu):
     assert weighted.diameter == pytest.approx(copied.diameter, rel=1e-14)
     assert weighted.exact(scores).value == pytest.approx(copied.exact(many_scores).value, abs=1e-12)
     one, many = weighted.smoothed(scores, mu), copied.smoothed(many_scores, mu)
-    assert one.value == pytest.approx(many.value, abs=1e-12)
+    assert one.value == pytest.approx(many.value, abs=1e-10)
     assert one.offset == pytest.approx(many.offset, abs=1e-11)
     assert one.height == pytest.approx(many.height, abs=1e-10)
     np.testing.assert_allclose(one.gradient, oracles.sum_over_copies(many.gradient, counts), rtol=0, atol=1e-11)
@@ -398,7 +398,7 @@ def test_examples_without_weight_are_not_there(measure, truth, problem, mu):
     whole, part = measure.bind(y, weights), measure.bind(y[there], weights[there])
     assert whole.exact(scores).value == pytest.approx(part.exact(scores[there]).value, abs=1e-12)
     one, other = whole.smoothed(scores, mu), part.smoothed(scores[there], mu)
-    assert one.value == pytest.approx(other.value, abs=1e-12)
+    assert one.value == pytest.approx(other.value, abs=1e-10)
     assert not one.gradient[~there].any()
     assert not whole.exact(scores).gradient[~there].any()
     np.testing.assert_allclose(one.gradient[there], other.gradient, rtol=0, atol=1e-11)
@@ -416,7 +416,7 @@ def test_only_ratios_of_weights_matter(measure, truth, problem):
     # R_mu depends on mu D only, as far as the unit of weight goes.
     mu = 0.3
     rescaled = mu * plain.diameter / scaled.diameter
-    assert scaled.smoothed(scores, rescaled).value == pytest.approx(plain.smoothed(scores, mu).value, abs=1e-12)
+    assert scaled.smoothed(scores, rescaled).value == pytest.approx(plain.smoothed(scores, mu).value, abs=1e-10)
     assert measure.score(y, scores, 7.0 * weights) == pytest.approx(measure.score(y, scores, weights))
 
 
@@ -539,3 +539,16 @@ def test_nothing_is_written_to(measure, truth):
     assert y.tolist() == [1, -1, 1, -1]
     assert scores.tolist() == [0.1, 0.2, 0.3, 0.0]
     assert weights.tolist() == [1.0, 2.0, 0.5, 1.0]
+
+
+@every_risk
+@searching
+@given(problem=problems(), mu=tame_mu)
+def test_the_exact_value_as_a_by_product(measure, truth, problem, mu):
+    """Where a smoothed evaluation knows the exact value, it is that of an exact evaluation."""
+    y, scores, weights = problem
+    risk = measure.bind(y, weights)
+    by_product = risk.smoothed(scores, mu).exact
+    if not np.isnan(by_product):
+        assert by_product == risk.exact(scores).value
+    assert np.isnan(by_product) == isinstance(measure, PRBEP)

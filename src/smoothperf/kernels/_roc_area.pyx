@@ -126,8 +126,8 @@ def pair_ramps(
 
     Returns
     -------
-    value, height, slopes : float
-        ``sum c_s c_l H(z_l - a_s)``, ``sum c_s c_l beta (z_l - a_s)`` and ``sum c_s c_l beta``.
+    value, height, hinges, slopes : float
+        ``sum c_s c_l`` of ``H(z_l - a_s)``, of ``beta (z_l - a_s)``, of the hinge itself, and of ``beta``.
     reach : float
         The largest violation plus the largest ``|z|``: how long ramps are, for the rounding bound.
     crowd : float
@@ -143,8 +143,8 @@ def pair_ramps(
     cdef int32_t* starts = <int32_t*>malloc((m + 1) * sizeof(int32_t))
     cdef Table table
     cdef double z, c, x, gap, t_outer, t_inner, slope, inverse = 1.0 / kappa if kappa > 0.0 else 0.0
-    cdef double b_ramps, b_squares, b_slopes, highest = -INFINITY, lowest = INFINITY, crowd = 0.0
-    cdef long double c0 = 0.0, c1 = 0.0, c2 = 0.0, ramps = 0.0, squares = 0.0, slopes = 0.0, excess = 0.0
+    cdef double b_hinges, b_ramps, b_squares, b_slopes, highest = -INFINITY, lowest = INFINITY, crowd = 0.0
+    cdef long double c0 = 0.0, c1 = 0.0, c2 = 0.0, hinges = 0.0, ramps = 0.0, squares = 0.0, slopes = 0.0, excess = 0.0
     cdef long double mass_o = 0.0, ramp_o = 0.0, mass_i = 0.0, ramp_i = 0.0
     cdef double[BATCH] batch
     cdef Py_ssize_t[BATCH] outer_bucket
@@ -201,7 +201,8 @@ def pair_ramps(
                 inner_place[j] = _count_below(&table, inner_bucket[j], batch[j] - kappa)
                 PREFETCH(&records[inner_place[j]])
                 PREFETCH(&bins[inner_place[j]])
-            b_ramps = 0.0     # of c T(z), or of c T(z - kappa) if smoothed
+            b_hinges = 0.0    # of c T(z)
+            b_ramps = 0.0     # of c T(z - kappa)
             b_squares = 0.0   # of c (S(z) - S(z - kappa))
             b_slopes = 0.0
             for j in range(size):
@@ -213,6 +214,7 @@ def pair_ramps(
                 record = &records[outer]
                 x = z - record.a
                 t_outer = record.first + x * record.mass
+                b_hinges += c * t_outer
                 b_squares += c * (record.second + x * (record.first + t_outer))
                 bins[outer].outer_mass += c
                 bins[outer].outer_excess += c * x
@@ -228,10 +230,10 @@ def pair_ramps(
                     b_ramps += c * t_inner
                 else:
                     slope = record.mass
-                    b_ramps += c * t_outer
                 slope *= c
                 b_slopes += slope
                 gradient[i] = scale * slope
+            hinges += b_hinges
             ramps += b_ramps
             squares += b_squares
             slopes += b_slopes
@@ -269,6 +271,8 @@ def pair_ramps(
         free(a); free(records); free(bins); free(starts)
     x = max(highest - ordered[0], 0.0) + max(highest, -lowest)
     if kappa == 0.0:
-        return <double>ramps, <double>ramps, <double>slopes, x, crowd, <double>excess
+        return <double>hinges, <double>hinges, <double>hinges, <double>slopes, x, crowd, <double>excess
     squares *= inverse
-    return <double>(squares / 2.0), <double>(squares - ramps), <double>slopes, x, crowd, <double>excess
+    return (
+        <double>(squares / 2.0), <double>(squares - ramps), <double>hinges, <double>slopes, x, crowd, <double>excess
+    )

@@ -89,7 +89,7 @@ def pair_ramps(
     kappa: float,
     scale: float,
     gradient: Array,
-) -> tuple[float, float, float, float, float, float]:
+) -> tuple[float, float, float, float, float, float, float]:
     """Huber hinge of width ``kappa`` (the hinge itself for ``kappa = 0``), summed over all pairs."""
     a = sign * (scores[ordered_rows] - centre)
     z = margin + sign * (scores[other_rows] - centre)
@@ -108,4 +108,6 @@ def pair_ramps(
         crowd = max(crowd, np.bincount(place[inside], weights=d[inside], minlength=1).max())
         excess += float(d[inside] @ (x[inside] - ordered[place[inside] - 1]))
     reach = max(float(z.max() - ordered[0]), 0.0) + float(np.abs(z).max())
-    return float(d @ huber @ c), float(d @ hinge @ c), float(d @ beta @ c), reach, crowd, excess
+    sums = (float(d @ term @ c) for term in (huber, hinge, np.maximum(violation, 0.0), beta))
+    value, height, hinges, slopes = sums
+    return value, height, hinges, slopes, reach, crowd, excess

@@ -42,6 +42,8 @@ class RiskValue:
         rigorously.
     hint : float
         Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`. NaN if there is none.
+    exact : float
+        ``R(f)`` of a smoothed evaluation, where it is a by-product; otherwise NaN.
     """
 
     value: float
@@ -50,6 +52,7 @@ class RiskValue:
     height: float
     rounding: float
     hint: float = float("nan")
+    exact: float = float("nan")
 
 
 class Risk(ABC):

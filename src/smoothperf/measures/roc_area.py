@@ -74,7 +74,7 @@ class ROCAreaRisk(Risk):
             order = np.argsort(a)
             a, weights = a[order], self.weights[self._rows[small][order]]
         gradient = np.empty(self.n_examples)
-        value, height, slopes, reach, crowd, excess = pair_ramps(
+        value, height, hinges, slopes, reach, crowd, excess = pair_ramps(
             a,
             weights,
             scores,
@@ -91,7 +91,14 @@ class ROCAreaRisk(Risk):
         if self.weights is not None:
             crowd = float(self._rows[large].size)  # the weight of a bin does not tell the number of its terms
         rounding = self._rounding(kappa, reach, crowd, excess / self._mass[large])
-        return RiskValue(value / self._pairs, gradient, margin * slopes / self._pairs, height / self._pairs, rounding)
+        return RiskValue(
+            value / self._pairs,
+            gradient,
+            margin * slopes / self._pairs,
+            height / self._pairs,
+            rounding,
+            exact=hinges / self._pairs,
+        )
 
     def _rounding(self, kappa: float, reach: float, crowd: float, excess: float) -> float:
         """Rounding bound of a plane (docs/maths.md, rounding).
@@ -132,6 +139,7 @@ class PrintedROCAreaRisk(ROCAreaRisk):
             0.5 + below.offset + above.offset,
             0.5 + below.height + above.height,
             below.rounding + above.rounding,
+            exact=0.5 + below.exact + above.exact,
         )
 
 

@@ -14,6 +14,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.linalg.blas import daxpy
 
 from .._validation import whole_number
 from ..design.base import Array
@@ -31,31 +32,32 @@ class LBFGS(Solver):
 
     Parameters
     ----------
-    tol : float, default=1e-3
-        Stop when the certified gap of the exact objective is at most this.
-    max_iter : int, default=1000
-        Most iterations.
-    smoothing : Smoothing, default=Adaptive()
-        How mu is chosen.
-    memory : int, default=20
-        Number of curvature pairs; the paper uses 6.
-    flatness : float, default=0.2
-        The line search ends where the slope is at most this fraction of the initial slope.
-    max_planes : int, optional
-        Most planes kept for the certificate; as many as fit in 256 MiB by default.
+        tol : float, default=1e-3
+            Stop when the certified gap of the exact objective is at most this.
+        max_iter : int, default=1000
+            Most iterations.
+        smoothing : Smoothing, default=Adaptive()
+            How mu is chosen.
+        memory : int, default=20
+            Number of curvature pairs; the paper uses 6.
+        flatness : float, default=0.2
+            The line search ends where the slope is at most this fraction of the initial slope.
+        max_planes : int, optional
+            Most planes kept for the certificate; as many as fit in 256 MiB by default.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from smoothperf import ROCArea
-    >>> from smoothperf.design import as_design
-    >>> from smoothperf.objective import RegularizedRisk
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(200, 3)), np.repeat([1, -1], 100)
-    >>> X[:100] += 1.0
-    >>> result = LBFGS(tol=1e-6).run(RegularizedRisk(as_design(X), ROCArea().bind(y), alpha=1e-2))
-    >>> result.status.name, result.gap <= 1e-6
-    ('CONVERGED', True)
+        >>> import numpy as np
+    from scipy.linalg.blas import daxpy
+        >>> from smoothperf import ROCArea
+        >>> from smoothperf.design import as_design
+        >>> from smoothperf.objective import RegularizedRisk
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.normal(size=(200, 3)), np.repeat([1, -1], 100)
+        >>> X[:100] += 1.0
+        >>> result = LBFGS(tol=1e-6).run(RegularizedRisk(as_design(X), ROCArea().bind(y), alpha=1e-2))
+        >>> result.status.name, result.gap <= 1e-6
+        ('CONVERGED', True)
     """
 
     max_iter: int = 1000
@@ -75,12 +77,11 @@ class LBFGS(Solver):
         memory = CurvatureMemory(self.memory)
         while True:
             monitor.add_plane(point.slope, point.risk)
-            exact = objective.exact(point.coef, point.scores)
+            exact = objective.exact_at(point)
             status = monitor.record(point.coef, point.scores, exact, point.value, point.mu)
             if status is not None:
                 return monitor.result(status)
-            slack = exact - (point.value - point.risk.value) - point.risk.height
-            mu = self.smoothing.following(point.mu, slack=slack, gap=monitor.gap)
+            mu = self.smoothing.following(point.mu, slack=point.slack(exact), gap=monitor.gap)
             if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
                 return monitor.result(Status.SMOOTHING_LIMIT)
 
@@ -130,10 +131,10 @@ class CurvatureMemory:
         for s, y, curvature in reversed(self._pairs):
             c = float(s @ p) / curvature
             coefficients.append(c)
-            p -= c * y
+            p = daxpy(y, p, a=-c)
         if self._pairs:
             _, y, curvature = self._pairs[-1]
             p *= curvature / float(y @ y)
         for (s, y, curvature), c in zip(self._pairs, reversed(coefficients), strict=True):
-            p += (c - float(y @ p) / curvature) * s
+            p = daxpy(s, p, a=c - float(y @ p) / curvature)
         return p

@@ -86,7 +86,7 @@ class Nesterov(Solver):
             status = monitor.record(coef, scores, exact, leading.value, leading.mu)
             if status is not None:
                 return monitor.result(status)
-            slack = objective.risk.exact_value(leading.scores) - leading.risk.height
+            slack = leading.slack(objective.exact_at(leading))
             mu = self.smoothing.following(leading.mu, slack=slack, gap=monitor.gap)
             if mu != leading.mu:
                 # Another function from here on: take its gradient, and begin without momentum.
