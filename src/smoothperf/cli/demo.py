@@ -26,7 +26,6 @@ from rich.progress import (
 from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
-from threadpoolctl import threadpool_limits
 
 from .. import plots
 from ..datasets import make_rare_positives
@@ -168,12 +167,7 @@ def train_all(problems: Sequence[Problem], console: Console) -> Iterator[Run]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    # One thread: a BLAS that waits for a busy core makes the small products of the certificate crawl, and the
-    # seconds of the solvers could not be compared.
-    with (
-        threadpool_limits(limits=1, user_api="blas"),
-        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
-    ):
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("", total=len(cases))
         for problem, measure, solver in cases:
             label = f"{problem.name}, {measure}, {solver}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,8 @@ class Design(ABC):
 
     Attributes
     ----------
-    uses_blas : bool
-        Whether products with X are BLAS calls, which may use threads.
+    wants_blas_threads : bool
+        Whether products with X are BLAS calls large enough for threads to pay.
     shape : tuple of int
         ``(n, d)``.
     row_norm : float
@@ -26,7 +25,7 @@ class Design(ABC):
         Square root of the sum of all squares, or an upper bound, for the same purpose.
     """
 
-    uses_blas: ClassVar[bool]
+    wants_blas_threads: bool
     shape: tuple[int, int]
     row_norm: float
     frobenius_norm: float

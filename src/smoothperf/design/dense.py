@@ -7,7 +7,7 @@ float64 copy of X. ``X^T g`` gathers the rows with a non-zero coefficient first 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from .base import Array, Design
 
 #: Elements in a block: 512 KiB as float64, which stays in a core's second-level cache.
 BLOCK = 1 << 16
+#: Elements of a matrix from which on BLAS threads pay.
+LARGE = 1 << 20
 #: Gathering rows costs a copy; it pays when no more than this share of a block's rows is needed.
 FEW = 0.25
 
@@ -23,12 +25,11 @@ FEW = 0.25
 class DenseDesign(Design):
     """A two-dimensional array, used where it is: any strides, float32 or float64."""
 
-    uses_blas: ClassVar[bool] = True
-
     def __init__(self, matrix: NDArray[Any]):
         if matrix.dtype not in (np.float32, np.float64):
             matrix = matrix.astype(np.float64)
         self._matrix = matrix
+        self.wants_blas_threads = matrix.size >= LARGE
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         squares = np.concatenate(
             [np.einsum("ij,ij->i", block, block, dtype=np.float64) for _, block in self._blocks()] or [np.zeros(1)]

@@ -7,7 +7,7 @@ nearly free when g has few non-zeros (rare positives) and X is CSR. Cost: O(nnz)
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,8 @@ from .base import Array, Design
 class _Compressed(Design):
     """What CSR and CSC share: three arrays in a form that the kernels take, without copying the values."""
 
-    uses_blas: ClassVar[bool] = False
-
     def __init__(self, matrix: Any):
+        self.wants_blas_threads = False
         n, d = matrix.shape
         self.shape = (int(n), int(d))
         major, minor = (n, d) if matrix.format == "csr" else (d, n)

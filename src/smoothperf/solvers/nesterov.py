@@ -90,7 +90,7 @@ class Nesterov(Solver):
             mu = self.smoothing.following(leading.mu, slack=slack, gap=monitor.gap)
             if mu != leading.mu:
                 # Another function from here on: take its gradient, and begin without momentum.
-                lipschitz *= leading.mu / mu
+                lipschitz = (lipschitz - alpha) * leading.mu / mu + alpha
                 leading = objective.evaluate(leading.coef, mu, scores=leading.scores)
                 theta = 1.0
             elif objective.is_solved(leading, 1e-3 * monitor.gap):

@@ -18,13 +18,13 @@ def _controller() -> ThreadpoolController:
 
 @contextmanager
 def calm_blas(design: Design) -> Iterator[None]:
-    """One BLAS thread during a run, unless the products with X themselves are BLAS calls.
+    """One BLAS thread during a run, unless the products with X themselves are large BLAS calls.
 
     Between two products with a sparse X a solver does many small vector operations. BLAS threads gain nothing
     there, and on a machine that is busy otherwise they wait for each other: runs of a second were seen to take
     thirty.
     """
-    if design.uses_blas:
+    if design.wants_blas_threads:
         yield
     else:
         with _controller().limit(limits=1, user_api="blas"):

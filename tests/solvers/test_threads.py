@@ -1,0 +1,33 @@
+"""BLAS threads during a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from smoothperf.design import as_design
+from smoothperf.solvers.threads import calm_blas
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize(
+    "X", [sp.eye(50, format="csr"), sp.eye(50, format="csc"), np.eye(50)], ids=["csr", "csc", "dense"]
+)
+def test_small_products_get_one_thread_and_what_was_set_comes_back(X):
+    with threadpool_limits(2, "blas"):
+        before = blas_threads()
+        with calm_blas(as_design(X)):
+            assert blas_threads() == {1}
+        assert blas_threads() == before
+
+
+def test_large_dense_products_keep_their_threads():
+    with threadpool_limits(2, "blas"):
+        before = blas_threads()
+        with calm_blas(as_design(np.zeros((1 << 10, 1 << 10)))):
+            assert blas_threads() == before
