@@ -140,6 +140,7 @@ def pair_ramps(
     cdef bint weighted = weights is not None
     cdef Record* records = <Record*>malloc((m + 1) * sizeof(Record))
     cdef Bin* bins = <Bin*>calloc(m + 1, sizeof(Bin))
+    cdef double* ordered_slopes = <double*>malloc(m * sizeof(double))
     cdef int32_t* starts = <int32_t*>malloc((m + 1) * sizeof(int32_t))
     cdef Table table
     cdef double z, c, x, gap, t_outer, t_inner, slope, inverse = 1.0 / kappa if kappa > 0.0 else 0.0
@@ -152,8 +153,8 @@ def pair_ramps(
     cdef Py_ssize_t[BATCH] outer_place
     cdef Py_ssize_t[BATCH] inner_place
     cdef const Record* record
-    if a == NULL or records == NULL or bins == NULL or starts == NULL:
-        free(a); free(records); free(bins); free(starts)
+    if a == NULL or records == NULL or bins == NULL or ordered_slopes == NULL or starts == NULL:
+        free(a); free(records); free(bins); free(ordered_slopes); free(starts)
         raise MemoryError(f"no memory for the prefix sums of {m} examples")
     table.a = a
     table.starts = starts
@@ -239,7 +240,7 @@ def pair_ramps(
             slopes += b_slopes
             l += size
 
-        # From the right: ramp = sum over the z behind a_s of c (z - a_s). The slope of a_s is left in its bin.
+        # From the right: ramp = sum over the z behind a_s of c (z - a_s).
         for s in range(m - 1, -1, -1):
             gap = a[s + 1] - a[s] if s + 1 < m else 0.0
             ramp_o += gap * mass_o + bins[s + 1].outer_excess
@@ -249,7 +250,7 @@ def pair_ramps(
             excess += bins[s + 1].outer_excess + bins[s + 1].inner_excess
             crowd = bins[s + 1].outer_mass if bins[s + 1].outer_mass > crowd else crowd
             crowd = bins[s + 1].inner_mass if bins[s + 1].inner_mass > crowd else crowd
-            bins[s + 1].outer_mass = <double>(ramp_o - ramp_i) * inverse if kappa > 0.0 else <double>mass_o
+            ordered_slopes[s] = <double>(ramp_o - ramp_i) * inverse if kappa > 0.0 else <double>mass_o
 
         l = 0
         while l < m:
@@ -263,12 +264,12 @@ def pair_ramps(
                 PREFETCH(&a[starts[outer_bucket[j]]])
             for j in range(size):
                 outer_place[j] = _count_below(&table, outer_bucket[j], batch[j])  # equal scores have equal slopes
-                PREFETCH(&bins[outer_place[j] + 1])
+                PREFETCH(&ordered_slopes[outer_place[j]])
             for j in range(size):
                 i = ordered_rows[l + j]
-                gradient[i] = -scale * bins[outer_place[j] + 1].outer_mass * (weights[i] if weighted else 1.0)
+                gradient[i] = -scale * ordered_slopes[outer_place[j]] * (weights[i] if weighted else 1.0)
             l += size
-        free(a); free(records); free(bins); free(starts)
+        free(a); free(records); free(bins); free(ordered_slopes); free(starts)
     x = max(highest - ordered[0], 0.0) + max(highest, -lowest)
     if kappa == 0.0:
         return <double>hinges, <double>hinges, <double>hinges, <double>slopes, x, crowd, <double>excess
