@@ -23,6 +23,7 @@ lint: $(VENV)/installed-dev
 # Real data sets are not part of the project: name their folder with DATA=... (docs/benchmarks.md).
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m benchmarks.page
 
 clean:
 	rm -rf $(VENV) build demo

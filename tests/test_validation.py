@@ -202,3 +202,8 @@ def test_good_input_of_any_kind_is_accepted(measure):
     assert measure.score(Y, [1, 2, 3, 4]) == expected
     for weights in ([1, 1, 1, 1], np.ones(4, dtype=bool), np.full(4, 0.3, dtype=np.float32), np.ones(8)[::2]):
         assert measure.score(Y, SCORES, weights) == pytest.approx(expected)
+
+
+def test_matrices_are_real():
+    with pytest.raises(ValueError, match=r"X must hold real numbers, got dtype complex128; pass X\.real"):
+        as_design(np.eye(2) * 1j)

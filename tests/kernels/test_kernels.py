@@ -13,7 +13,7 @@ from smoothperf import kernels
 from smoothperf.kernels import reference
 
 EPS = np.finfo(np.float64).eps
-searching = settings(deadline=None, max_examples=150, derandomize=True)
+searching = settings(deadline=None, max_examples=100, derandomize=True)
 
 
 def frozen(values, dtype=np.float64):

@@ -30,6 +30,8 @@ def as_design(X: Any) -> Design:
     matrix: Any = X if sp.issparse(X) else np.asarray(X)
     if matrix.ndim != 2:
         raise ValueError(f"X must be two-dimensional (examples by features), got shape {matrix.shape}.")
+    if matrix.dtype.kind == "c":
+        raise ValueError(f"X must hold real numbers, got dtype {matrix.dtype}; pass X.real and X.imag as features.")
     if matrix.dtype.kind not in "biuf":
         try:
             matrix = matrix.astype(np.float64)

@@ -11,8 +11,8 @@ Array = NDArray[np.float64]
 def threshold_for_weight(scores: Array, weights: Array | None, wanted: float) -> float:
     """Return a threshold such that the weight of ``scores > threshold`` is as close to ``wanted`` as ties allow.
 
-    It lies midway between two neighbouring scores, so that rounding in new scores of the same examples changes
-    nothing. If everything is to be predicted positive or negative, it lies just outside the range.
+    It lies midway between two neighbouring scores, so that rounding in new scores of the same examples changes nothing.
+    If everything is to be predicted positive it lies just below all scores; if nothing is, it is the largest score.
 
     Examples
     --------

@@ -26,14 +26,22 @@ def gather(
     Py_ssize_t stop,
 ):
     """``out[i] = sum_j A[i, j] x[j]`` for the rows ``start <= i < stop``: each row gathers from ``x``."""
-    cdef Py_ssize_t i, p
-    cdef double total
+    cdef Py_ssize_t i, p, end
+    cdef double first, second
     with nogil:
         for i in range(start, stop):
-            total = 0.0
-            for p in range(indptr[i], indptr[i + 1]):
-                total += data[p] * x[indices[p]]
-            out[i] = total
+            # Two sums at a time: with one, every addition waits for the one before.
+            first = 0.0
+            second = 0.0
+            p = indptr[i]
+            end = indptr[i + 1]
+            while p + 1 < end:
+                first += data[p] * x[indices[p]]
+                second += data[p + 1] * x[indices[p + 1]]
+                p += 2
+            if p < end:
+                first += data[p] * x[indices[p]]
+            out[i] = first + second
 
 
 def scatter(
