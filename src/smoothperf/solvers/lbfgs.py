@@ -48,7 +48,6 @@ class LBFGS(Solver):
     Examples
     --------
         >>> import numpy as np
-    from scipy.linalg.blas import daxpy
         >>> from smoothperf import ROCArea
         >>> from smoothperf.design import as_design
         >>> from smoothperf.objective import RegularizedRisk
