@@ -152,4 +152,4 @@ def member(owner: object, name: str) -> object:
 
 @pytest.mark.parametrize("name", code_names())
 def test_notation_names_exist(name: str) -> None:
-    resolve(ast.parse(name, mode="eval").body)
+    assert resolve(ast.parse(name, mode="eval").body) is not None

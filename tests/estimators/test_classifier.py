@@ -95,7 +95,10 @@ def test_user_arrays_are_not_written_to(cancer):
     weights = np.ones(y.size)
     for array in (X, y, weights):
         array.flags.writeable = False
+    before = [array.copy() for array in (X, y, weights)]
     MeasureClassifier(class_weight="balanced").fit(X, y, sample_weight=weights).predict(X)
+    for array, copy in zip((X, y, weights), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
 
 
 def test_labels_of_any_kind(cancer):
