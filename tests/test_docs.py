@@ -123,16 +123,16 @@ def code_names() -> list[str]:
     return list(dict.fromkeys(name for row in rows[2:] for name in re.findall(r"`([^`]+)`", row[2])))
 
 
-def resolve(node: ast.expr) -> object:
+def assert_exists(node: ast.expr) -> object:
     """Find the object that a dotted name or a call's function refers to."""
     if isinstance(node, ast.Call):
-        found = resolve(node.func)
+        found = assert_exists(node.func)
         parameters = inspect.signature(found).parameters  # type: ignore[arg-type]
         unknown = {keyword.arg for keyword in node.keywords} - parameters.keys()
         assert not unknown, f"{ast.unparse(node.func)} has no argument {unknown}"
         return found
     if isinstance(node, ast.Attribute):
-        return member(resolve(node.value), node.attr)
+        return member(assert_exists(node.value), node.attr)
     assert isinstance(node, ast.Name)
     for module in MODULES:
         if hasattr(module, node.id):
@@ -152,4 +152,4 @@ def member(owner: object, name: str) -> object:
 
 @pytest.mark.parametrize("name", code_names())
 def test_notation_names_exist(name: str) -> None:
-    assert resolve(ast.parse(name, mode="eval").body) is not None
+    assert_exists(ast.parse(name, mode="eval").body)

@@ -73,15 +73,15 @@ class Bundle:
         self._alpha = alpha
         self._max_planes = max(2, max_planes)
         self._tolerance = tolerance
-        d = design.shape[1]
+        size, d = self._max_planes, design.shape[1]
         self._count = 0
-        self._slopes = np.empty((8, d))
-        self._offsets = np.empty(8)
-        self._gram = np.empty((8, 8))
-        self._fixed = np.empty(8)
-        self._per_radius = np.empty(8)
-        self._idle = np.zeros(8, dtype=np.int64)
-        self._weights = np.zeros(8)
+        self._slopes = np.empty((size, d))  # memory is taken up only as planes come in
+        self._offsets = np.empty(size)
+        self._gram = np.empty((size, size))
+        self._fixed = np.empty(size)
+        self._per_radius = np.empty(size)
+        self._idle = np.zeros(size, dtype=np.int64)
+        self._weights = np.zeros(size)
         self._best = _Bound()
         self._aggregate: Array = np.zeros(d)
 
@@ -97,8 +97,6 @@ class Bundle:
         """Add the plane ``<slope, w> + offset`` with the rounding bound and the norm of the gradient it came from."""
         if self._count == self._max_planes:
             self._make_room()
-        if self._count == self._offsets.size:
-            self._grow()
         k = self._count
         self._slopes[k] = slope
         self._offsets[k] = offset
@@ -180,14 +178,3 @@ class Bundle:
         self._gram[:k, gone] = self._gram[:k, last]
         self._gram[gone, gone] = self._gram[last, last]
         self._count = last
-
-    def _grow(self) -> None:
-        size = min(2 * self._count, self._max_planes)
-        for name in ("_slopes", "_offsets", "_fixed", "_per_radius", "_idle", "_weights"):
-            old = getattr(self, name)
-            new = np.zeros((size, *old.shape[1:]), dtype=old.dtype)
-            new[: self._count] = old[: self._count]
-            setattr(self, name, new)
-        gram = np.empty((size, size))
-        gram[: self._count, : self._count] = self._gram[: self._count, : self._count]
-        self._gram = gram
