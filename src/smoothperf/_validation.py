@@ -83,5 +83,7 @@ def weights_of(sample_weight: ArrayLike | None, positive: NDArray[np.bool_]) -> 
         raise ValueError(f"sample_weight must not be negative, got {weights[at]} at position {at}.")
     for name, members in (("positive", positive), ("negative", ~positive)):
         if not weights[members].any():
-            raise ValueError(f"sample_weight is 0 for every {name} example; each class needs some weight.")
+            # The second sentence is scikit-learn's wording for weights that are all zero, which its checks look for.
+            more = "" if weights.any() else " Sample weights must contain at least one non-zero number."
+            raise ValueError(f"sample_weight is 0 for every {name} example; each class needs some weight.{more}")
     return weights

@@ -231,12 +231,17 @@ def with_entry(value):
         ),
         (SMALL_X, SMALL_Y + 0.5 * np.arange(11), None, r"Unknown label type: continuous"),
         (SMALL_X, np.where(SMALL_Y > 0, np.nan, 0.0), None, r"Input y contains NaN"),
-        (SMALL_X, SMALL_Y[:-1], None, r"inconsistent numbers of samples: \[11, 10\]"),
-        (SMALL_X, SMALL_Y, np.ones(10), r"sample_weight.shape == \(10,\), expected \(11,\)"),
+        (SMALL_X, SMALL_Y[:-1], None, r"X has 11 rows but y has 10 labels; they must match"),
+        (SMALL_X, SMALL_Y, np.ones(10), r"sample_weight has 10 entries but there are 11 examples; they must match"),
         (SMALL_X, SMALL_Y, -np.ones(11), r"sample_weight must not be negative, got -1.0 at position 0"),
-        (SMALL_X, SMALL_Y, np.zeros(11), r"[Ss]ample.weight"),
+        (SMALL_X, SMALL_Y, np.zeros(11), r"sample_weight is 0 for every positive example"),
         (SMALL_X, SMALL_Y, np.where(SMALL_Y > 0, 1.0, 0.0), r"sample_weight is 0 for every negative example"),
-        (SMALL_X, SMALL_Y, np.full(11, np.nan), r"sample_weight contains NaN"),
+        (
+            SMALL_X,
+            SMALL_Y,
+            np.full(11, np.nan),
+            r"sample_weight must be finite, got nan at position 0; remove or replace",
+        ),
     ],
 )
 def test_bad_data(X, y, weights, message):

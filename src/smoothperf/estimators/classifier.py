@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import choice, positive_number
+from .._validation import choice, positive_number, vector
 from ..design import as_design
 from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
@@ -131,11 +131,12 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         measure = get_measure(self.measure)
         alpha = positive_number("alpha", self.alpha, hint="It is the strength of the regulariser; try 1e-4.")
         solver = self._make_solver()
+        _check_lengths(X, y)
         X, labels = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
         )
         positive = self._encode(labels)
-        weights = self._weights(X, labels, sample_weight)
+        weights = self._weights(labels, sample_weight)
 
         objective = RegularizedRisk(as_design(X), measure.bind(positive, weights), alpha)
         start = None
@@ -222,14 +223,13 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         positive: NDArray[np.bool_] = y == self.classes_[1]
         return positive
 
-    def _weights(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None) -> Array | None:
-        if sample_weight is None and self.class_weight is None:
-            return None
-        weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
-        if self.class_weight is not None:
-            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-            weights *= by_class[(y == self.classes_[1]).astype(int)]
-        return weights
+    def _weights(self, y: NDArray[Any], sample_weight: ArrayLike | None) -> Array | None:
+        weights = None if sample_weight is None else vector("sample_weight", sample_weight, length=y.shape[0])
+        if self.class_weight is None:
+            return weights
+        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        class_weights: Array = by_class[(y == self.classes_[1]).astype(int)]
+        return class_weights if weights is None else weights * class_weights
 
     def _make_callback(self) -> Callback | None:
         if not self.verbose:
@@ -255,6 +255,23 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def _check_lengths(X: Any, y: Any) -> None:
+    """Say which of X and y is longer; scikit-learn's own message names neither."""
+    rows, labels = _length(X), _length(y)
+    if rows is not None and labels is not None and rows != labels:
+        raise ValueError(
+            f"X has {rows} rows but y has {labels} labels; they must match "
+            f"(inconsistent numbers of samples: [{rows}, {labels}])."
+        )
+
+
+def _length(values: Any) -> int | None:
+    """Number of rows of an array, a matrix or a list; None for anything else."""
+    if hasattr(values, "shape"):
+        return int(values.shape[0]) if len(values.shape) else None
+    return len(values) if hasattr(values, "__len__") else None
 
 
 def _progress(row: TraceRow) -> str:
