@@ -128,6 +128,13 @@ def assert_plane_holds(result, problem, truth, elsewhere):
     assert excess <= allowance(result, elsewhere), f"plane above the risk by {float(excess)} at {elsewhere}"
 
 
+def assert_plane_holds_everywhere(result, problem, truth, data):
+    """Where it was made, and at a few other places."""
+    assert_plane_holds(result, problem, truth, problem.scores)
+    for _ in range(3):
+        assert_plane_holds(result, problem, truth, data.draw(score_vectors(len(problem.y))))
+
+
 # --- exact evaluations ------------------------------------------------------------------------------------------
 
 
@@ -161,9 +168,7 @@ def test_exact_plane_touches_the_risk(measure, truth, problem):
 @given(data=st.data(), problem=wild_problems)
 def test_exact_plane_is_nowhere_above_the_risk(measure, truth, data, problem):
     result = measure.bind(problem.y, problem.weights).exact(problem.scores)
-    assert_plane_holds(result, problem, truth, problem.scores)
-    for _ in range(3):
-        assert_plane_holds(result, problem, truth, data.draw(score_vectors(len(problem.y))))
+    assert_plane_holds_everywhere(result, problem, truth, data)
 
 
 # --- smoothed evaluations ---------------------------------------------------------------------------------------
@@ -196,9 +201,7 @@ def test_smoothing_lowers_the_risk_by_at_most_mu_times_the_diameter(measure, tru
 @given(data=st.data(), problem=wild_problems, mu=any_mu)
 def test_smoothed_plane_is_nowhere_above_the_exact_risk(measure, truth, data, problem, mu):
     result = measure.bind(problem.y, problem.weights).smoothed(problem.scores, mu)
-    assert_plane_holds(result, problem, truth, problem.scores)
-    for _ in range(3):
-        assert_plane_holds(result, problem, truth, data.draw(score_vectors(len(problem.y))))
+    assert_plane_holds_everywhere(result, problem, truth, data)
 
 
 @every_risk

@@ -129,7 +129,6 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Non-negative weights; an integer weight c stands for c copies.
         """
         measure = get_measure(self.measure)
-        alpha = positive_number("alpha", self.alpha, hint="It is the strength of the regulariser; try 1e-4.")
         solver = self._make_solver()
         _check_lengths(X, y)
         X, labels = validate_data(
@@ -138,7 +137,7 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         positive = self._encode(labels)
         weights = self._weights(labels, sample_weight)
 
-        objective = RegularizedRisk(as_design(X), measure.bind(positive, weights), alpha)
+        objective = RegularizedRisk(as_design(X), measure.bind(positive, weights), self.alpha)
         start = None
         previous: Array | None = getattr(self, "coef_", None)
         if self.warm_start and previous is not None and previous.shape[1] == X.shape[1]:

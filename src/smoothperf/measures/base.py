@@ -20,6 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import binary_labels, weights_of
 
 Array = NDArray[np.float64]
+#: Spacing of the numbers of the kernels next to 1, for rounding bounds.
+EPS = float(np.finfo(np.float64).eps)
+LONG_EPS = float(np.finfo(np.longdouble).eps)
 
 
 @dataclass(frozen=True, slots=True)

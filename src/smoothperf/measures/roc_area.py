@@ -24,10 +24,7 @@ from sklearn.metrics import roc_auc_score
 
 from .._validation import binary_labels, vector, weights_of
 from ..kernels import pair_ramps
-from .base import Array, Measure, Risk, RiskValue
-
-EPS = float(np.finfo(np.float64).eps)
-LONG_EPS = float(np.finfo(np.longdouble).eps)
+from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 
 
 class ROCAreaRisk(Risk):

@@ -27,10 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, vector, weights_of
 from ..kernels import top_k_smoothed
-from .base import Array, Measure, Risk, RiskValue
-
-EPS = float(np.finfo(np.float64).eps)
-LONG_EPS = float(np.finfo(np.longdouble).eps)
+from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 
 
 def heaviest(values: Array, weights: Array | None, total: float) -> Array:

@@ -56,7 +56,7 @@ class BMRM(Solver):
             risk = objective.risk.exact(scores)
             monitor.add_plane(objective.rmatvec(risk.gradient), risk)
             exact = objective.alpha / 2.0 * float(coef @ coef) + risk.value
-            status = monitor.record(coef, scores, exact, exact, 0.0)
+            status = monitor.record(coef, exact, exact, 0.0)
             if status is not None:
                 return monitor.result(status)
             coef = monitor.bundle.dual_coef

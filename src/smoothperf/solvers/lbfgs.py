@@ -77,7 +77,7 @@ class LBFGS(Solver):
         while True:
             monitor.add_plane(point.slope, point.risk)
             exact = objective.exact_at(point)
-            status = monitor.record(point.coef, point.scores, exact, point.value, point.mu)
+            status = monitor.record(point.coef, exact, point.value, point.mu)
             if status is not None:
                 return monitor.result(status)
             mu = self.smoothing.following(point.mu, slack=point.slack(exact), gap=monitor.gap)

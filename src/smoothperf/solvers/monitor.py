@@ -48,15 +48,16 @@ class Monitor:
         self._callback = callback
         self._passes_before = objective.n_matvec, objective.n_rmatvec
         n_features = objective.design.shape[1]
+        if max_planes is None:
+            max_planes = default_max_planes(n_features)
         self.bundle = Bundle(
             objective.design,
             objective.alpha,
-            max_planes=default_max_planes(n_features) if max_planes is None else max_planes,
+            max_planes=min(max_planes, max_iter + 1),  # a plane for each iterate is all there can be
             tolerance=1e-3 * tol,
         )
         self._trace = Trace()
         self._coef: Array = np.zeros(n_features)
-        self._scores: Array | None = None
         self._best = np.inf
         self._mu = 0.0
         self.gap = np.inf
@@ -66,10 +67,10 @@ class Monitor:
         self.bundle.add(slope, risk.offset, rounding=risk.rounding, gradient_norm=float(np.linalg.norm(risk.gradient)))
         self.bundle.solve()
 
-    def record(self, coef: Array, scores: Array, exact: float, smoothed: float, mu: float) -> Status | None:
+    def record(self, coef: Array, exact: float, smoothed: float, mu: float) -> Status | None:
         """Report an iterate; returns how the run ended if it is to end."""
         if exact < self._best:
-            self._best, self._coef, self._scores = exact, coef, scores
+            self._best, self._coef = exact, coef
         self._mu = mu
         bound = self._certify()
         row = TraceRow(

@@ -8,7 +8,8 @@ with ``q = alpha / L`` (strongly convex: the error falls by 1 - sqrt(alpha/L) a 
 iteration; if the risk does not change when all scores shift, the norm of the column-centred X is what counts, which
 is smaller. With mu = eps/D the number of iterations is O*(min{1/eps, 1/sqrt(alpha eps)}).
 
-One product with X and one with its transpose per iteration: the scores of v' follow from those of w' and w.
+One product with X and one with its transpose per iteration (and one more with the transpose where mu shrinks, and a
+few for the norm of X at the start): the scores of v' follow from those of w' and w.
 Backtracking on L happens along the gradient in score space, so it costs no pass over X either (the paper expected
 extra cost).
 """
@@ -83,7 +84,7 @@ class Nesterov(Solver):
         while True:
             monitor.add_plane(leading.slope, leading.risk)
             exact = objective.exact(coef, scores)
-            status = monitor.record(coef, scores, exact, leading.value, leading.mu)
+            status = monitor.record(coef, exact, leading.value, leading.mu)
             if status is not None:
                 return monitor.result(status)
             slack = leading.slack(objective.exact_at(leading))
