@@ -95,9 +95,9 @@ class RegularizedRisk:
 
     def exact_at(self, point: Point) -> float:
         """``J`` at a point of ``J_mu``: no pass over X, and for some risks nothing at all to compute."""
-        if math.isnan(point.risk.exact):
+        if math.isnan(point.risk.ceiling):
             return self.exact(point.coef, point.scores)
-        return point.value - point.risk.value + point.risk.exact
+        return point.value - point.risk.value + point.risk.ceiling
 
     def evaluate(self, coef: Array, mu: float, scores: Array | None = None) -> Point:
         """``J_mu(w)``, its gradient and the cutting plane; no product with X if the scores are given."""

@@ -2,6 +2,7 @@
 
 from ._roc_area import pair_ramps
 from ._sparse import gather, row_norms, scatter
-from ._top_k import top_k_smoothed
+from .binned_pairs import binned_pairs
+from .capped_simplex import top_k_smoothed
 
-__all__ = ["gather", "pair_ramps", "row_norms", "scatter", "top_k_smoothed"]
+__all__ = ["binned_pairs", "gather", "pair_ramps", "row_norms", "scatter", "top_k_smoothed"]

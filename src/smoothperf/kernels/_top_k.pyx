@@ -1,13 +1,21 @@
-"""The smoothed risk of a measure that predicts a fixed number of positives: a projection onto the capped simplex.
+"""Projection onto the capped simplex, in two passes over the examples and a few over the undecided ones.
 
     v_i = t_i + (slope f_i - gain [i positive]) / mu
     u_i = clip(v_i - tau, 0, 1)     with tau such that   sum_i c_i u_i = total
 
-``tau`` is the root of a decreasing piecewise-linear function: a safeguarded Newton iteration finds it in a few
-O(n) passes without sorting. v lives where the gradient will be: no memory beyond the result.
+``tau`` is the root of a decreasing piecewise-linear function. If it is known to lie in an interval, most examples
+are decided: u = 1 above, u = 0 below. The steps:
+
+    collect    one pass; keeps the v of the undecided examples, and sums the weight of those above
+    root       safeguarded Newton iteration on what was kept
+    threshold  where to cut if u had to be 0 or 1: it gives an upper bound of the risk that is not smoothed
+    finish     one pass; u, the gradient and all sums
+
+:mod:`smoothperf.kernels.capped_simplex` puts them together. ``collect`` and ``finish`` take a range of rows.
 
 Accuracy. Sums run in double over blocks of 512 and in long double across blocks: a relative error of at most
 ``512 eps + (n / 512) eps_long``. How far ``sum c u`` ends up from ``total`` is measured and returned, not assumed.
+The file is compiled on the assumption that all numbers are finite, which lets the compiler vectorise.
 """
 
 from libc.math cimport fabs
@@ -53,120 +61,271 @@ cdef Sums _sums_at(double tau, const double* v, const double* c, Py_ssize_t n) n
     return sums
 
 
-def top_k_smoothed(
+def collect(
     const double[::1] scores,
     const unsigned char[::1] positive,
     const double[::1] weights,
-    double total,
-    double slope,
-    double gain,
-    double target_positive,
-    double target_negative,
-    double mu,
-    double start,
-    double[::1] gradient,
+    double scale,
+    double shift,
+    double shift_step,
+    double low,
+    double high,
+    double[::1] kept,
+    double[::1] kept_weights,
+    Py_ssize_t start,
+    Py_ssize_t stop,
 ):
-    """Project, and fill ``gradient = slope c (u - t)``.
+    """Keep ``v_i = scale f_i + shift + shift_step [i positive]`` of the rows with ``low < v_i < high``.
 
-    Parameters
-    ----------
-    weights : array or None
-        ``c``; None for ones.
-    start : float
-        Where the root finder begins, in units of ``mu * tau`` so that it carries over when mu changes; finite, like
-        all numbers here: the kernel is compiled on that assumption, which lets the compiler vectorise.
+    Those of negatives go to the front of ``kept[start:stop]``, those of positives to its back, in reverse.
 
     Returns
     -------
-    missed : float
-        ``sum_i c_i (1 - u_i)`` over the positives.
-    excess : float
-        ``sum_i c_i u_i - total``: what the root finder and rounding left.
-    inner : float
-        ``sum_i c_i f_i (u_i - t_i)``.
-    prox : float
-        ``sum_i c_i (u_i - t_i)^2 / 2``.
-    root : float
-        ``mu * tau``, a good ``start`` for nearby scores.
-    n_pass : int
-        Number of passes that the root finder took.
+    n_negative, n_positive : int
+        How many of each were kept.
+    above : float
+        Weight of the rows with ``v_i >= high``.
     """
-    cdef Py_ssize_t n = scores.shape[0], i, begin, end, n_pass = 0
-    cdef const double* c = &weights[0] if weights is not None else NULL
     cdef const double* f = &scores[0]
     cdef const unsigned char* label = &positive[0]
-    cdef double* v = &gradient[0]   # until the last pass
-    # Values of the negatives, and what a positive adds: arithmetic instead of branches on the label.
-    cdef double shift = target_negative, target_step = target_positive - target_negative
-    cdef double shift_step = target_step - gain / mu
-    cdef double scale = slope / mu, tau = start / mu, low, high, step, candidate
-    cdef double correction = 0.0, blend = 0.0
-    cdef bint stuck = False
-    cdef double u, du, ci, b_missed, b_mass, b_inner, b_prox
-    cdef long double missed = 0.0, mass = 0.0, mass_low, inner = 0.0, prox = 0.0
+    cdef const double* c = &weights[0] if weights is not None else NULL
+    cdef double* v = &kept[0]
+    cdef double* w = &kept_weights[0] if weights is not None else NULL
+    cdef Py_ssize_t i, front = start, back = stop - 1, undecided, is_positive, count = 0
+    cdef double x
+    cdef double[2] shifts
+    cdef double above = 0.0
+    shifts[0] = shift
+    shifts[1] = shift + shift_step
+    with nogil:
+        # No branches: both ends are written, and a pointer moves on only if what it points at is to stay.
+        for i in range(start, stop):
+            is_positive = label[i]
+            x = scale * f[i] + shifts[is_positive]
+            v[front] = x
+            v[back] = x
+            if c != NULL:
+                w[front] = c[i]
+                w[back] = c[i]
+                above += c[i] if x >= high else 0.0
+            else:
+                count += x >= high
+            undecided = (x > low) & (x < high)
+            back -= undecided & is_positive
+            front += undecided & (1 - is_positive)
+    return front - start, stop - 1 - back, count if c == NULL else above
+
+
+def root(
+    const double[::1] values,
+    const double[::1] weights,
+    double above,
+    double total,
+    double start,
+    double low,
+    double high,
+    bint certain,
+):
+    """Solve ``above + sum_i c_i clip(v_i - tau, 0, 1) = total`` for ``low <= tau <= high``, from ``start``.
+
+    ``certain`` says that the root is known to lie there.
+
+    Returns
+    -------
+    tau : float
+        The root; or the end of the interval beyond which it lies.
+    outside : int
+        -1 if the root lies below ``low``, 1 if above ``high``, 0 if it was found.
+    correction : float
+        What every active ``u`` should get in addition, to make up for the rounding of ``tau``.
+    other, blend : float
+        If ``blend > 0``, no number is the root: mix ``(1 - blend) u(tau) + blend u(other)``.
+    """
+    cdef Py_ssize_t n = values.shape[0], n_pass = 0
+    cdef const double* v = &values[0] if n > 0 else NULL
+    cdef const double* c = &weights[0] if weights is not None and n > 0 else NULL
+    cdef double tau, left = low, right = high, step, candidate, correction = 0.0, blend = 0.0
+    cdef bint left_seen = certain, right_seen = certain, stuck = False
+    cdef int outside = 0
+    cdef long double mass_left
     cdef Sums p
     with nogil:
-        # Everything is capped below v_min - 1 and zero above v_max: the root lies between.
-        low = scale * f[0] + (shift + shift_step * label[0])
-        high = low
-        for i in range(n):
-            u = scale * f[i] + (shift + shift_step * label[i])
-            v[i] = u
-            low = u if u < low else low
-            high = u if u > high else high
-        low -= 1.0 + 4.4e-16 * fabs(low)
+        tau = min(max(start, low), high)
         while True:
             p = _sums_at(tau, v, c, n)
+            p.mass += above
             n_pass += 1
             step = <double>(p.mass - total)
             if fabs(step) <= 1e-15 * total:
                 break
-            if step > 0.0 and tau > low:
-                low = tau
-            elif step < 0.0 and tau < high:
-                high = tau
-            candidate = tau + step / <double>p.active if p.active > 0.0 else low
-            if not (low < candidate < high):
-                candidate = 0.5 * (low + high)
+            if step > 0.0:
+                if tau == high and not certain:
+                    outside = 1
+                    break
+                left = tau
+                left_seen = True
+            else:
+                if tau == low and not certain:
+                    outside = -1
+                    break
+                right = tau
+                right_seen = True
+            candidate = tau + step / <double>p.active if p.active > 0.0 else (right if step > 0.0 else left)
+            if candidate >= right:
+                candidate = 0.5 * (left + right) if right_seen else right
+            elif candidate <= left:
+                candidate = 0.5 * (left + right) if left_seen else left
             # Newton has landed when the step no longer changes anything but the last digits of sum u.
             if p.active > 0.0 and fabs(step) <= 1e-9 * total and fabs(candidate - tau) <= 1e-14 * (fabs(tau) + 1.0):
                 break
-            if not (low < candidate < high) or n_pass == 200:
+            if (candidate <= left and left_seen) or (candidate >= right and right_seen) or n_pass == 200:
                 stuck = True   # the bracket holds no further number: scores over mu are too large to resolve [0, 1]
                 break
             tau = candidate
         if stuck:
             # A mixture of the two ends of the bracket sums to the total, and ties share what is left.
-            p = _sums_at(low, v, c, n)
-            mass_low = p.mass
-            p = _sums_at(high, v, c, n)
-            tau = low
-            blend = <double>((mass_low - total) / (mass_low - p.mass)) if mass_low > p.mass else 0.0
-        elif p.active > 0.0:
+            p = _sums_at(left, v, c, n)
+            mass_left = p.mass + above
+            p = _sums_at(right, v, c, n)
+            p.mass += above
+            tau = left
+            blend = <double>((mass_left - total) / (mass_left - p.mass)) if mass_left > p.mass else 0.0
+        elif p.active > 0.0 and outside == 0:
             # What is left, at most a few units in the last place of tau per active example, is shared out among them.
             correction = <double>((total - p.mass) / p.active)
-        begin = 0
-        while begin < n:
-            end = min(begin + <Py_ssize_t>BLOCK, n)
+    return tau, outside, correction, right, blend
+
+
+cdef double _weight_above(double x, const double* v, const double* c, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double total = 0.0
+    if c == NULL:
+        for i in range(n):
+            total += 1.0 if v[i] > x else 0.0
+    else:
+        for i in range(n):
+            total += c[i] if v[i] > x else 0.0
+    return total
+
+
+def threshold(
+    const double[::1] negatives,
+    const double[::1] positives,
+    const double[::1] negative_weights,
+    const double[::1] positive_weights,
+    double target_negative,
+    double target_positive,
+    double above,
+    double total,
+    double low,
+    double high,
+    int halvings,
+):
+    """Bisect for the cut with weight ``total`` above it: ``theta`` such that ``v_i - t_i > theta`` for that much."""
+    cdef Py_ssize_t n0 = negatives.shape[0], n1 = positives.shape[0]
+    cdef const double* v0 = &negatives[0] if n0 > 0 else NULL
+    cdef const double* v1 = &positives[0] if n1 > 0 else NULL
+    cdef const double* c0 = &negative_weights[0] if negative_weights is not None and n0 > 0 else NULL
+    cdef const double* c1 = &positive_weights[0] if positive_weights is not None and n1 > 0 else NULL
+    cdef double theta = 0.5 * (low + high)
+    cdef double weight
+    with nogil:
+        for _ in range(halvings):
+            weight = above + _weight_above(theta + target_negative, v0, c0, n0)
+            weight += _weight_above(theta + target_positive, v1, c1, n1)
+            if weight > total:
+                low = theta
+            else:
+                high = theta
+            theta = 0.5 * (low + high)
+    return theta
+
+
+def finish(
+    const double[::1] scores,
+    const unsigned char[::1] positive,
+    const double[::1] weights,
+    double scale,
+    double shift,
+    double shift_step,
+    double target_negative,
+    double target_step,
+    double slope,
+    double tau,
+    double correction,
+    double other,
+    double blend,
+    double theta,
+    double[::1] gradient,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+):
+    """Fill ``gradient = slope c (u - t)`` for a range of rows.
+
+    Returns
+    -------
+    missed : float
+        ``sum_i c_i (1 - u_i)`` over the positives.
+    mass : float
+        ``sum_i c_i u_i``.
+    inner : float
+        ``sum_i c_i f_i (u_i - t_i)``.
+    prox : float
+        ``sum_i c_i (u_i - t_i)^2 / 2``.
+    violation : float
+        ``sum_i c_i (max(0, x_i) - t_i x_i)`` with ``x_i = v_i - t_i - theta``.
+    """
+    cdef const double* f = &scores[0]
+    cdef const unsigned char* label = &positive[0]
+    cdef const double* c = &weights[0] if weights is not None else NULL
+    cdef double* g = &gradient[0]
+    cdef Py_ssize_t i, begin = start, end
+    cdef double v, u, t, du, x, ci, b_missed, b_mass, b_inner, b_prox, b_violation
+    cdef bint plain = c == NULL and blend <= 0.0
+    cdef long double missed = 0.0, mass = 0.0, inner = 0.0, prox = 0.0, violation = 0.0
+    with nogil:
+        while begin < stop:
+            end = min(begin + <Py_ssize_t>BLOCK, stop)
             b_missed = 0.0
             b_mass = 0.0
             b_inner = 0.0
             b_prox = 0.0
-            for i in range(begin, end):
-                u = _clip(v[i] - tau)
-                if blend > 0.0:
-                    u += blend * (_clip(v[i] - high) - u)
-                u = _clip(u + correction * ((1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0)))
-                ci = c[i] if c != NULL else 1.0
-                du = u - (target_negative + target_step * label[i])
-                b_missed += ci * (1.0 - u) * label[i]
-                v[i] = slope * ci * du
-                b_mass += ci * u
-                b_inner += ci * du * f[i]
-                b_prox += 0.5 * ci * du * du
+            b_violation = 0.0
+            if plain:
+                for i in range(begin, end):
+                    t = target_negative + target_step * label[i]
+                    v = scale * f[i] + (shift + shift_step * label[i])
+                    u = _clip(v - tau)
+                    u = _clip(u + correction * ((1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0)))
+                    du = u - t
+                    x = v - t - theta
+                    b_violation += (x if x > 0.0 else 0.0) - t * x
+                    b_missed += (1.0 - u) * label[i]
+                    g[i] = slope * du
+                    b_mass += u
+                    b_inner += du * f[i]
+                    b_prox += 0.5 * du * du
+            else:
+                for i in range(begin, end):
+                    t = target_negative + target_step * label[i]
+                    v = scale * f[i] + (shift + shift_step * label[i])
+                    u = _clip(v - tau)
+                    if blend > 0.0:
+                        u += blend * (_clip(v - other) - u)
+                    u = _clip(u + correction * ((1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0)))
+                    ci = c[i] if c != NULL else 1.0
+                    du = u - t
+                    x = v - t - theta
+                    b_violation += ci * ((x if x > 0.0 else 0.0) - t * x)
+                    b_missed += ci * (1.0 - u) * label[i]
+                    g[i] = slope * ci * du
+                    b_mass += ci * u
+                    b_inner += ci * du * f[i]
+                    b_prox += 0.5 * ci * du * du
             missed += b_missed
             mass += b_mass
             inner += b_inner
             prox += b_prox
+            violation += b_violation
             begin = end
-    return <double>missed, <double>(mass - total), <double>inner, <double>prox, mu * tau, n_pass
+    return <double>missed, <double>mass, <double>inner, <double>prox, <double>violation

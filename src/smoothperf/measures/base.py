@@ -45,8 +45,10 @@ class RiskValue:
         rigorously.
     hint : float
         Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`. NaN if there is none.
-    exact : float
-        ``R(f)`` of a smoothed evaluation, where it is a by-product; otherwise NaN.
+    ceiling : float
+        An upper bound of ``R(f)`` that is a by-product of a smoothed evaluation, and close; otherwise NaN.
+    error : float
+        ``R_mu(f) - value`` is at most about this, where a smoothed evaluation trades accuracy for speed.
     """
 
     value: float
@@ -55,7 +57,8 @@ class RiskValue:
     height: float
     rounding: float
     hint: float = float("nan")
-    exact: float = float("nan")
+    ceiling: float = float("nan")
+    error: float = 0.0
 
 
 class Risk(ABC):

@@ -18,7 +18,6 @@ mu that is n/(2 n+) times larger when positives are rare.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -103,7 +102,7 @@ class PRBEPRisk(Risk):
     def smoothed(self, scores: Array, mu: float, hint: float = float("nan")) -> RiskValue:
         """``R_mu`` and its gradient: a projection onto the capped simplex, O(n)."""
         gradient = np.empty(self.n_examples)
-        missed, excess, inner, prox, root, _ = top_k_smoothed(
+        found = top_k_smoothed(
             scores,
             self._positive.view(np.uint8),
             self.weights,
@@ -113,14 +112,15 @@ class PRBEPRisk(Risk):
             1.0,
             0.0,
             mu,
-            0.0 if math.isnan(hint) else hint,
+            hint,
             gradient,
         )
-        offset = missed / self._positives
-        height = offset + self._slope * inner
+        offset = found.missed / self._positives
+        height = offset + self._slope * found.inner
         # The labeling u sums to N+ but for the excess: one that does so exactly differs by that much in the 1-norm.
-        rounding = self._rounding + abs(excess) * max(1.0 / self._positives, self._slope)
-        return RiskValue(height - mu * prox, gradient, offset, height, rounding, root)
+        rounding = self._rounding + abs(found.excess) * max(1.0 / self._positives, self._slope)
+        value = height - mu * found.prox
+        return RiskValue(value, gradient, offset, height, rounding, hint=found.root, ceiling=found.ceiling)
 
     def lipschitz(self, mu: float) -> float:
         """``4 / (N^2 mu)``: the Hessian is that times the centred diagonal matrix of active weights."""

@@ -1,0 +1,31 @@
+from typing import Any
+
+from numpy.typing import NDArray
+
+def bin_moments(
+    scores: NDArray[Any],
+    positive: NDArray[Any],
+    weights: NDArray[Any] | None,
+    shift_negative: float,
+    shift_positive: float,
+    width: float,
+    moments: NDArray[Any],
+    start: int,
+    stop: int,
+) -> None: ...
+def bin_lines(
+    moments: NDArray[Any], width: float, r: int, lines: NDArray[Any]
+) -> tuple[float, float, float]: ...
+def bin_gradient(
+    scores: NDArray[Any],
+    positive: NDArray[Any],
+    weights: NDArray[Any] | None,
+    shift_negative: float,
+    shift_positive: float,
+    width: float,
+    lines: NDArray[Any],
+    scale: float,
+    gradient: NDArray[Any],
+    start: int,
+    stop: int,
+) -> tuple[float, float]: ...

@@ -1,0 +1,98 @@
+"""One pool of threads for the whole process, and how rows are shared out among them.
+
+Kernels release the GIL and work on a range of rows. :func:`over_ranges` runs one on several ranges at once: the
+first in the calling thread, the others in the pool. How many threads, is a matter of context:
+
+    with use_threads(4):
+        solver.run(objective)
+
+Without it, all cores that the process may use. Results come back in the order of the ranges, so sums over them
+depend on the number of threads, and on nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from ._validation import whole_number
+
+T = TypeVar("T")
+Range = tuple[int, int]
+
+_n_threads: ContextVar[int | None] = ContextVar("n_threads", default=None)
+_lock = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+_pool_key: tuple[int, int] = (0, 0)  # process and number of workers: a fork inherits the pool but not its threads
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def n_threads() -> int:
+    """Number of threads to use here and now."""
+    chosen = _n_threads.get()
+    return available_cores() if chosen is None else chosen
+
+
+@contextmanager
+def use_threads(number: int | None) -> Iterator[None]:
+    """Use so many threads inside; None for all cores.
+
+    Examples
+    --------
+    >>> from smoothperf.threads import n_threads, use_threads
+    >>> with use_threads(3):
+    ...     n_threads()
+    3
+    """
+    if number is not None:
+        whole_number("n_threads", number, at_least=1)
+    token = _n_threads.set(number)
+    try:
+        yield
+    finally:
+        _n_threads.reset(token)
+
+
+def even_ranges(n: int, *, least: int) -> list[Range]:
+    """Split ``range(n)`` into one piece for each thread, but none shorter than ``least``, which would not pay.
+
+    Examples
+    --------
+    >>> with use_threads(2):
+    ...     even_ranges(10, least=4), even_ranges(10, least=8)
+    ([(0, 5), (5, 10)], [(0, 10)])
+    """
+    pieces = max(1, min(n_threads(), n // least))
+    bounds = [n * i // pieces for i in range(pieces + 1)]
+    return list(zip(bounds[:-1], bounds[1:], strict=True))
+
+
+def over_ranges(kernel: Callable[[int, int], T], ranges: list[Range]) -> list[T]:
+    """``[kernel(start, stop) for start, stop in ranges]``, side by side."""
+    if len(ranges) == 1:
+        return [kernel(*ranges[0])]
+    pool = _shared_pool(len(ranges) - 1)
+    others = [pool.submit(kernel, *each) for each in ranges[1:]]
+    first = kernel(*ranges[0])
+    return [first, *(future.result() for future in others)]
+
+
+def _shared_pool(workers: int) -> ThreadPoolExecutor:
+    """The process's pool, with at least so many workers."""
+    global _pool, _pool_key
+    with _lock:
+        process, present = _pool_key
+        if _pool is None or process != os.getpid() or present < workers:
+            workers = max(workers, available_cores() - 1)
+            _pool = ThreadPoolExecutor(workers, thread_name_prefix="smoothperf")
+            _pool_key = (os.getpid(), workers)
+        return _pool
