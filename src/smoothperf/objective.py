@@ -18,6 +18,7 @@ from ._validation import positive_number
 from .design import Design
 from .design.base import Array
 from .measures import Risk, RiskValue
+from .recycling import Recycler
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,12 @@ class RegularizedRisk:
         self.alpha = positive_number("alpha", alpha, hint="It is the strength of the regulariser; try 1e-4.")
         self.n_matvec = 0
         self.n_rmatvec = 0
+        self._vectors = Recycler(design.shape[0])
 
     def matvec(self, coef: Array) -> Array:
         """Scores ``X w``; one pass over the data."""
         self.n_matvec += 1
-        return self.design.matvec(coef)
+        return self.design.matvec(coef, out=self._vectors.take())
 
     def rmatvec(self, gradient: Array) -> Array:
         """``X^T g``; one pass over the data."""
@@ -158,7 +160,11 @@ class Line:
 
     def scores_at(self, step: float) -> Array:
         """``f + t q``."""
-        return self._start.scores + step * self._direction_scores if step else self._start.scores
+        if step == 0.0:
+            return self._start.scores
+        scores = np.multiply(self._direction_scores, step, out=self._objective._vectors.take())
+        scores += self._start.scores
+        return scores
 
     def at(self, step: float, mu: float) -> Trial:
         """The line at ``t = step``."""

@@ -24,6 +24,7 @@ from sklearn.metrics import roc_auc_score
 
 from .._validation import binary_labels, vector, weights_of
 from ..kernels import binned_pairs, pair_ramps
+from ..recycling import Recycler
 from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 
 #: Most bins per ramp of beta, which make it exact enough for all purposes, and fewest, to steer a solver by.
@@ -42,6 +43,7 @@ class ROCAreaRisk(Risk):
         self._positive = positive.view(np.uint8)
         self._rows = np.flatnonzero(positive), np.flatnonzero(~positive)
         self.weights = weights
+        self._vectors = Recycler(self.n_examples)
         self._mass = [float(rows.size if weights is None else weights[rows].sum()) for rows in self._rows]
         self._pairs = self._mass[0] * self._mass[1]
         self.diameter = self._pairs / 2.0
@@ -74,7 +76,7 @@ class ROCAreaRisk(Risk):
     def _binned_hinges(
         self, scores: Array, margin: float, kappa: float, per_ramp: int, lowest: float, highest: float
     ) -> RiskValue:
-        gradient = np.empty(self.n_examples)
+        gradient = self._vectors.take()
         sums = binned_pairs(
             scores,
             self._positive,
@@ -121,7 +123,7 @@ class ROCAreaRisk(Risk):
         else:
             order = np.argsort(a)
             a, weights = a[order], self.weights[self._rows[small][order]]
-        gradient = np.empty(self.n_examples)
+        gradient = self._vectors.take()
         value, height, hinges, slopes, reach, crowd, excess = pair_ramps(
             a,
             weights,

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, vector, weights_of
 from ..kernels import top_k_smoothed
+from ..recycling import Recycler
 from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 
 
@@ -68,6 +69,7 @@ class PRBEPRisk(Risk):
         self.n_examples = positive.shape[0]
         self._positive = positive
         self.weights = weights
+        self._vectors = Recycler(self.n_examples)
         weight = np.ones(self.n_examples) if weights is None else weights
         self._total = float(weight.sum())
         self._positives = float(weight[positive].sum())
@@ -101,7 +103,7 @@ class PRBEPRisk(Risk):
 
     def smoothed(self, scores: Array, mu: float, hint: float = float("nan")) -> RiskValue:
         """``R_mu`` and its gradient: a projection onto the capped simplex, O(n)."""
-        gradient = np.empty(self.n_examples)
+        gradient = self._vectors.take()
         found = top_k_smoothed(
             scores,
             self._positive.view(np.uint8),

@@ -1,0 +1,47 @@
+"""Vectors that are used again when nobody refers to them any more.
+
+A solver makes and drops several vectors of length n in every iteration. The C library returns such blocks to the
+system and gets them back as untouched pages, which costs several times as much as filling them. (Measured with 600,000
+numbers: 2.9 ms for a sum of two vectors into fresh memory, 0.33 ms into used one.)
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: References to a vector that is idle: from the list, from the loop that looks at it, and from the question itself.
+IDLE = 3
+
+
+class Recycler:
+    """Hands out vectors of one length. A vector, or a view of it, that is still referred to is never handed out again.
+
+    Examples
+    --------
+    >>> vectors = Recycler(3)
+    >>> a, b = vectors.take(), vectors.take()
+    >>> a is b
+    False
+    >>> address = a.ctypes.data
+    >>> del a
+    >>> vectors.take().ctypes.data == address
+    True
+    """
+
+    def __init__(self, length: int):
+        self._length = length
+        self._vectors: list[Array] = []
+
+    def take(self) -> Array:
+        """Return a vector that holds anything."""
+        for vector in self._vectors:
+            if sys.getrefcount(vector) == IDLE:
+                return vector
+        vector = np.empty(self._length)
+        self._vectors.append(vector)
+        return vector
