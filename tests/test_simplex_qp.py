@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from smoothperf.simplex_qp import maximise_on_simplex
+from smoothperf.kernels import maximise_on_simplex
 
 
 def quadratic(factor, linear, x):

@@ -13,10 +13,14 @@ so that it is a true bound of the optimum of the objective of the given arrays. 
 (1 - m u)``, and a radius ``rho >= |w*|``, the reduction is
 
     sum_k x_k [ r_k (1 + B rho) + g_n |X|_F |g_k| rho ]    planes: risk kernel, and X^T g
-    + g_{2K+d+8} ( sum_k x_k |b_k| + |a| (sum_k x_k |a_k|) / alpha )     the sums of (bundle-bound)
+    + g_{2K+8} sum_k x_k |b_k|                             the sum of offsets
+    + E / (2 alpha)                                        the squared norm
     + 2 g_d B |w| + g_{2n+16} (1 + 2 B |w|) + g_{d+4} J(w)     evaluation of J at the best point w
 
-where B is the largest row norm and r_k the risk's own rounding bound.
+where B is the largest row norm, r_k the risk's own rounding bound and E that of ``|a|^2``, ``a = sum_k x_k a_k``. The
+squared norm is ``x.G x`` with the Gram matrix G of the planes, which is at hand: ``E = g_{2d+2n+2K+16} (sum_k x_k
+s_k)^2``, where s_k is ``|a_k|`` or, in row space, ``|X|_F |g_k|``. Where that is not good enough, a is formed:
+``E = 2 g_{2K+n+d+8} |a| sum_k x_k s_k``, at the cost of K d or a pass over the data.
 """
 
 from __future__ import annotations
@@ -27,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .design import Design
-from .simplex_qp import maximise_on_simplex
+from .kernels import maximise_on_simplex
+from .space import RowSpace, Space, WeightSpace
 
 Array = NDArray[np.float64]
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2.0
@@ -58,10 +63,11 @@ class Planes:
 
     Attributes
     ----------
-    slopes, offsets : ndarray of shape (K, d) and (K,)
-        ``R(X w) >= <slopes[k], w> + offsets[k]``, up to rounding.
-    fixed, per_radius : ndarray of shape (K,)
-        The rounding of each plane: a constant, and what comes with every unit of ``|w|``.
+    slopes, offsets : ndarray of shape (K, length) and (K,)
+        ``R(X w) >= <slopes[k], w> + offsets[k]``, up to rounding; see :meth:`smoothperf.space.Space.for_later`.
+    fixed, per_radius, sizes : ndarray of shape (K,)
+        The rounding of each plane: a constant, what comes with every unit of ``|w|``, and the size of the terms in
+        inner products.
     gram : ndarray of shape (K, K)
         Inner products of the slopes.
     weights : ndarray of shape (K,)
@@ -72,6 +78,7 @@ class Planes:
     offsets: Array
     fixed: Array
     per_radius: Array
+    sizes: Array
     gram: Array
     weights: Array
 
@@ -80,7 +87,11 @@ class Planes:
 
     def lower_bound(self, design: Design, alpha: float, objective: float, coef_norm: float) -> float:
         """Certified bound of min J for any alpha, from these planes alone; see :meth:`Bundle.lower_bound`."""
-        bundle = Bundle(design, alpha, max_planes=len(self), tolerance=1e-12)
+        n, d = design.shape
+        space: Space = WeightSpace(design, d)
+        if self.slopes.shape[1] != d:
+            space = RowSpace(design, n, d, design.frobenius_norm, None)
+        bundle = Bundle(design, alpha, max_planes=len(self), tolerance=1e-12, space=space)
         bundle.adopt(self)
         bundle.solve()
         return bundle.lower_bound(objective, coef_norm)
@@ -99,64 +110,76 @@ class Bundle:
         When there are more, planes that carry no weight are forgotten, the one idle for longest first; if all carry
         weight, the two lightest are merged into one (which is a plane again).
     tolerance : float
-        Loss of bound that the quadratic program may leave.
+        Loss of bound that the quadratic program, and rounding, may leave.
+    space : Space, optional
+        Where the slopes live; weight space by default.
     """
 
-    def __init__(self, design: Design, alpha: float, *, max_planes: int, tolerance: float):
+    def __init__(
+        self, design: Design, alpha: float, *, max_planes: int, tolerance: float, space: Space | None = None
+    ):
         self._design = design
         self._alpha = alpha
         self._max_planes = max(2, max_planes)
         self._tolerance = tolerance
-        size, d = self._max_planes, design.shape[1]
+        self._space = WeightSpace(design, design.shape[1]) if space is None else space
+        size = self._max_planes
         self._count = 0
-        self._slopes = np.empty((size, d))  # memory is taken up only as planes come in
+        self._known = 0  # planes whose inner products are in the Gram matrix
+        self._slopes = np.empty((size, self._space.length))  # memory is taken up only as planes come in
         self._offsets = np.empty(size)
         self._gram = np.empty((size, size))
         self._fixed = np.empty(size)
         self._per_radius = np.empty(size)
+        self._sizes = np.empty(size)
         self._idle = np.zeros(size, dtype=np.int64)
         self._weights = np.zeros(size)
         self._best = _Bound()
-        self._aggregate: Array = np.zeros(d)
 
     def __len__(self) -> int:
         return self._count
 
     @property
+    def overdue(self) -> bool:
+        """Whether planes wait for their inner products that cost less than a quarter of the passes they came with."""
+        waiting = self._count - self._known
+        return waiting * self._design.n_entries >= self._count * self._space.terms or self._count == self._max_planes
+
+    @property
     def dual_coef(self) -> Array:
         """The minimiser of ``(alpha/2)|w|^2 + max_k <a_k, w> + b_k``: where a cutting-plane method goes next."""
-        return -self._aggregate / self._alpha
+        return self._aggregate() / -self._alpha
 
     def add(self, slope: Array, offset: float, *, rounding: float, gradient_norm: float) -> None:
         """Add the plane ``<slope, w> + offset`` with the rounding bound and the norm of the gradient it came from."""
         if self._count == self._max_planes:
+            self._multiply()
             self._make_room()
         k = self._count
         self._slopes[k] = slope
         self._offsets[k] = offset
-        products = self._slopes[: k + 1] @ slope
-        self._gram[k, : k + 1] = products
-        self._gram[: k + 1, k] = products
         transpose = accumulated(self._design.shape[0]) * self._design.frobenius_norm * gradient_norm
         self._fixed[k] = rounding
         self._per_radius[k] = rounding * self._design.row_norm + transpose
+        self._sizes[k] = self._space.size(slope, gradient_norm)
         self._idle[k] = 0
         self._weights[k] = 0.0 if k else 1.0
         self._count = k + 1
 
     def adopt(self, planes: Planes) -> None:
         """Begin with planes of an earlier run, heaviest first and as many as there is room for."""
-        if planes.slopes.shape[1] != self._design.shape[1]:
+        if planes.slopes.shape[1] != self._space.plane_length:
             raise ValueError(
-                f"planes are for {planes.slopes.shape[1]} features but X has {self._design.shape[1]}; "
-                "planes may only be reused on the design and risk that they come from."
+                f"planes are for X of another shape ({planes.slopes.shape[1]} numbers each instead of "
+                f"{self._space.plane_length}); they may only be reused on the design and risk that they come from."
             )
         k = min(len(planes), self._max_planes)
-        for name in ("slopes", "offsets", "fixed", "per_radius"):
+        self._slopes[:k] = self._space.from_before(planes.slopes[:k])
+        for name in ("offsets", "fixed", "per_radius", "sizes"):
             getattr(self, f"_{name}")[:k] = getattr(planes, name)[:k]
         self._gram[:k, :k] = planes.gram[:k, :k]
         self._weights[:k] = planes.weights[:k] / planes.weights[:k].sum()
-        self._count = k
+        self._count = self._known = k
 
     def heaviest(self, limit: int) -> Planes:
         """Return copies of at most ``limit`` planes, of those that carry weight the heaviest."""
@@ -164,37 +187,65 @@ class Bundle:
         order = order[self._weights[order] > 0.0]
         weights = self._weights[order]
         return Planes(
-            self._slopes[order],
+            self._space.for_later(self._slopes[order]),
             self._offsets[order],
             self._fixed[order],
             self._per_radius[order],
+            self._sizes[order],
             self._gram[np.ix_(order, order)],
             weights / weights.sum(),
         )
 
     def solve(self) -> None:
         """Find the best weights of the planes, and with them a bound."""
+        self._multiply()
         k = self._count
         weights = maximise_on_simplex(
-            self._gram[:k, :k] / self._alpha, self._offsets[:k], self._weights[:k], tolerance=self._tolerance
+            self._gram, 1.0 / self._alpha, self._offsets[:k], self._weights[:k], self._tolerance
         )
         self._weights[:k] = weights
         self._idle[:k] += 1
         self._idle[:k][weights > 0.0] = 0
-        offsets = self._offsets[:k]
-        aggregate = weights @ self._slopes[:k]
-        norm = float(np.linalg.norm(aggregate))
-        value = float(weights @ offsets) - norm**2 / (2.0 * self._alpha)
-        sizes = np.sqrt(np.diagonal(self._gram)[:k])
-        sums = float(weights @ np.abs(offsets)) + norm * float(weights @ sizes) / self._alpha
-        bound = _Bound(
-            value,
-            float(weights @ self._fixed[:k]) + accumulated(2 * k + aggregate.size + 8) * sums,
-            float(weights @ self._per_radius[:k]),
-        )
-        self._aggregate = aggregate
+        bound = self._bound()
         if bound.value > self._best.value:
             self._best = bound
+
+    def _bound(self) -> _Bound:
+        k = self._count
+        support = np.flatnonzero(self._weights[:k])
+        weights, offsets = self._weights[support], self._offsets[support]
+        n, d = self._design.shape
+        sizes = float(weights @ self._sizes[support])
+        squared_norm = float(weights @ self._gram[np.ix_(support, support)] @ weights)
+        rounding = accumulated(2 * (d + n + k) + 16) * sizes**2 / (2.0 * self._alpha)
+        if rounding > self._tolerance:
+            aggregate = self._space.weights(self._aggregate())
+            squared_norm = float(aggregate @ aggregate)
+            rounding = accumulated(2 * k + n + d + 8) * float(np.sqrt(squared_norm)) * sizes / self._alpha
+        return _Bound(
+            float(weights @ offsets) - squared_norm / (2.0 * self._alpha),
+            float(weights @ self._fixed[support])
+            + accumulated(2 * k + 8) * (float(weights @ np.abs(offsets)) + squared_norm / self._alpha)
+            + rounding,
+            float(weights @ self._per_radius[support]),
+        )
+
+    def _aggregate(self) -> Array:
+        """``sum_k x_k a_k``."""
+        support = np.flatnonzero(self._weights[: self._count])
+        if 2 * support.size < self._count:
+            return self._weights[support] @ self._slopes[support]
+        return self._weights[: self._count] @ self._slopes[: self._count]
+
+    def _multiply(self) -> None:
+        """Complete the Gram matrix, for all new planes at once."""
+        k, known = self._count, self._known
+        if known == k:
+            return
+        products = self._space.inners(self._slopes[:k], self._slopes[known:k])
+        self._gram[:k, known:k] = products
+        self._gram[known:k, :k] = products.T
+        self._known = k
 
     def lower_bound(self, objective: float, coef_norm: float) -> float:
         """Certified bound of min J, given the best objective value known and the norm of its weights."""
@@ -222,21 +273,21 @@ class Bundle:
             gone, kept = (int(i) for i in np.argsort(self._weights[:k])[:2])
             total = self._weights[gone] + self._weights[kept]
             share = self._weights[gone] / total if total > 0.0 else 0.5
-            sizes = np.sqrt(np.diagonal(self._gram)[[gone, kept]])
+            sizes = self._sizes[[gone, kept]]
             rounded = 4.0 * UNIT_ROUNDOFF * np.array([share, 1.0 - share])
             self._fixed[kept] += float(rounded @ np.abs(self._offsets[[gone, kept]]))
             self._per_radius[kept] += float(rounded @ sizes)
-            for values in (self._slopes, self._offsets, self._fixed, self._per_radius):
+            for values in (self._slopes, self._offsets, self._fixed, self._per_radius, self._sizes):
                 values[kept] = share * values[gone] + (1.0 - share) * values[kept]
             self._weights[kept] = total
-            products = self._slopes[:k] @ self._slopes[kept]
+            products = self._space.inners(self._slopes[:k], self._slopes[kept : kept + 1])[:, 0]
             self._gram[kept, :k] = products
             self._gram[:k, kept] = products
         last = k - 1
         self._idle[gone] = self._idle[last]
-        for values in (self._slopes, self._offsets, self._fixed, self._per_radius, self._weights):
+        for values in (self._slopes, self._offsets, self._fixed, self._per_radius, self._sizes, self._weights):
             values[gone] = values[last]
         self._gram[gone, :k] = self._gram[last, :k]
         self._gram[:k, gone] = self._gram[:k, last]
         self._gram[gone, gone] = self._gram[last, last]
-        self._count = last
+        self._count = self._known = last

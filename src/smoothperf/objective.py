@@ -10,6 +10,8 @@ a line ``w + t p`` the scores are ``f + t q`` with ``q = X p`` computed once, so
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +21,7 @@ from .design import Design
 from .design.base import Array
 from .measures import Risk, RiskValue
 from .recycling import Recycler
+from .space import MANY_COLUMNS, RowSpace, Space, WeightSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class RegularizedRisk:
     ----------
     n_matvec, n_rmatvec : int
         Products with X and with its transpose so far.
+    space : Space
+        Where the vectors of a run live; a vector is an array of weights unless a solver has chosen otherwise.
 
     Examples
     --------
@@ -78,6 +83,7 @@ class RegularizedRisk:
         self.n_matvec = 0
         self.n_rmatvec = 0
         self._vectors = Recycler(design.shape[0])
+        self.space: Space = WeightSpace(self, design.shape[1])
 
     def matvec(self, coef: Array) -> Array:
         """Scores ``X w``; one pass over the data."""
@@ -92,8 +98,8 @@ class RegularizedRisk:
     def exact(self, coef: Array, scores: Array | None = None) -> float:
         """``J(w)``; free of passes over X if the scores are given."""
         if scores is None:
-            scores = self.matvec(coef)
-        return self.alpha / 2.0 * float(coef @ coef) + self.risk.exact_value(scores)
+            scores = self.space.scores(coef)
+        return self._regulariser(coef) + self.risk.exact_value(scores)
 
     def exact_at(self, point: Point) -> float:
         """``J`` at a point of ``J_mu``: no pass over X, and for some risks nothing at all to compute."""
@@ -104,27 +110,47 @@ class RegularizedRisk:
     def evaluate(self, coef: Array, mu: float, scores: Array | None = None) -> Point:
         """``J_mu(w)``, its gradient and the cutting plane; no product with X if the scores are given."""
         if scores is None:
-            scores = self.matvec(coef)
+            scores = self.space.scores(coef)
         return self._point(coef, scores, mu, self.risk.smoothed(scores, mu))
 
     def starting_point(self, start: Array | None, mu: float) -> Point:
         """``evaluate(start, mu)``, or at zero if None; there the scores are zero and X w is not computed."""
-        n_examples, n_features = self.design.shape
+        vector, scores = self.starting_vector(start)
+        return self.evaluate(vector, mu, scores)
+
+    def starting_vector(self, start: Array | None) -> tuple[Array, Array]:
+        """The weights that a run starts at as a vector, and their scores."""
         if start is None or not np.any(start):
-            return self.evaluate(np.zeros(n_features), mu, scores=np.zeros(n_examples))
-        return self.evaluate(np.array(start, dtype=np.float64), mu)
+            return self.space.vector(None), np.zeros(self.design.shape[0])
+        vector = self.space.vector(start)
+        return vector, self.space.scores(vector)
 
     def is_solved(self, point: Point, accuracy: float) -> bool:
         """Whether ``J_mu(w) - min J_mu <= accuracy`` for sure: it is at most ``|grad|^2 / (2 alpha)``."""
-        return float(point.gradient @ point.gradient) <= 2.0 * self.alpha * accuracy
+        return self.space.inner(point.gradient, point.gradient) <= 2.0 * self.alpha * accuracy
 
     def along(self, point: Point, direction: Array) -> Line:
         """Return the half-line ``w + t p``; one product with X now, none later."""
-        return Line(self, point, direction, self.matvec(direction))
+        return Line(self, point, direction, self.space.scores(direction))
+
+    @contextmanager
+    def run_from(self, start: Array | None) -> Iterator[None]:
+        """Choose the space for a run that starts at given weights; afterwards vectors are weights again."""
+        n, d = self.design.shape
+        if d > MANY_COLUMNS * n:
+            nonzero = start if start is not None and np.any(start) else None
+            self.space = RowSpace(self, n, d, self.design.frobenius_norm, nonzero)
+        try:
+            yield
+        finally:
+            self.space = WeightSpace(self, d)
+
+    def _regulariser(self, coef: Array) -> float:
+        return self.alpha / 2.0 * self.space.inner(coef, coef)
 
     def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
-        slope = self.rmatvec(risk.gradient)
-        value = self.alpha / 2.0 * float(coef @ coef) + risk.value
+        slope = self.space.slope(risk.gradient)
+        value = self._regulariser(coef) + risk.value
         return Point(coef, scores, mu, risk, slope, value, self.alpha * coef + slope)
 
 
@@ -148,9 +174,10 @@ class Line:
         self._start = start
         self._direction = direction
         self._direction_scores = direction_scores
-        self._ww = float(start.coef @ start.coef)
-        self._wp = float(start.coef @ direction)
-        self._pp = float(direction @ direction)
+        inner = objective.space.inner
+        self._ww = inner(start.coef, start.coef)
+        self._wp = inner(start.coef, direction)
+        self._pp = inner(direction, direction)
 
     def origin(self, mu: float) -> Trial:
         """The line at ``t = 0``; nothing is evaluated if mu is that of the starting point."""

@@ -19,6 +19,8 @@ class Design(ABC):
         Whether products with X are BLAS calls large enough for threads to pay.
     shape : tuple of int
         ``(n, d)``.
+    n_entries : int
+        Numbers that a product with X reads.
     row_norm : float
         Largest Euclidean norm of a row, or an upper bound; the certificate's rounding bound needs it.
     frobenius_norm : float
@@ -27,6 +29,7 @@ class Design(ABC):
 
     wants_blas_threads: bool
     shape: tuple[int, int]
+    n_entries: int
     row_norm: float
     frobenius_norm: float
 

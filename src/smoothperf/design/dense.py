@@ -31,6 +31,7 @@ class DenseDesign(Design):
         self._matrix = matrix
         self.wants_blas_threads = matrix.size >= LARGE
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+        self.n_entries = int(matrix.size)
         squares = np.concatenate(
             [np.einsum("ij,ij->i", block, block, dtype=np.float64) for _, block in self._blocks()] or [np.zeros(1)]
         )

@@ -35,6 +35,7 @@ class _Compressed(Design):
         self._indices = np.ascontiguousarray(indices)
         self._indptr = np.ascontiguousarray(matrix.indptr, dtype=indices.dtype)
         self._major = int(major)
+        self.n_entries = int(self._data.shape[0])
         self._distinct = bool(matrix.has_canonical_format)
 
     def _gather(self, x: Array, out: Array | None) -> Array:

@@ -1,8 +1,19 @@
 """Compiled inner loops. :mod:`smoothperf.kernels.reference` has the same in NumPy, for reading and testing."""
 
 from ._roc_area import pair_ramps
+from ._simplex_qp import maximise_on_simplex
 from ._sparse import gather, row_norms, scatter
+from ._two_loop import two_loop
 from .binned_pairs import binned_pairs
 from .capped_simplex import top_k_smoothed
 
-__all__ = ["binned_pairs", "gather", "pair_ramps", "row_norms", "scatter", "top_k_smoothed"]
+__all__ = [
+    "binned_pairs",
+    "gather",
+    "maximise_on_simplex",
+    "pair_ramps",
+    "row_norms",
+    "scatter",
+    "top_k_smoothed",
+    "two_loop",
+]

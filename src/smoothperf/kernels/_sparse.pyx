@@ -27,21 +27,26 @@ def gather(
 ):
     """``out[i] = sum_j A[i, j] x[j]`` for the rows ``start <= i < stop``: each row gathers from ``x``."""
     cdef Py_ssize_t i, p, end
-    cdef double first, second
+    cdef double first, second, third, fourth
     with nogil:
         for i in range(start, stop):
-            # Two sums at a time: with one, every addition waits for the one before.
+            # Four sums at a time: with one, every addition waits for the one before.
             first = 0.0
             second = 0.0
+            third = 0.0
+            fourth = 0.0
             p = indptr[i]
             end = indptr[i + 1]
-            while p + 1 < end:
+            while p + 3 < end:
                 first += data[p] * x[indices[p]]
                 second += data[p + 1] * x[indices[p + 1]]
-                p += 2
-            if p < end:
+                third += data[p + 2] * x[indices[p + 2]]
+                fourth += data[p + 3] * x[indices[p + 3]]
+                p += 4
+            while p < end:
                 first += data[p] * x[indices[p]]
-            out[i] = first + second
+                p += 1
+            out[i] = (first + second) + (third + fourth)
 
 
 def scatter(

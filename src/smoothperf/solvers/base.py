@@ -63,16 +63,17 @@ class Solver(ABC):
         keep_planes : int, default=0
             Most planes that ``Result.planes`` has of this run, each of d numbers; None if 0.
         """
-        monitor = Monitor(
-            objective,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            max_planes=self.max_planes,
-            callback=callback,
-            planes=planes,
-            keep_planes=whole_number("keep_planes", keep_planes, at_least=0),
-        )
-        with calm_blas(objective.design):
+        whole_number("keep_planes", keep_planes, at_least=0)
+        with objective.run_from(start), calm_blas(objective.design):
+            monitor = Monitor(
+                objective,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                max_planes=self.max_planes,
+                callback=callback,
+                planes=planes,
+                keep_planes=keep_planes,
+            )
             return self._minimise(objective, start, monitor)
 
     @abstractmethod

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..design.base import Array
 from ..objective import RegularizedRisk
 from .base import Solver
@@ -49,15 +47,13 @@ class BMRM(Solver):
     """
 
     def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
-        n_examples, n_features = objective.design.shape
-        coef = np.zeros(n_features) if start is None else np.array(start, dtype=np.float64)
-        scores = objective.matvec(coef) if coef.any() else np.zeros(n_examples)
+        coef, scores = objective.starting_vector(start)
         while True:
             risk = objective.risk.exact(scores)
-            monitor.add_plane(objective.rmatvec(risk.gradient), risk)
-            exact = objective.alpha / 2.0 * float(coef @ coef) + risk.value
+            monitor.add_plane(objective.space.slope(risk.gradient), risk)
+            exact = objective.alpha / 2.0 * objective.space.inner(coef, coef) + risk.value
             status = monitor.record(coef, exact, exact, 0.0)
             if status is not None:
                 return monitor.result(status)
             coef = monitor.bundle.dual_coef
-            scores = objective.matvec(coef)
+            scores = objective.space.scores(coef)

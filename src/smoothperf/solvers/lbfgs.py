@@ -10,17 +10,14 @@ adapts; the stopping rule is the certified gap of the exact objective.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
-
-import numpy as np
-from scipy.linalg.blas import daxpy
 
 from .._validation import whole_number
 from ..design.base import Array
 from ..objective import RegularizedRisk
 from ..smoothing import Adaptive, Smoothing
 from .base import Solver
+from .curvature import CurvatureMemory
 from .line_search import flat_point
 from .monitor import Monitor
 from .result import Result, Status
@@ -40,7 +37,7 @@ class LBFGS(Solver):
             How mu is chosen.
         memory : int, default=20
             Number of curvature pairs; the paper uses 6.
-        flatness : float, default=0.2
+        flatness : float, default=0.5
             The line search ends where the slope is at most this fraction of the initial slope.
         max_planes : int, optional
             Most planes kept for the certificate; as many as fit in 256 MiB by default.
@@ -62,7 +59,7 @@ class LBFGS(Solver):
     max_iter: int = 1000
     smoothing: Smoothing = field(default_factory=Adaptive)
     memory: int = 20
-    flatness: float = 0.2
+    flatness: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,7 +70,7 @@ class LBFGS(Solver):
     def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
         mu = self.smoothing.first(objective.risk)
         point = objective.starting_point(start, mu)
-        memory = CurvatureMemory(self.memory)
+        memory = CurvatureMemory(self.memory, objective.space)
         while True:
             monitor.add_plane(point.slope, point.risk)
             exact = objective.exact_at(point)
@@ -102,38 +99,3 @@ class LBFGS(Solver):
             if following.mu == point.mu and trial.step > 0.0:
                 memory.push(following.coef - point.coef, following.gradient - point.gradient)
             point = following
-
-
-class CurvatureMemory:
-    """The last pairs (s, y) and the two-loop recursion on them."""
-
-    def __init__(self, size: int):
-        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=size)
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def clear(self) -> None:
-        """Forget all pairs: the next direction is the negative gradient."""
-        self._pairs.clear()
-
-    def push(self, s: Array, y: Array) -> None:
-        """Remember a pair if it shows positive curvature beyond rounding."""
-        curvature = float(s @ y)
-        if curvature > 1e-14 * float(np.linalg.norm(s)) * float(np.linalg.norm(y)):
-            self._pairs.append((s, y, curvature))
-
-    def direction(self, gradient: Array) -> Array:
-        """``-H gradient``."""
-        p = -gradient
-        coefficients = []
-        for s, y, curvature in reversed(self._pairs):
-            c = float(s @ p) / curvature
-            coefficients.append(c)
-            p = daxpy(y, p, a=-c)
-        if self._pairs:
-            _, y, curvature = self._pairs[-1]
-            p *= curvature / float(y @ y)
-        for (s, y, curvature), c in zip(self._pairs, reversed(coefficients), strict=True):
-            p = daxpy(s, p, a=c - float(y @ p) / curvature)
-        return p

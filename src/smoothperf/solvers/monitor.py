@@ -24,9 +24,9 @@ Callback = Callable[[TraceRow], bool | None]
 PLANE_MEMORY = 1 << 28
 
 
-def default_max_planes(n_features: int) -> int:
+def default_max_planes(length: int) -> int:
     """As many planes as fit in a quarter of a gigabyte, within 50 to 1000."""
-    return int(np.clip(PLANE_MEMORY // (8 * n_features), 50, 1000))
+    return int(np.clip(PLANE_MEMORY // (8 * length), 50, 1000))
 
 
 class Monitor:
@@ -50,35 +50,36 @@ class Monitor:
         self._callback = callback
         self._keep_planes = keep_planes
         self._passes_before = objective.n_matvec, objective.n_rmatvec
-        n_features = objective.design.shape[1]
         if max_planes is None:
-            max_planes = default_max_planes(n_features)
+            max_planes = default_max_planes(objective.space.length)
         self.bundle = Bundle(
             objective.design,
             objective.alpha,
             # A plane for each iterate, beside those of an earlier run, is all there can be.
             max_planes=min(max_planes, max_iter + 1 + (0 if planes is None else len(planes))),
             tolerance=1e-3 * tol,
+            space=objective.space,
         )
         if planes is not None:
             self.bundle.adopt(planes)
         self._trace = Trace()
-        self._coef: Array = np.zeros(n_features)
+        self._coef: Array = objective.space.vector(None)
         self._best = np.inf
         self._mu = 0.0
         self.gap = np.inf
 
     def add_plane(self, slope: Array, risk: RiskValue) -> None:
-        """Report a cutting plane, and improve the bound with it."""
+        """Report a cutting plane, and improve the bound with it if that is cheap, or else with the next ones."""
         self.bundle.add(slope, risk.offset, rounding=risk.rounding, gradient_norm=float(np.linalg.norm(risk.gradient)))
-        self.bundle.solve()
+        if self.bundle.overdue:
+            self.bundle.solve()
 
     def record(self, coef: Array, exact: float, smoothed: float, mu: float) -> Status | None:
         """Report an iterate; returns how the run ended if it is to end."""
         if exact < self._best:
             self._best, self._coef = exact, coef
         self._mu = mu
-        bound = self._certify()
+        bound = self._certify(self._objective.space.inner(self._coef, self._coef))
         row = TraceRow(
             iteration=len(self._trace),
             seconds=time.perf_counter() - self._begin,
@@ -101,14 +102,17 @@ class Monitor:
 
     def result(self, status: Status) -> Result:
         """Finish. The scores are computed once more from the weights, so that no drift of updates is left in J."""
-        scores = self._objective.matvec(self._coef)
-        self._best = self._objective.exact(self._coef, scores)
-        bound = self._certify()
+        objective = self._objective
+        coef = objective.space.weights(self._coef)
+        scores = objective.matvec(coef)
+        squared_norm = float(coef @ coef)
+        self._best = objective.alpha / 2.0 * squared_norm + objective.risk.exact_value(scores)
+        bound = self._certify(squared_norm)
         if status is Status.CONVERGED and self.gap > self._tol:
             status = Status.PRECISION_LIMIT
         n_matvec, n_rmatvec = self._passes()
         return Result(
-            coef=self._coef,
+            coef=coef,
             objective=self._best,
             lower_bound=bound,
             gap=self.gap,
@@ -123,8 +127,8 @@ class Monitor:
             planes=self.bundle.heaviest(self._keep_planes) if self._keep_planes else None,
         )
 
-    def _certify(self) -> float:
-        bound = self.bundle.lower_bound(self._best, float(np.linalg.norm(self._coef)))
+    def _certify(self, squared_norm: float) -> float:
+        bound = self.bundle.lower_bound(self._best, float(np.sqrt(max(squared_norm, 0.0))))
         self.gap = self._best - bound
         return bound
 

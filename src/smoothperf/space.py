@@ -1,0 +1,208 @@
+r"""Where the vectors of a run live: weight space, or the space spanned by the rows of X.
+
+Solvers add and scale vectors, and ask for their inner products and scores. With ``d`` weights far more numerous than
+``n`` examples even that is expensive: an L-BFGS step touches 80 vectors of length d, two products with X two. But
+every iterate, gradient and plane is a combination of rows, ``v = X^T c``. Then
+
+    <u, v> = <c_u, X v>                                                                    (row-inner)
+
+so it is enough to carry the pair ``(c, X v)``, 2n numbers, and a vector of length d is written and read only in
+products with X. A run that starts at weights ``w0`` which need not be a combination of rows, carries one more
+coefficient, as if ``w0`` were another row.
+
+In both spaces a vector is a one-dimensional array, and the inner product of u and v is ``u[:terms] .
+v[shift:shift+terms]``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: Rows are the smaller space when there are so many times as many columns.
+MANY_COLUMNS = 4
+
+
+class Products(Protocol):
+    """Products with X; an objective also counts them."""
+
+    def matvec(self, w: Array, /) -> Array:
+        """``X w``."""
+
+    def rmatvec(self, g: Array, /) -> Array:
+        """``X^T g``."""
+
+
+class Space(ABC):
+    """Vectors as arrays of one length, with an inner product.
+
+    Attributes
+    ----------
+    length : int
+        Numbers in a vector.
+    terms, shift : int
+        ``<u, v> = u[:terms] . v[shift:shift+terms]``.
+    plane_length : int
+        Numbers in a vector as :meth:`for_later` returns it.
+    """
+
+    length: int
+    terms: int
+    shift: int
+    plane_length: int
+
+    def inner(self, u: Array, v: Array) -> float:
+        """``<u, v>``."""
+        return float(u[: self.terms] @ v[self.shift : self.shift + self.terms])
+
+    def inners(self, rows: Array, others: Array) -> Array:
+        """Inner products of two lists of vectors."""
+        products: Array = rows[:, : self.terms] @ others[:, self.shift : self.shift + self.terms].T
+        return products
+
+    @abstractmethod
+    def vector(self, start: Array | None) -> Array:
+        """Return the vector of the weights that the run starts at; zero for None."""
+
+    @abstractmethod
+    def weights(self, vector: Array) -> Array:
+        """Return the weights, of length d."""
+
+    @abstractmethod
+    def scores(self, vector: Array) -> Array:
+        """``X v``."""
+
+    @abstractmethod
+    def slope(self, gradient: Array) -> Array:
+        """``X^T g`` as a vector."""
+
+    @abstractmethod
+    def size(self, slope: Array, gradient_norm: float) -> float:
+        """A bound of the size of the terms in inner products with a slope, for their rounding."""
+
+    @abstractmethod
+    def for_later(self, slopes: Array) -> Array:
+        """Slopes in a form that does not depend on where this run started."""
+
+    @abstractmethod
+    def from_before(self, slopes: Array) -> Array:
+        """Slopes of an earlier run as vectors of this space."""
+
+
+class WeightSpace(Space):
+    """Vectors are weights.
+
+    Parameters
+    ----------
+    products : Products
+        X.
+    n_features : int
+        d.
+    """
+
+    def __init__(self, products: Products, n_features: int):
+        self._products = products
+        self.length = self.terms = self.plane_length = n_features
+        self.shift = 0
+
+    def vector(self, start: Array | None) -> Array:
+        """Return a copy of the start, or zeros."""
+        return np.zeros(self.length) if start is None else np.array(start, dtype=np.float64)
+
+    def weights(self, vector: Array) -> Array:
+        """Return the vector itself."""
+        return vector
+
+    def scores(self, vector: Array) -> Array:
+        """``X v``; one pass over the data."""
+        return self._products.matvec(vector)
+
+    def slope(self, gradient: Array) -> Array:
+        """``X^T g``; one pass over the data."""
+        return self._products.rmatvec(gradient)
+
+    def size(self, slope: Array, gradient_norm: float) -> float:
+        """``|v|``."""
+        return float(np.linalg.norm(slope))
+
+    def for_later(self, slopes: Array) -> Array:
+        """Return the slopes themselves."""
+        return slopes
+
+    def from_before(self, slopes: Array) -> Array:
+        """Return the slopes themselves."""
+        return slopes
+
+
+class RowSpace(Space):
+    """Vectors are ``(c, X v)`` with ``v = X^T c``; after a start ``w0``, ``(c, t, X v, <w0, v>)``, ``v = X^T c + t w0``.
+
+    Parameters
+    ----------
+    products : Products
+        X.
+    n_examples, n_features : int
+        n and d.
+    frobenius_norm : float
+        Of X, for the rounding of inner products.
+    start : ndarray of shape (d,), optional
+        The weights that the run starts at.
+    """
+
+    def __init__(
+        self, products: Products, n_examples: int, n_features: int, frobenius_norm: float, start: Array | None
+    ):
+        self._products = products
+        self._n = n_examples
+        self._d = n_features
+        self._frobenius_norm = frobenius_norm
+        self._start = start
+        self._start_scores = None if start is None else np.array(products.matvec(start))
+        self.terms = self.shift = n_examples + (start is not None)
+        self.length = 2 * self.terms
+        self.plane_length = 2 * n_examples
+
+    def vector(self, start: Array | None) -> Array:
+        """Return the start, which is the one that the space was made for."""
+        vector = np.zeros(self.length)
+        if self._start is not None and self._start_scores is not None:
+            vector[self._n] = 1.0
+            vector[self.shift : -1] = self._start_scores
+            vector[-1] = float(self._start @ self._start)
+        return vector
+
+    def weights(self, vector: Array) -> Array:
+        """``X^T c + t w0``; one pass over the data."""
+        weights = self._products.rmatvec(np.ascontiguousarray(vector[: self._n]))
+        return weights if self._start is None else weights + vector[self._n] * self._start
+
+    def scores(self, vector: Array) -> Array:
+        """``X v``, which is part of the vector."""
+        return vector[self.shift : self.shift + self._n]
+
+    def slope(self, gradient: Array) -> Array:
+        """``X^T g``, with its scores; two passes over the data."""
+        pair = np.stack([gradient, self._products.matvec(self._products.rmatvec(gradient))])
+        return self.from_before(pair.reshape(1, -1))[0]
+
+    def size(self, slope: Array, gradient_norm: float) -> float:
+        """``|X|_F |g|``: products and sums with X come in."""
+        return self._frobenius_norm * gradient_norm
+
+    def for_later(self, slopes: Array) -> Array:
+        """Without the parts that refer to the start."""
+        n = self._n
+        return slopes if self._start is None else np.hstack([slopes[:, :n], slopes[:, self.shift : self.shift + n]])
+
+    def from_before(self, slopes: Array) -> Array:
+        """With ``t = 0`` and ``<w0, X^T g> = <X w0, g>``."""
+        if self._start_scores is None:
+            return slopes
+        coefficients, scores = slopes[:, : self._n], slopes[:, self._n :]
+        along_start = coefficients @ self._start_scores
+        return np.column_stack([coefficients, np.zeros(len(slopes)), scores, along_start])
