@@ -183,7 +183,10 @@ class Line:
         """The line at ``t = 0``; nothing is evaluated if mu is that of the starting point."""
         if mu != self._start.mu:
             return self.at(0.0, mu)
-        return self._trial(0.0, mu, self._start.scores, self._start.risk)
+        start = self._start
+        return Trial(
+            0.0, mu, start.value, self._objective.space.inner(start.gradient, self._direction), start.scores, start.risk
+        )
 
     def scores_at(self, step: float) -> Array:
         """``f + t q``."""

@@ -11,16 +11,14 @@ chord over the cell, which lies in [0, 1] too:
     d = r        beta = 1 - (h + kappa - (z - a)) / (2 kappa)                                        (roc-bins)
     d > r        beta = 1
 
-So beta is linear in z and in a within a cell, and its sum over all partners is a line for each bin, made of prefix
-sums of the moments ``sum c``, ``sum c x`` of the other class. Positions x within a bin are measured from its left
+So beta is linear in z and in a within a cell, and its sum over all partners is a line for each bin, made of sums of
+the moments ``sum c``, ``sum c x`` of the other class over a sliding window. Positions x within a bin are measured from its left
 edge: nothing large cancels. Three steps, of which the first and the last take a range of rows:
 
     bin_moments    one pass: moments up to the second of each bin and class
     bin_lines      O(bins): the lines, and the sums over pairs
     bin_gradient   one pass: every example reads its line
 """
-
-from libc.stdlib cimport free, malloc
 
 cdef enum:
     BLOCK = 512
@@ -94,82 +92,86 @@ def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, doubl
     cornered : float
         Weight of the pairs in cells with d = 0 or d = r.
     """
-    cdef Py_ssize_t bins = moments.shape[0], b, first, p
+    cdef Py_ssize_t bins = moments.shape[0], b
     cdef const Moments* m = <const Moments*>&moments[0, 0, 0]
     cdef Line* line = <Line*>&lines[0, 0, 0]
+    cdef Moments zero
     cdef const Moments* z
     cdef const Moments* a
-    # Prefix sums over the bins before b of mass, position and squared position, from the left edge of the first bin.
-    cdef long double* mass = <long double*>malloc((bins + 1) * sizeof(long double))
-    cdef long double* moment = <long double*>malloc((bins + 1) * sizeof(long double))
-    cdef long double* square = <long double*>malloc((bins + 1) * sizeof(long double))
-    cdef long double edge, difference, squares = 0.0, ceiling = 0.0, cornered = 0.0
-    cdef double w0, w1, w2, before, kappa = r * width, s = 0.5 / kappa, e = 1.0 - 0.5 / r
-    if mass == NULL or moment == NULL or square == NULL:
-        free(mass); free(moment); free(square)
-        raise MemoryError(f"no memory for {bins} bins")
+    cdef const Moments* corner
+    cdef double kappa = r * width, s = 0.5 / kappa, e = 1.0 - 0.5 / r
+    # Of the bins with 0 < d < r: mass, and moments of the distance from the left edge of the bin at hand. Sliding
+    # windows, with errors relative to kappa and not to the range of the scores.
+    cdef double w0 = 0.0, w1 = 0.0, w2 = 0.0
+    cdef double beyond = 0.0            # mass of the bins with d > r
+    cdef double mass = 0.0, ramp = 0.0  # of all bins with d > 0: sum c, and sum c times the distance
+    cdef double change, squares = 0.0, ceiling = 0.0, cornered = 0.0
+    zero.mass = 0.0
+    zero.first = 0.0
+    zero.second = 0.0
     with nogil:
-        mass[0] = 0.0
-        moment[0] = 0.0
-        square[0] = 0.0
-        for b in range(bins):
-            a = &m[2 * b + 1]
-            edge = b * <long double>width
-            mass[b + 1] = mass[b] + a.mass
-            moment[b + 1] = moment[b] + a.first + edge * a.mass
-            square[b + 1] = square[b] + a.second + edge * (2.0 * a.first + edge * a.mass)
+        # Negatives: positives lie to the left, at distances (edge - a).
         for b in range(bins):
             z = &m[2 * b]
             a = &m[2 * b + 1]
-            edge = b * <long double>width
-            first = max(b - r + 1, 0)
-            # Moments of a - edge over 0 < d < r.
-            difference = mass[b] - mass[first]
-            w0 = <double>difference
-            w1 = <double>((moment[b] - moment[first]) - edge * difference)
-            w2 = <double>((square[b] - square[first]) - edge * (2.0 * (moment[b] - moment[first]) - edge * difference))
-            line[2 * b].slope = (2.0 * w0 + a.mass) * s
-            line[2 * b].intercept = (width * a.mass - a.first - 2.0 * w1) * s
-            squares += 4.0 * s * s * (z.second * w0 - 2.0 * z.first * w1 + z.mass * w2)
-            squares += s * s * (
-                z.second * a.mass + z.mass * a.second - 2.0 * z.first * a.first
-                + width * (width * z.mass * a.mass + 2.0 * (z.first * a.mass - z.mass * a.first))
-            )
-            ceiling += z.first * <double>mass[b] + z.mass * <double>(edge * mass[b] - moment[b])
-            ceiling += 0.5 * (z.first * a.mass - z.mass * a.first + width * z.mass * a.mass)
-            cornered += z.mass * a.mass
-            if b >= r:
-                a = &m[2 * (b - r) + 1]
-                before = <double>mass[b - r]
-                line[2 * b].slope += a.mass * s
-                line[2 * b].intercept += before + (e * a.mass - s * a.first)
-                squares += z.mass * before + e * (
-                    e * z.mass * a.mass + 2.0 * s * (z.first * a.mass - z.mass * a.first)
+            corner = &m[2 * (b - r) + 1] if b >= r else &zero
+            if z.mass > 0.0:
+                line[2 * b].slope = (2.0 * w0 + a.mass + corner.mass) * s
+                line[2 * b].intercept = beyond + (
+                    (2.0 * w1 + width * a.mass - a.first - corner.first) * s + e * corner.mass
                 )
-                squares += s * s * (z.second * a.mass - 2.0 * z.first * a.first + z.mass * a.second)
-                cornered += z.mass * a.mass
-        # The same for the positives, with suffix sums of the negatives.
-        mass[bins] = 0.0
-        moment[bins] = 0.0
+                squares += z.mass * beyond + e * (
+                    e * z.mass * corner.mass + 2.0 * s * (z.first * corner.mass - z.mass * corner.first)
+                )
+                squares += 4.0 * s * s * (z.second * w0 + 2.0 * z.first * w1 + z.mass * w2)
+                squares += s * s * (
+                    z.second * (a.mass + corner.mass) + z.mass * (a.second + corner.second)
+                    - 2.0 * z.first * (a.first + corner.first)
+                    + width * (width * z.mass * a.mass + 2.0 * (z.first * a.mass - z.mass * a.first))
+                )
+                ceiling += z.first * mass + z.mass * ramp
+                ceiling += 0.5 * (z.first * a.mass - z.mass * a.first + width * z.mass * a.mass)
+                cornered += z.mass * (a.mass + corner.mass)
+            # On to the next edge: all distances grow by the width, bin b joins, and bin b - r + 1 becomes the corner.
+            ramp += width * mass + (width * a.mass - a.first)
+            mass += a.mass
+            w2 += width * (2.0 * w1 + width * w0) + (a.second + width * (width * a.mass - 2.0 * a.first))
+            w1 += width * w0 + (width * a.mass - a.first)
+            w0 += a.mass
+            beyond += corner.mass
+            if b + 1 >= r:
+                corner = &m[2 * (b + 1 - r) + 1]
+                w0 -= corner.mass
+                w1 -= kappa * corner.mass - corner.first
+                w2 -= corner.second + kappa * (kappa * corner.mass - 2.0 * corner.first)
+                if not w0 > 0.0:
+                    w0 = 0.0
+                    w1 = 0.0
+                    w2 = 0.0
+        # Positives: negatives lie to the right, at distances (z - edge).
+        w0 = 0.0
+        w1 = 0.0
+        beyond = 0.0
         for b in range(bins - 1, -1, -1):
             z = &m[2 * b]
-            mass[b] = mass[b + 1] + z.mass
-            moment[b] = moment[b + 1] + z.first + b * <long double>width * z.mass
-        for b in range(bins):
-            z = &m[2 * b]
-            edge = b * <long double>width
-            p = min(b + r, bins)
-            difference = mass[b + 1] - mass[p]
-            w0 = <double>difference
-            w1 = <double>((moment[b + 1] - moment[p]) - edge * difference)
-            line[2 * b + 1].slope = -(2.0 * w0 + z.mass) * s
-            line[2 * b + 1].intercept = (width * z.mass + z.first + 2.0 * w1) * s
-            if b + r < bins:
-                z = &m[2 * (b + r)]
-                line[2 * b + 1].slope -= z.mass * s
-                line[2 * b + 1].intercept += <double>mass[b + r + 1] + (e * z.mass + s * z.first)
-    free(mass); free(moment); free(square)
-    return <double>squares, <double>ceiling, <double>cornered
+            corner = &m[2 * (b + r)] if b + r < bins else &zero
+            if m[2 * b + 1].mass > 0.0:
+                line[2 * b + 1].slope = -(2.0 * w0 + z.mass + corner.mass) * s
+                line[2 * b + 1].intercept = beyond + (
+                    (2.0 * w1 + width * z.mass + z.first + corner.first) * s + e * corner.mass
+                )
+            # On to the edge before: all distances grow by the width.
+            w1 += width * (w0 + z.mass) + z.first
+            w0 += z.mass
+            beyond += corner.mass
+            if b - 1 + r < bins:
+                corner = &m[2 * (b - 1 + r)]
+                w0 -= corner.mass
+                w1 -= kappa * corner.mass + corner.first
+                if not w0 > 0.0:
+                    w0 = 0.0
+                    w1 = 0.0
+    return squares, ceiling, cornered
 
 
 def bin_gradient(

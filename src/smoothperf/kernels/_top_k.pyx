@@ -19,9 +19,40 @@ The file is compiled on the assumption that all numbers are finite, which lets t
 """
 
 from libc.math cimport fabs
+from libc.stddef cimport ptrdiff_t
+
+cdef extern from "_top_k_loops.h":
+    ctypedef struct top_k_line:
+        double scale, shift, shift_step, target_negative, target_step, slope, tau, theta
+
+    ctypedef struct top_k_kept:
+        ptrdiff_t n_negative, n_positive
+        double above
+
+    ctypedef struct top_k_sums:
+        long double missed, mass, inner, prox, violation
+
+    top_k_sums finish_plain(
+        const double* f, const unsigned char* label, double* gradient, ptrdiff_t n, top_k_line line
+    ) noexcept nogil
+    top_k_sums finish_weighted(
+        const double* f, const unsigned char* label, const double* c, double* gradient, ptrdiff_t n, top_k_line line
+    ) noexcept nogil
+    void collect_plain(
+        const double* f, const unsigned char* label, double* kept, ptrdiff_t n, top_k_line line, double low,
+        double high, top_k_kept* result
+    ) noexcept nogil
+    void collect_weighted(
+        const double* f, const unsigned char* label, const double* c, double* kept, double* kept_weights,
+        ptrdiff_t n, top_k_line line, double low, double high, top_k_kept* result
+    ) noexcept nogil
 
 cdef enum:
     BLOCK = 512
+
+
+#: Below this ``tau`` is fine enough: its rounding changes no u by more than 100 units in the last place.
+cdef double FINE = 100.0
 
 
 cdef struct Sums:
@@ -86,34 +117,22 @@ def collect(
     above : float
         Weight of the rows with ``v_i >= high``.
     """
-    cdef const double* f = &scores[0]
-    cdef const unsigned char* label = &positive[0]
-    cdef const double* c = &weights[0] if weights is not None else NULL
-    cdef double* v = &kept[0]
-    cdef double* w = &kept_weights[0] if weights is not None else NULL
-    cdef Py_ssize_t i, front = start, back = stop - 1, undecided, is_positive, count = 0
-    cdef double x
-    cdef double[2] shifts
-    cdef double above = 0.0
-    shifts[0] = shift
-    shifts[1] = shift + shift_step
+    cdef const double* f = &scores[start]
+    cdef const unsigned char* label = &positive[start]
+    cdef const double* c = &weights[start] if weights is not None else NULL
+    cdef double* v = &kept[start]
+    cdef double* w = &kept_weights[start] if weights is not None else NULL
+    cdef top_k_line line
+    cdef top_k_kept result
+    line.scale = scale
+    line.shift = shift
+    line.shift_step = shift_step
     with nogil:
-        # No branches: both ends are written, and a pointer moves on only if what it points at is to stay.
-        for i in range(start, stop):
-            is_positive = label[i]
-            x = scale * f[i] + shifts[is_positive]
-            v[front] = x
-            v[back] = x
-            if c != NULL:
-                w[front] = c[i]
-                w[back] = c[i]
-                above += c[i] if x >= high else 0.0
-            else:
-                count += x >= high
-            undecided = (x > low) & (x < high)
-            back -= undecided & is_positive
-            front += undecided & (1 - is_positive)
-    return front - start, stop - 1 - back, count if c == NULL else above
+        if c == NULL:
+            collect_plain(f, label, v, stop - start, line, low, high, &result)
+        else:
+            collect_weighted(f, label, c, v, w, stop - start, line, low, high, &result)
+    return result.n_negative, result.n_positive, result.above
 
 
 def root(
@@ -137,7 +156,7 @@ def root(
     outside : int
         -1 if the root lies below ``low``, 1 if above ``high``, 0 if it was found.
     correction : float
-        What every active ``u`` should get in addition, to make up for the rounding of ``tau``.
+        What every active ``u`` should get in addition, to make up for the rounding of a large ``tau``.
     other, blend : float
         If ``blend > 0``, no number is the root: mix ``(1 - blend) u(tau) + blend u(other)``.
     """
@@ -190,7 +209,7 @@ def root(
             p.mass += above
             tau = left
             blend = <double>((mass_left - total) / (mass_left - p.mass)) if mass_left > p.mass else 0.0
-        elif p.active > 0.0 and outside == 0:
+        elif p.active > 0.0 and outside == 0 and fabs(tau) > FINE:
             # What is left, at most a few units in the last place of tau per active example, is shared out among them.
             correction = <double>((total - p.mass) / p.active)
     return tau, outside, correction, right, blend
@@ -281,31 +300,36 @@ def finish(
     cdef double* g = &gradient[0]
     cdef Py_ssize_t i, begin = start, end
     cdef double v, u, t, du, x, ci, b_missed, b_mass, b_inner, b_prox, b_violation
-    cdef bint plain = c == NULL and blend <= 0.0
-    cdef long double missed = 0.0, mass = 0.0, inner = 0.0, prox = 0.0, violation = 0.0
-    with nogil:
-        while begin < stop:
-            end = min(begin + <Py_ssize_t>BLOCK, stop)
-            b_missed = 0.0
-            b_mass = 0.0
-            b_inner = 0.0
-            b_prox = 0.0
-            b_violation = 0.0
-            if plain:
-                for i in range(begin, end):
-                    t = target_negative + target_step * label[i]
-                    v = scale * f[i] + (shift + shift_step * label[i])
-                    u = _clip(v - tau)
-                    u = _clip(u + correction * ((1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0)))
-                    du = u - t
-                    x = v - t - theta
-                    b_violation += (x if x > 0.0 else 0.0) - t * x
-                    b_missed += (1.0 - u) * label[i]
-                    g[i] = slope * du
-                    b_mass += u
-                    b_inner += du * f[i]
-                    b_prox += 0.5 * du * du
+    cdef top_k_line line
+    cdef top_k_sums sums
+    if blend <= 0.0 and correction == 0.0:
+        line.scale = scale
+        line.shift = shift
+        line.shift_step = shift_step
+        line.target_negative = target_negative
+        line.target_step = target_step
+        line.slope = slope
+        line.tau = tau
+        line.theta = theta
+        with nogil:
+            if c == NULL:
+                sums = finish_plain(f + start, label + start, g + start, stop - start, line)
             else:
+                sums = finish_weighted(f + start, label + start, c + start, g + start, stop - start, line)
+    else:
+        sums.missed = 0.0
+        sums.mass = 0.0
+        sums.inner = 0.0
+        sums.prox = 0.0
+        sums.violation = 0.0
+        with nogil:
+            while begin < stop:
+                end = min(begin + <Py_ssize_t>BLOCK, stop)
+                b_missed = 0.0
+                b_mass = 0.0
+                b_inner = 0.0
+                b_prox = 0.0
+                b_violation = 0.0
                 for i in range(begin, end):
                     t = target_negative + target_step * label[i]
                     v = scale * f[i] + (shift + shift_step * label[i])
@@ -322,10 +346,12 @@ def finish(
                     b_mass += ci * u
                     b_inner += ci * du * f[i]
                     b_prox += 0.5 * ci * du * du
-            missed += b_missed
-            mass += b_mass
-            inner += b_inner
-            prox += b_prox
-            violation += b_violation
-            begin = end
-    return <double>missed, <double>mass, <double>inner, <double>prox, <double>violation
+                sums.missed += b_missed
+                sums.mass += b_mass
+                sums.inner += b_inner
+                sums.prox += b_prox
+                sums.violation += b_violation
+                begin = end
+    return (
+        <double>sums.missed, <double>sums.mass, <double>sums.inner, <double>sums.prox, <double>sums.violation
+    )

@@ -30,7 +30,7 @@ from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 #: Most bins per ramp of beta, which make it exact enough for all purposes, and fewest, to steer a solver by.
 MOST_BINS, FEWEST_BINS = 16, 4
 #: A bin costs as much as so many examples; no more bins than that are used.
-BIN_COST = 16
+BIN_COST = 8
 
 
 class ROCAreaRisk(Risk):
@@ -99,15 +99,15 @@ class ROCAreaRisk(Risk):
             gradient,
             offset,
             height,
-            self._binned_rounding(kappa, reach, sums.crowd),
+            self._binned_rounding(kappa, reach, per_ramp * reach / kappa, sums.crowd),
             ceiling=sums.ceiling / self._pairs,
             error=error,
         )
 
-    def _binned_rounding(self, kappa: float, reach: float, crowd: float) -> float:
+    def _binned_rounding(self, kappa: float, reach: float, bins: float, crowd: float) -> float:
         """Rounding bound of a plane that came from bins (docs/maths.md, rounding)."""
-        relative = 32 * EPS + 4 * self.n_examples * LONG_EPS + (0.0 if self.weights is None else 4 * crowd * EPS)
-        return 2048 * EPS + relative * (1.0 + reach / kappa) + 4 * crowd * EPS
+        shared = 2048 * EPS + 4 * (bins + crowd) * EPS + 4 * self.n_examples * LONG_EPS
+        return shared + 16 * EPS * reach / kappa
 
     def _hinges(self, scores: Array, *, margin: float, kappa: float) -> RiskValue:
         """Mean over pairs of the (Huber) hinge of ``margin - (f_i - f_j)``."""
