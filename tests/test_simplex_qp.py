@@ -38,7 +38,7 @@ def assert_on_the_simplex(x, size):
 def assert_solved(factor, linear, start, *, rel=1e-11):
     """Solve from ``start``, which may not be written to, and check all that is promised."""
     start.flags.writeable = False
-    x = maximise_on_simplex(factor @ factor.T, linear, start)
+    x = maximise_on_simplex(factor @ factor.T, 1.0, linear, start)
     assert_on_the_simplex(x, linear.size)
     scale = magnitude(factor, linear)
     assert shortfall(factor, linear, x) <= rel * scale + 2e-12
@@ -109,7 +109,7 @@ def test_a_new_plane_starts_without_weight():
 
 def assert_nothing_lost(hessian, linear, start):
     """Compare with the maximum in rational arithmetic, up to what the rounding of H and b is worth."""
-    x = maximise_on_simplex(hessian, linear, start)
+    x = maximise_on_simplex(hessian, 1.0, linear, start)
     assert_on_the_simplex(x, linear.size)
     value = oracles.exact_simplex_value(hessian, linear, x)
     lost = float(oracles.exact_simplex_maximum(hessian, linear) - value)
@@ -142,7 +142,7 @@ def test_badly_scaled_programs(scale, seed):
 @pytest.mark.parametrize("value", [-3.0, 0.0, 1e-9, 1e9])
 @pytest.mark.parametrize("slope", [0.0, 1e-17, 1e-8, 1.0, 1e8])
 def test_one_plane_gets_all_the_weight(value, slope):
-    x = maximise_on_simplex(np.array([[slope**2]]), np.array([value]), np.array([1.0]))
+    x = maximise_on_simplex(np.array([[slope**2]]), 1.0, np.array([value]), np.array([1.0]))
     assert x.tolist() == [1.0]
 
 
@@ -152,7 +152,7 @@ def test_flat_planes_leave_a_linear_program(slope, start):
     """Without slopes, or with rounding errors for slopes (all features constant), the highest plane wins."""
     linear = np.array([0.1, 0.7, -2.0, 0.3])
     factor = slope * np.random.default_rng(0).normal(size=(4, 3))
-    x = maximise_on_simplex(factor @ factor.T, linear, vertex(4, start))
+    x = maximise_on_simplex(factor @ factor.T, 1.0, linear, vertex(4, start))
     assert_on_the_simplex(x, 4)
     assert linear @ x == pytest.approx(0.7, abs=1e-11)
 
@@ -174,9 +174,9 @@ def test_planes_that_are_nearly_the_same(distance):
 
 
 def test_the_solution_of_two_planes_by_hand():
-    x = maximise_on_simplex(np.eye(2), np.array([0.0, 0.5]), np.array([1.0, 0.0]))
+    x = maximise_on_simplex(np.eye(2), 1.0, np.array([0.0, 0.5]), np.array([1.0, 0.0]))
     np.testing.assert_allclose(x, [0.25, 0.75], atol=1e-12)
-    x = maximise_on_simplex(np.eye(2), np.array([0.0, 5.0]), np.array([1.0, 0.0]))
+    x = maximise_on_simplex(np.eye(2), 1.0, np.array([0.0, 5.0]), np.array([1.0, 0.0]))
     np.testing.assert_allclose(x, [0.0, 1.0], atol=1e-12)
 
 
@@ -186,7 +186,7 @@ def test_an_early_stop_costs_quality_only(changes):
     for _ in range(10):
         factor, linear = rng.normal(size=(20, 15)), rng.normal(size=20)
         start = rng.dirichlet(np.ones(20))
-        x = maximise_on_simplex(factor @ factor.T, linear, start, max_changes=changes)
+        x = maximise_on_simplex(factor @ factor.T, 1.0, linear, start, max_changes=changes)
         assert_on_the_simplex(x, 20)
         assert quadratic(factor, linear, x) >= quadratic(factor, linear, start) - 1e-11
 
@@ -194,7 +194,7 @@ def test_an_early_stop_costs_quality_only(changes):
 def test_a_loose_tolerance_is_respected_and_used():
     rng = np.random.default_rng(6)
     factor, linear = rng.normal(size=(40, 40)), rng.normal(size=40)
-    tight = maximise_on_simplex(factor @ factor.T, linear, vertex(40, 0))
-    loose = maximise_on_simplex(factor @ factor.T, linear, vertex(40, 0), tolerance=0.05)
+    tight = maximise_on_simplex(factor @ factor.T, 1.0, linear, vertex(40, 0))
+    loose = maximise_on_simplex(factor @ factor.T, 1.0, linear, vertex(40, 0), tolerance=0.05)
     lost = quadratic(factor, linear, tight) - quadratic(factor, linear, loose)
     assert 1e-9 < lost <= 0.05

@@ -115,9 +115,7 @@ class Bundle:
         Where the slopes live; weight space by default.
     """
 
-    def __init__(
-        self, design: Design, alpha: float, *, max_planes: int, tolerance: float, space: Space | None = None
-    ):
+    def __init__(self, design: Design, alpha: float, *, max_planes: int, tolerance: float, space: Space | None = None):
         self._design = design
         self._alpha = alpha
         self._max_planes = max(2, max_planes)

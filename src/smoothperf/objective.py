@@ -19,6 +19,7 @@ import numpy as np
 from ._validation import positive_number
 from .design import Design
 from .design.base import Array
+from .kernels import along
 from .measures import Risk, RiskValue
 from .recycling import Recycler
 from .space import MANY_COLUMNS, RowSpace, Space, WeightSpace
@@ -192,8 +193,8 @@ class Line:
         """``f + t q``."""
         if step == 0.0:
             return self._start.scores
-        scores = np.multiply(self._direction_scores, step, out=self._objective._vectors.take())
-        scores += self._start.scores
+        scores = self._objective._vectors.take()
+        along(self._start.scores, step, self._direction_scores, scores)
         return scores
 
     def at(self, step: float, mu: float) -> Trial:

@@ -140,7 +140,9 @@ class WeightSpace(Space):
 
 
 class RowSpace(Space):
-    """Vectors are ``(c, X v)`` with ``v = X^T c``; after a start ``w0``, ``(c, t, X v, <w0, v>)``, ``v = X^T c + t w0``.
+    """Vectors are ``(c, X v)`` with ``v = X^T c``; after a start ``w0``, ``(c, t, X v, <w0, v>)`` with ``+ t w0``.
+
+    Made for one run.
 
     Parameters
     ----------
@@ -188,7 +190,8 @@ class RowSpace(Space):
     def slope(self, gradient: Array) -> Array:
         """``X^T g``, with its scores; two passes over the data."""
         pair = np.stack([gradient, self._products.matvec(self._products.rmatvec(gradient))])
-        return self.from_before(pair.reshape(1, -1))[0]
+        slope: Array = self.from_before(pair.reshape(1, -1))[0]
+        return slope
 
     def size(self, slope: Array, gradient_norm: float) -> float:
         """``|X|_F |g|``: products and sums with X come in."""

@@ -12,6 +12,7 @@ depend on the number of threads, and on nothing else.
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -73,7 +74,7 @@ def even_ranges(n: int, *, least: int) -> list[Range]:
     """
     pieces = max(1, min(n_threads(), n // least))
     bounds = [n * i // pieces for i in range(pieces + 1)]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(itertools.pairwise(bounds))
 
 
 def over_ranges(kernel: Callable[[int, int], T], ranges: list[Range]) -> list[T]:

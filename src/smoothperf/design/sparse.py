@@ -7,12 +7,16 @@ nearly free when g has few non-zeros (rare positives) and X is CSR. Cost: O(nnz)
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
-from .. import kernels
+from .. import kernels, threads
 from .base import Array, Design
+
+#: Entries for which a thread pays.
+LEAST_ENTRIES = 1 << 17
 
 
 class _Compressed(Design):
@@ -40,15 +44,35 @@ class _Compressed(Design):
 
     def _gather(self, x: Array, out: Array | None) -> Array:
         result = np.empty(self._major) if out is None else out
-        kernels.gather(self._indptr, self._indices, self._data, x, result, 0, self._major)
+        threads.over_ranges(
+            lambda start, stop: kernels.gather(self._indptr, self._indices, self._data, x, result, start, stop),
+            self._ranges(LEAST_ENTRIES),
+        )
         return result
 
     def _scatter(self, g: Array, length: int, out: Array | None) -> Array:
         result = np.zeros(length) if out is None else out
         if out is not None:
             result[:] = 0.0
-        kernels.scatter(self._indptr, self._indices, self._data, g, result, 0, self._major)
+        # Each further thread has a sum of its own, which must be cleared and added up: that pays for long ranges only.
+        ranges = self._ranges(max(LEAST_ENTRIES, 4 * length))
+        sums = {start: result if i == 0 else np.zeros(length) for i, (start, _) in enumerate(ranges)}
+        threads.over_ranges(
+            lambda start, stop: kernels.scatter(self._indptr, self._indices, self._data, g, sums[start], start, stop),
+            ranges,
+        )
+        for start, _ in ranges[1:]:
+            result += sums[start]
         return result
+
+    def _ranges(self, least: int) -> list[threads.Range]:
+        """Rows for each thread, with as many entries for one as for another, but at least so many."""
+        pieces = len(threads.even_ranges(self.n_entries, least=least))
+        if pieces == 1:
+            return [(0, self._major)]
+        wanted = [self.n_entries * i // pieces for i in range(1, pieces)]
+        bounds = [0, *(int(row) for row in np.searchsorted(self._indptr, wanted)), self._major]
+        return [(start, stop) for start, stop in itertools.pairwise(bounds) if start < stop]
 
 
 class CSRDesign(_Compressed):

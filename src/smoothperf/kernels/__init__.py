@@ -3,11 +3,12 @@
 from ._roc_area import pair_ramps
 from ._simplex_qp import maximise_on_simplex
 from ._sparse import gather, row_norms, scatter
-from ._two_loop import two_loop
+from ._two_loop import along, two_loop
 from .binned_pairs import binned_pairs
 from .capped_simplex import top_k_smoothed
 
 __all__ = [
+    "along",
     "binned_pairs",
     "gather",
     "maximise_on_simplex",

@@ -13,9 +13,7 @@ def bin_moments(
     start: int,
     stop: int,
 ) -> None: ...
-def bin_lines(
-    moments: NDArray[Any], width: float, r: int, lines: NDArray[Any]
-) -> tuple[float, float, float]: ...
+def bin_lines(moments: NDArray[Any], width: float, r: int, lines: NDArray[Any]) -> tuple[float, float, float]: ...
 def bin_gradient(
     scores: NDArray[Any],
     positive: NDArray[Any],

@@ -227,11 +227,28 @@ cdef double _weight_above(double x, const double* v, const double* c, Py_ssize_t
     return total
 
 
+cdef Py_ssize_t _keep_between(
+    double low, double high, double* v, double* c, Py_ssize_t n, double* above
+) noexcept nogil:
+    """Move the ``low < v <= high`` to the front, add the weight of those above to ``above``, return how many are left."""
+    cdef Py_ssize_t i, kept = 0
+    cdef double x, w
+    for i in range(n):
+        x = v[i]
+        w = c[i] if c != NULL else 1.0
+        above[0] += w if x > high else 0.0
+        v[kept] = x
+        if c != NULL:
+            c[kept] = w
+        kept += (x > low) & (x <= high)
+    return kept
+
+
 def threshold(
-    const double[::1] negatives,
-    const double[::1] positives,
-    const double[::1] negative_weights,
-    const double[::1] positive_weights,
+    double[::1] negatives,
+    double[::1] positives,
+    double[::1] negative_weights,
+    double[::1] positive_weights,
     double target_negative,
     double target_positive,
     double above,
@@ -240,15 +257,19 @@ def threshold(
     double high,
     int halvings,
 ):
-    """Bisect for the cut with weight ``total`` above it: ``theta`` such that ``v_i - t_i > theta`` for that much."""
+    """Bisect for the cut with weight ``total`` above it: ``theta`` such that ``v_i - t_i > theta`` for that much.
+
+    The values, and their weights if there are any, serve as scratch: they are in another order afterwards.
+    """
     cdef Py_ssize_t n0 = negatives.shape[0], n1 = positives.shape[0]
-    cdef const double* v0 = &negatives[0] if n0 > 0 else NULL
-    cdef const double* v1 = &positives[0] if n1 > 0 else NULL
-    cdef const double* c0 = &negative_weights[0] if negative_weights is not None and n0 > 0 else NULL
-    cdef const double* c1 = &positive_weights[0] if positive_weights is not None and n1 > 0 else NULL
-    cdef double theta = 0.5 * (low + high)
-    cdef double weight
+    cdef double* v0 = &negatives[0] if n0 > 0 else NULL
+    cdef double* v1 = &positives[0] if n1 > 0 else NULL
+    cdef double* c0 = &negative_weights[0] if negative_weights is not None and n0 > 0 else NULL
+    cdef double* c1 = &positive_weights[0] if positive_weights is not None and n1 > 0 else NULL
+    cdef double theta = 0.5 * (low + high), weight
     with nogil:
+        n0 = _keep_between(low + target_negative, high + target_negative, v0, c0, n0, &above)
+        n1 = _keep_between(low + target_positive, high + target_positive, v1, c1, n1, &above)
         for _ in range(halvings):
             weight = above + _weight_above(theta + target_negative, v0, c0, n0)
             weight += _weight_above(theta + target_positive, v1, c1, n1)

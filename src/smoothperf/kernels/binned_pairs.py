@@ -80,9 +80,7 @@ def binned_pairs(
     moments = np.zeros((len(ranges), bins, 2, MOMENTS))
     tables = {begin: moments[i] for i, (begin, _) in enumerate(ranges)}
     threads.over_ranges(
-        lambda begin, end: _roc_bins.bin_moments(
-            scores, positive, weights, *shifts, width, tables[begin], begin, end
-        ),
+        lambda begin, end: _roc_bins.bin_moments(scores, positive, weights, *shifts, width, tables[begin], begin, end),
         ranges,
     )
     moments[0] = moments.sum(axis=0) if len(ranges) > 1 else moments[0]

@@ -1,8 +1,8 @@
 """The projection onto the capped simplex, put together from the passes of :mod:`smoothperf.kernels._top_k`.
 
 From a guess of the root, an interval around it leaves few examples undecided, and the root is found among them. If it
-lies outside, the interval grows. The guess is the root for nearby scores or, without one, that of a small sample.
-Cost: two passes over the examples, and a few over the undecided ones.
+lies outside, the interval grows. The guess is the root of a small sample; if the root for nearby scores is known, only
+the change since then is taken from the sample. Cost: two passes over the examples, and a few over the undecided ones.
 """
 
 from __future__ import annotations
@@ -18,18 +18,27 @@ from . import _top_k
 
 Array = NDArray[np.float64]
 
-#: Half the width of the first interval, in units of u: half a ramp on each side.
+#: Half the width of the first interval around a guess from nearby scores, and of one from a sample alone; in units of
+#: u, which goes from 0 to 1 over a ramp.
+NEAR_MARGIN = 0.1
 FIRST_MARGIN = 0.5
 #: From this margin on, all examples are undecided.
 LAST_MARGIN = 50.0
 #: Larger than any v, but finite: the kernels know no infinity.
 BEYOND = 1e308
-#: Size of the sample that gives the first guess.
-SAMPLE = 1 << 12
+#: Size of the sample.
+SAMPLE = 1 << 11
 #: The cut of the exact risk is found to this many binary digits of the interval that it is sought in.
-HALVINGS = 10
+HALVINGS = 8
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 15
+
+
+class Roots(NamedTuple):
+    """``mu * tau`` for all examples and for the sample; in these units they carry over when mu changes."""
+
+    all: float
+    sample: float
 
 
 class Projection(NamedTuple):
@@ -45,8 +54,8 @@ class Projection(NamedTuple):
         ``sum_i c_i f_i (u_i - t_i)``.
     prox : float
         ``sum_i c_i (u_i - t_i)^2 / 2``.
-    root : float
-        ``mu * tau``, a good ``start`` for nearby scores.
+    roots : Roots
+        Where to start for nearby scores.
     ceiling : float
         ``mu sum_i c_i (max(0, x_i) - t_i x_i)`` with ``x_i = v_i - t_i - theta``. For any theta it is at least, and
         for the theta that was found almost, the maximum over u of ``sum_i c_i (slope f_i - gain [i positive]) (u_i -
@@ -57,7 +66,7 @@ class Projection(NamedTuple):
     excess: float
     inner: float
     prox: float
-    root: float
+    roots: Roots
     ceiling: float
 
 
@@ -87,7 +96,7 @@ def top_k_smoothed(
     target_positive: float,
     target_negative: float,
     mu: float,
-    start: float,
+    nearby: Roots | None,
     gradient: Array,
 ) -> Projection:
     """Project, and fill ``gradient = slope c (u - t)``.
@@ -96,8 +105,8 @@ def top_k_smoothed(
     ----------
     weights : array or None
         ``c``; None for ones.
-    start : float
-        A guess of the root in units of ``mu * tau``, so that it carries over when mu changes; NaN for none.
+    nearby : Roots or None
+        Those for nearby scores and any mu, if known.
     """
     target_step = target_positive - target_negative
     line = slope / mu, target_negative, target_step - gain / mu
@@ -121,10 +130,11 @@ def top_k_smoothed(
             *values, _joined(kept_weights, front), _joined(kept_weights, back), math.fsum(f[2] for f in found)
         )
 
-    tau = start / mu
+    sampled = mu * _sampled_root(scores, positive, weights, total, line)
+    tau = sampled / mu if nearby is None else (nearby.all + (sampled - nearby.sample)) / mu
+    margin = FIRST_MARGIN if nearby is None else NEAR_MARGIN
     if not abs(tau) < BEYOND:
-        tau = _sampled_root(scores, positive, weights, total, line)
-    margin = FIRST_MARGIN
+        tau, margin = 0.0, BEYOND
     while True:
         certain = margin > LAST_MARGIN
         if certain:
@@ -142,7 +152,7 @@ def top_k_smoothed(
         )
         if not outside:
             break
-        margin *= 8.0
+        margin *= 6.0
 
     if certain:
         low, high = tau - FIRST_MARGIN, tau + FIRST_MARGIN
@@ -158,7 +168,7 @@ def top_k_smoothed(
         ranges,
     )  # fmt: skip
     missed, mass, inner, prox, violation = (math.fsum(column) for column in zip(*sums, strict=True))
-    return Projection(missed, mass - total, inner, prox, mu * tau, mu * violation)
+    return Projection(missed, mass - total, inner, prox, Roots(mu * tau, sampled), mu * violation)
 
 
 def _sampled_root(

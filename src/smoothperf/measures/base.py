@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,8 +43,8 @@ class RiskValue:
     rounding : float
         Floating-point error of the plane: ``R(f') >= <gradient, f'> + b - rounding * (1 + max|f'|)`` holds
         rigorously.
-    hint : float
-        Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`. NaN if there is none.
+    hint : object
+        Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`. None if there is none.
     ceiling : float
         An upper bound of ``R(f)`` that is a by-product of a smoothed evaluation, and close; otherwise NaN.
     error : float
@@ -56,7 +56,7 @@ class RiskValue:
     offset: float
     height: float
     rounding: float
-    hint: float = float("nan")
+    hint: Any = None
     ceiling: float = float("nan")
     error: float = 0.0
 
@@ -90,7 +90,7 @@ class Risk(ABC):
         """``R`` alone, which is cheaper than :meth:`exact`."""
 
     @abstractmethod
-    def smoothed(self, scores: Array, mu: float, hint: float = float("nan")) -> RiskValue:
+    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` and its gradient. ``hint`` (from an earlier result) saves time and changes only rounding."""
 
     @abstractmethod

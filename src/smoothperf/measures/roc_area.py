@@ -16,7 +16,7 @@ the printed form for reproduction. The paper sorts both classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,7 +56,7 @@ class ROCAreaRisk(Risk):
         """``R``; the gradient is a by-product."""
         return self.exact(scores).value
 
-    def smoothed(self, scores: Array, mu: float, hint: float = float("nan")) -> RiskValue:
+    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` and its gradient: O(n) by bins where they are accurate, else O(n log n_min). ``hint`` is not used."""
         return self._smoothed_hinges(scores, margin=1.0, kappa=mu * self._pairs)
 
@@ -176,7 +176,7 @@ class PrintedROCAreaRisk(ROCAreaRisk):
         """``R`` as printed, and a subgradient."""
         return self._two_sided(scores, kappa=0.0)
 
-    def smoothed(self, scores: Array, mu: float, hint: float = float("nan")) -> RiskValue:
+    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` of the printed form: ``beta_ij`` in [-1, 1] as in the paper's section 3.2."""
         return self._two_sided(scores, kappa=mu * self._pairs)
 

@@ -19,7 +19,7 @@ mu that is n/(2 n+) times larger when positives are rare.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,7 +101,7 @@ class PRBEPRisk(Risk):
             return float(largest - true)
         return self.exact(scores).value
 
-    def smoothed(self, scores: Array, mu: float, hint: float = float("nan")) -> RiskValue:
+    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` and its gradient: a projection onto the capped simplex, O(n)."""
         gradient = self._vectors.take()
         found = top_k_smoothed(
@@ -122,7 +122,7 @@ class PRBEPRisk(Risk):
         # The labeling u sums to N+ but for the excess: one that does so exactly differs by that much in the 1-norm.
         rounding = self._rounding + abs(found.excess) * max(1.0 / self._positives, self._slope)
         value = height - mu * found.prox
-        return RiskValue(value, gradient, offset, height, rounding, hint=found.root, ceiling=found.ceiling)
+        return RiskValue(value, gradient, offset, height, rounding, hint=found.roots, ceiling=found.ceiling)
 
     def lipschitz(self, mu: float) -> float:
         """``4 / (N^2 mu)``: the Hessian is that times the centred diagonal matrix of active weights."""

@@ -57,7 +57,5 @@ class CurvatureMemory:
         if self._order:
             space = self._space
             order = np.array(self._order, dtype=np.intp)
-            two_loop(
-                self._steps, self._changes, self._curvatures, order, self._scale, space.terms, space.shift, p
-            )
+            two_loop(self._steps, self._changes, self._curvatures, order, self._scale, space.terms, space.shift, p)
         return p

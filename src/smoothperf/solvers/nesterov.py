@@ -99,7 +99,9 @@ class Nesterov(Solver):
 
             line = objective.along(leading, -leading.gradient)
             if self.backtracking:
-                lipschitz, trial = _descend(line, leading, objective.space.inner(leading.gradient, leading.gradient), 0.8 * lipschitz)
+                lipschitz, trial = _descend(
+                    line, leading, objective.space.inner(leading.gradient, leading.gradient), 0.8 * lipschitz
+                )
             else:
                 trial = None
             step = 1.0 / lipschitz
@@ -149,7 +151,7 @@ def _next_theta(theta: float, q: float) -> float:
 
 
 def _descend(line: Line, start: Point, squared: float, lipschitz: float) -> tuple[float, Trial]:
-    """Smallest tried L for which the gradient step descends as much as theory asks: ``squared / (2 L)``, with ``|grad|^2``."""
+    """Smallest tried L for which the gradient step descends as much as theory asks, ``|grad|^2 / (2 L)``."""
     trial = line.at(1.0 / lipschitz, start.mu)
     for _ in range(30):  # more would only chase rounding
         if trial.value <= start.value - squared / (2.0 * lipschitz) + 1e-14 * abs(start.value):
