@@ -35,10 +35,11 @@ LEAST_ROWS = 1 << 15
 
 
 class Roots(NamedTuple):
-    """``mu * tau`` for all examples and for the sample; in these units they carry over when mu changes."""
+    """``mu * tau`` for all examples and for the sample, and ``mu * theta``; these carry over when mu changes."""
 
     all: float
     sample: float
+    cut: float
 
 
 class Projection(NamedTuple):
@@ -131,10 +132,14 @@ def top_k_smoothed(
         )
 
     sampled = mu * _sampled_root(scores, positive, weights, total, line)
-    tau = sampled / mu if nearby is None else (nearby.all + (sampled - nearby.sample)) / mu
-    margin = FIRST_MARGIN if nearby is None else NEAR_MARGIN
-    if not abs(tau) < BEYOND:
-        tau, margin = 0.0, BEYOND
+    if nearby is None:
+        nearby = Roots(sampled, sampled, sampled)
+        margin = FIRST_MARGIN
+    else:
+        margin = NEAR_MARGIN
+    tau, cut = ((near + (sampled - nearby.sample)) / mu for near in (nearby.all, nearby.cut))
+    if not max(abs(tau), abs(cut)) < BEYOND:
+        tau, cut, margin = 0.0, 0.0, BEYOND
     while True:
         certain = margin > LAST_MARGIN
         if certain:
@@ -144,7 +149,7 @@ def top_k_smoothed(
             low, high = float(values.min()), float(values.max())
             low -= 1.0 + 4.4e-16 * abs(low)
         else:
-            low, high = tau - margin, tau + margin
+            low, high = min(tau, cut) - margin, max(tau, cut) + margin
             undecided = collect(low, high + 1.0)
             values, value_weights = undecided.both()
         tau, outside, correction, other, blend = _top_k.root(
@@ -168,7 +173,7 @@ def top_k_smoothed(
         ranges,
     )  # fmt: skip
     missed, mass, inner, prox, violation = (math.fsum(column) for column in zip(*sums, strict=True))
-    return Projection(missed, mass - total, inner, prox, Roots(mu * tau, sampled), mu * violation)
+    return Projection(missed, mass - total, inner, prox, Roots(mu * tau, sampled, mu * theta), mu * violation)
 
 
 def _sampled_root(
