@@ -91,10 +91,10 @@ class RegularizedRisk:
         self.n_matvec += 1
         return self.design.matvec(coef, out=self._vectors.take())
 
-    def rmatvec(self, gradient: Array) -> Array:
-        """``X^T g``; one pass over the data."""
+    def rmatvec(self, gradient: Array, out: Array | None = None) -> Array:
+        """``X^T g``; one pass over the data. ``out`` is overwritten if given."""
         self.n_rmatvec += 1
-        return self.design.rmatvec(gradient)
+        return self.design.rmatvec(gradient, out=out)
 
     def exact(self, coef: Array, scores: Array | None = None) -> float:
         """``J(w)``; free of passes over X if the scores are given."""
@@ -152,7 +152,7 @@ class RegularizedRisk:
     def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
         slope = self.space.slope(risk.gradient)
         value = self._regulariser(coef) + risk.value
-        return Point(coef, scores, mu, risk, slope, value, self.alpha * coef + slope)
+        return Point(coef, scores, mu, risk, slope, value, self.space.combine(slope, self.alpha, coef))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class Line:
 
     def point(self, trial: Trial) -> Point:
         """The full point that belongs to a trial; one product with the transpose of X."""
-        coef = self._start.coef + trial.step * self._direction
+        coef = self._objective.space.combine(self._start.coef, trial.step, self._direction)
         return self._objective._point(coef, trial.scores, trial.mu, trial.risk)
 
     def _trial(self, step: float, mu: float, scores: Array, risk: RiskValue) -> Trial:

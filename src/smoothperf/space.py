@@ -22,6 +22,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .kernels import along
+from .recycling import Recycler
+
 Array = NDArray[np.float64]
 
 #: Rows are the smaller space when there are so many times as many columns.
@@ -34,12 +37,17 @@ class Products(Protocol):
     def matvec(self, w: Array, /) -> Array:
         """``X w``."""
 
-    def rmatvec(self, g: Array, /) -> Array:
-        """``X^T g``."""
+    def rmatvec(self, g: Array, /, out: Array | None = None) -> Array:
+        """``X^T g``; ``out`` is overwritten if given."""
 
 
 class Space(ABC):
     """Vectors as arrays of one length, with an inner product.
+
+    Parameters
+    ----------
+    length, terms, shift, plane_length : int
+        See the attributes.
 
     Attributes
     ----------
@@ -49,12 +57,22 @@ class Space(ABC):
         ``<u, v> = u[:terms] . v[shift:shift+terms]``.
     plane_length : int
         Numbers in a vector as :meth:`for_later` returns it.
+    vectors : Recycler
+        Memory for vectors.
     """
 
-    length: int
-    terms: int
-    shift: int
-    plane_length: int
+    def __init__(self, *, length: int, terms: int, shift: int, plane_length: int):
+        self.length = length
+        self.terms = terms
+        self.shift = shift
+        self.plane_length = plane_length
+        self.vectors = Recycler(length)
+
+    def combine(self, u: Array, a: float, v: Array) -> Array:
+        """``u + a v``."""
+        result = self.vectors.take()
+        along(u, a, v, result)
+        return result
 
     def inner(self, u: Array, v: Array) -> float:
         """``<u, v>``."""
@@ -106,9 +124,8 @@ class WeightSpace(Space):
     """
 
     def __init__(self, products: Products, n_features: int):
+        super().__init__(length=n_features, terms=n_features, shift=0, plane_length=n_features)
         self._products = products
-        self.length = self.terms = self.plane_length = n_features
-        self.shift = 0
 
     def vector(self, start: Array | None) -> Array:
         """Return a copy of the start, or zeros."""
@@ -124,7 +141,7 @@ class WeightSpace(Space):
 
     def slope(self, gradient: Array) -> Array:
         """``X^T g``; one pass over the data."""
-        return self._products.rmatvec(gradient)
+        return self._products.rmatvec(gradient, out=self.vectors.take())
 
     def size(self, slope: Array, gradient_norm: float) -> float:
         """``|v|``."""
@@ -159,15 +176,15 @@ class RowSpace(Space):
     def __init__(
         self, products: Products, n_examples: int, n_features: int, frobenius_norm: float, start: Array | None
     ):
+        terms = n_examples + (start is not None)
+        super().__init__(length=2 * terms, terms=terms, shift=terms, plane_length=2 * n_examples)
         self._products = products
         self._n = n_examples
         self._d = n_features
         self._frobenius_norm = frobenius_norm
         self._start = start
         self._start_scores = None if start is None else np.array(products.matvec(start))
-        self.terms = self.shift = n_examples + (start is not None)
-        self.length = 2 * self.terms
-        self.plane_length = 2 * n_examples
+        self._weights = Recycler(n_features)
 
     def vector(self, start: Array | None) -> Array:
         """Return the start, which is the one that the space was made for."""
@@ -189,7 +206,8 @@ class RowSpace(Space):
 
     def slope(self, gradient: Array) -> Array:
         """``X^T g``, with its scores; two passes over the data."""
-        pair = np.stack([gradient, self._products.matvec(self._products.rmatvec(gradient))])
+        weights = self._products.rmatvec(gradient, out=self._weights.take())
+        pair = np.stack([gradient, self._products.matvec(weights)])
         slope: Array = self.from_before(pair.reshape(1, -1))[0]
         return slope
 

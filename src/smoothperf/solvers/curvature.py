@@ -37,23 +37,25 @@ class CurvatureMemory:
         """Forget all pairs: the next direction is the negative gradient."""
         self._order.clear()
 
-    def push(self, s: Array, y: Array) -> None:
-        """Remember a pair if it shows positive curvature beyond rounding."""
+    def push(self, coef: Array, previous_coef: Array, gradient: Array, previous_gradient: Array) -> None:
+        """Remember the pair of two points if it shows positive curvature beyond rounding."""
+        size = self._curvatures.shape[0]
+        free = set(range(size)).difference(self._order)
+        row = min(free) if free else self._order[0]
+        s = np.subtract(coef, previous_coef, out=self._steps[row])
+        y = np.subtract(gradient, previous_gradient, out=self._changes[row])
+        if not free:
+            del self._order[0]  # its place is taken, whatever comes of the new pair
         inner = self._space.inner
         curvature, squared_change = inner(s, y), inner(y, y)
-        if not curvature > ROUNDING * np.sqrt(max(inner(s, s), 0.0) * max(squared_change, 0.0)):
-            return
-        size = self._curvatures.shape[0]
-        row = self._order.pop(0) if len(self._order) == size else min(set(range(size)) - set(self._order))
-        self._steps[row] = s
-        self._changes[row] = y
-        self._curvatures[row] = curvature
-        self._scale = curvature / squared_change
-        self._order.append(row)
+        if curvature > ROUNDING * np.sqrt(max(inner(s, s), 0.0) * max(squared_change, 0.0)):
+            self._curvatures[row] = curvature
+            self._scale = curvature / squared_change
+            self._order.append(row)
 
     def direction(self, gradient: Array) -> Array:
         """``-H gradient``."""
-        p = -gradient
+        p = np.negative(gradient, out=self._space.vectors.take())
         if self._order:
             space = self._space
             order = np.array(self._order, dtype=np.intp)

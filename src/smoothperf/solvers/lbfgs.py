@@ -97,5 +97,5 @@ class LBFGS(Solver):
                 trial = found or origin
             following = line.point(trial)
             if following.mu == point.mu and trial.step > 0.0:
-                memory.push(following.coef - point.coef, following.gradient - point.gradient)
+                memory.push(following.coef, point.coef, following.gradient, point.gradient)
             point = following
