@@ -75,14 +75,14 @@ class Adaptive:
     ----------
     deviation : float, default=0.03
         ``mu D`` to begin with.
-    share : float, default=0.5
+    share : float, default=0.4
         Shrink when the slack exceeds this share of the gap.
     factor : float, default=0.3
         What mu is multiplied by then.
     """
 
     deviation: float = 0.03
-    share: float = 0.5
+    share: float = 0.4
     factor: float = 0.3
 
     def __post_init__(self) -> None:

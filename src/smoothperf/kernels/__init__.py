@@ -1,6 +1,6 @@
 """Compiled inner loops. :mod:`smoothperf.kernels.reference` has the same in NumPy, for reading and testing."""
 
-from ._roc_area import pair_ramps
+from ._roc_area import pair_ramps, sorted_hinges
 from ._simplex_qp import maximise_on_simplex
 from ._sparse import gather, row_norms, scatter
 from ._two_loop import along, two_loop
@@ -15,6 +15,7 @@ __all__ = [
     "pair_ramps",
     "row_norms",
     "scatter",
+    "sorted_hinges",
     "top_k_smoothed",
     "two_loop",
 ]

@@ -277,3 +277,18 @@ def pair_ramps(
     return (
         <double>(squares / 2.0), <double>(squares - ramps), <double>hinges, <double>slopes, x, crowd, <double>excess
     )
+
+
+def sorted_hinges(const double[::1] a, const double[::1] z):
+    """``sum max(0, z - a)`` over all pairs of two lists sorted upwards, in one sweep; nothing cancels."""
+    cdef Py_ssize_t m = a.shape[0], count = z.shape[0], s = 0, l
+    cdef long double ramp = 0.0, total = 0.0   # of z - a over the a below z
+    with nogil:
+        for l in range(count):
+            if l > 0:
+                ramp += s * (z[l] - z[l - 1])
+            while s < m and a[s] < z[l]:
+                ramp += z[l] - a[s]
+                s += 1
+            total += ramp
+    return <double>total

@@ -111,3 +111,8 @@ def pair_ramps(
     sums = (float(d @ term @ c) for term in (huber, hinge, np.maximum(violation, 0.0), beta))
     value, height, hinges, slopes = sums
     return value, height, hinges, slopes, reach, crowd, excess
+
+
+def sorted_hinges(a: Array, z: Array) -> float:
+    """``sum max(0, z - a)`` over all pairs."""
+    return float(np.maximum(z[:, None] - a[None, :], 0.0).sum())

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 
 from .._validation import binary_labels, vector, weights_of
-from ..kernels import binned_pairs, pair_ramps
+from ..kernels import binned_pairs, pair_ramps, sorted_hinges
 from ..recycling import Recycler
 from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 
@@ -53,11 +53,14 @@ class ROCAreaRisk(Risk):
         return self._hinges(scores, margin=1.0, kappa=0.0)
 
     def exact_value(self, scores: Array) -> float:
-        """``R``; the gradient is a by-product."""
-        return self.exact(scores).value
+        """``R``; for unit weights by a sweep over both classes, sorted."""
+        if self.weights is not None:
+            return self.exact(scores).value
+        positives, negatives = (np.sort(scores[rows]) for rows in self._rows)
+        return sorted_hinges(positives, 1.0 + negatives) / self._pairs
 
     def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
-        """``R_mu`` and its gradient: O(n) by bins where they are accurate, else O(n log n_min). ``hint`` is not used."""
+        """``R_mu`` and its gradient: O(n) by bins where they are fine enough, else O(n log n_min)."""
         return self._smoothed_hinges(scores, margin=1.0, kappa=mu * self._pairs)
 
     def lipschitz(self, mu: float) -> float:
@@ -175,6 +178,10 @@ class PrintedROCAreaRisk(ROCAreaRisk):
     def exact(self, scores: Array) -> RiskValue:
         """``R`` as printed, and a subgradient."""
         return self._two_sided(scores, kappa=0.0)
+
+    def exact_value(self, scores: Array) -> float:
+        """``R`` as printed; the gradient is a by-product."""
+        return self.exact(scores).value
 
     def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` of the printed form: ``beta_ij`` in [-1, 1] as in the paper's section 3.2."""
