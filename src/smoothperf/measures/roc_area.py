@@ -31,6 +31,8 @@ from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 MOST_BINS, FEWEST_BINS = 16, 4
 #: A bin costs as much as so many examples; no more bins than that are used.
 BIN_COST = 8
+#: With fewer examples a sort is fast enough.
+FEWEST_EXAMPLES = 1 << 12
 
 
 class ROCAreaRisk(Risk):
@@ -72,7 +74,7 @@ class ROCAreaRisk(Risk):
         lowest, highest = float(scores.min()), float(scores.max())
         ramps = (highest - lowest + abs(margin)) / kappa
         affordable = self.n_examples / (BIN_COST * ramps)
-        if affordable < FEWEST_BINS:
+        if affordable < FEWEST_BINS or self.n_examples < FEWEST_EXAMPLES:
             return self._hinges(scores, margin=margin, kappa=kappa)
         return self._binned_hinges(scores, margin, kappa, int(min(affordable, MOST_BINS)), lowest, highest)
 
