@@ -14,11 +14,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..design.base import Array
 from ..objective import RegularizedRisk
 from .base import Solver
 from .monitor import Monitor
 from .result import Result
+
+#: Memory for planes if the user does not say how many, in bytes.
+PLANE_MEMORY = 1 << 28
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +50,10 @@ class BMRM(Solver):
     >>> result.status.name, round(result.objective, 4)
     ('CONVERGED', 0.05)
     """
+
+    def _default_planes(self, objective: RegularizedRisk) -> int:
+        """As many as fit in the memory for planes, but between 50 and 1000."""
+        return int(np.clip(PLANE_MEMORY // (8 * objective.space.length), 50, 1000))
 
     def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
         coef, scores = objective.starting_vector(start)

@@ -20,14 +20,6 @@ from .result import Result, Status, Trace, TraceRow
 #: Called after every iteration; a true return value stops the run.
 Callback = Callable[[TraceRow], bool | None]
 
-#: Memory for planes if the user does not say how many, in bytes; but between 50 and 1000 planes.
-PLANE_MEMORY = 1 << 28
-
-
-def default_max_planes(length: int) -> int:
-    """As many planes as fit in a quarter of a gigabyte, within 50 to 1000."""
-    return int(np.clip(PLANE_MEMORY // (8 * length), 50, 1000))
-
 
 class Monitor:
     """Watches one run. The solver reports planes and iterates; the monitor says when to stop and builds the result."""
@@ -38,7 +30,7 @@ class Monitor:
         *,
         tol: float,
         max_iter: int,
-        max_planes: int | None,
+        max_planes: int,
         callback: Callback | None,
         planes: Planes | None = None,
         keep_planes: int = 0,
@@ -50,8 +42,6 @@ class Monitor:
         self._callback = callback
         self._keep_planes = keep_planes
         self._passes_before = objective.n_matvec, objective.n_rmatvec
-        if max_planes is None:
-            max_planes = default_max_planes(objective.space.length)
         self.bundle = Bundle(
             objective.design,
             objective.alpha,

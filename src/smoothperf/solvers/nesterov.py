@@ -50,7 +50,7 @@ class Nesterov(Solver):
     backtracking : bool, default=True
         Adapt L to the curvature met along the way, instead of the global constant.
     max_planes : int, optional
-        Most planes kept for the certificate; as many as fit in 256 MiB by default.
+        Most planes kept for the certificate; 40 by default, with which nothing is lost.
 
     Examples
     --------
