@@ -3,10 +3,14 @@ r"""Area under the ROC curve: the fraction of (positive, negative) pairs in the 
     R(f)    = (1/M) sum_{i in P, j in N} c_i c_j max(0, 1 - (f_i - f_j)),    M = N+ N-            (roc-risk)
     R_mu(f) = (1/M) sum_{i in P, j in N} c_i c_j H(1 - (f_i - f_j))                             (roc-smoothed)
 
-H is the Huber hinge of width ``kappa = mu M``: quadratic on [0, kappa], linear beyond. Pairs are never formed: the
-smaller class is sorted, every example of the larger one looks up two positions in it
-(:mod:`smoothperf.kernels._roc_area`): O(n log n_min). The prox-function is half the weighted sum of ``beta^2``, so
-``D = M/2`` and ``R - kappa/2 <= R_mu <= R``.
+H is the Huber hinge of width ``kappa = mu M``: quadratic on [0, kappa], linear beyond. The prox-function is half the
+weighted sum of ``beta^2``, so ``D = M/2`` and ``R - kappa/2 <= R_mu <= R``. Pairs are never formed:
+
+- Exactly: the smaller class is sorted, every example of the larger one looks up two positions in it
+  (:mod:`smoothperf.kernels._roc_area`): O(n log n_min).
+- Smoothed, if examples are many and ramps not too short: all scores are put into bins a fraction of kappa wide
+  (:mod:`smoothperf.kernels._roc_bins`): O(n). The planes are as true as the others; the value is a lower bound of
+  R_mu, and how far below it may be is known (``RiskValue.error``).
 
 Departures from the paper: equation (3) as printed charges ``max(d, 1 - d)`` per pair with ``d = f_i - f_j``, which
 grows with a *correct* margin; the hinge is what is meant (docs/maths.md, slips). ``ROCArea(as_printed=True)`` keeps
@@ -29,6 +33,10 @@ from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 
 #: Most bins per ramp of beta, which make it exact enough for all purposes, and fewest, to steer a solver by.
 MOST_BINS, FEWEST_BINS = 16, 4
+#: Where a ramp is longer than the range of the scores: most bins per ramp whatever its length.
+LONGEST_RAMP = 1 << 40
+#: With fewer examples sorting takes next to no time.
+LEAST_EXAMPLES = 1 << 10
 #: A bin costs as much as so many examples; no more bins than that are used.
 BIN_COST = 8
 
@@ -69,9 +77,11 @@ class ROCAreaRisk(Risk):
         lowest, highest = float(scores.min()), float(scores.max())
         ramps = (highest - lowest + abs(margin)) / kappa
         affordable = self.n_examples / (BIN_COST * ramps)
-        if affordable < FEWEST_BINS:
+        if self.n_examples < LEAST_EXAMPLES or affordable < FEWEST_BINS:
             return self._hinges(scores, margin=margin, kappa=kappa)
-        return self._binned_hinges(scores, margin, kappa, int(min(affordable, MOST_BINS)), lowest, highest)
+        # A ramp that is longer than the range of the scores has more bins, so that they still tell scores apart.
+        per_ramp = int(min(affordable, MOST_BINS / min(ramps, 1.0), LONGEST_RAMP))
+        return self._binned_hinges(scores, margin, kappa, per_ramp, lowest, highest)
 
     def _binned_hinges(
         self, scores: Array, margin: float, kappa: float, per_ramp: int, lowest: float, highest: float
