@@ -14,8 +14,15 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: References to a vector that is idle: from the list, from the loop that looks at it, and from the question itself.
-IDLE = 3
+
+def _references_when_idle() -> int:
+    """Count the references to an object that only a list knows, from a loop over the list: interpreters differ."""
+    for thing in [object()]:
+        return sys.getrefcount(thing)
+    raise AssertionError("a list of one holds something")
+
+
+IDLE = _references_when_idle()
 
 
 class Recycler:

@@ -84,7 +84,7 @@ def binned_pairs(
         ranges,
     )
     moments[0] = moments.sum(axis=0) if len(ranges) > 1 else moments[0]
-    lines = np.empty((bins, 2, LINES))
+    lines = np.zeros((bins, 2, LINES))  # bins without weight get no line, but examples without weight read it
     squares, ceiling, cornered = _roc_bins.bin_lines(moments[0], width, per_ramp, lines)
     sums = threads.over_ranges(
         lambda begin, end: _roc_bins.bin_gradient(

@@ -33,8 +33,8 @@ from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 
 #: Most bins per ramp of beta, which make it exact enough for all purposes, and fewest, to steer a solver by.
 MOST_BINS, FEWEST_BINS = 16, 4
-#: Where a ramp is longer than the range of the scores: most bins per ramp whatever its length.
-LONGEST_RAMP = 1 << 40
+#: Ramps that are so many times as long as the range of the scores are left to sorting.
+LONGEST_RAMP = 1e9
 #: With fewer examples sorting takes next to no time.
 LEAST_EXAMPLES = 1 << 10
 #: A bin costs as much as so many examples; no more bins than that are used.
@@ -77,10 +77,10 @@ class ROCAreaRisk(Risk):
         lowest, highest = float(scores.min()), float(scores.max())
         ramps = (highest - lowest + abs(margin)) / kappa
         affordable = self.n_examples / (BIN_COST * ramps)
-        if self.n_examples < LEAST_EXAMPLES or affordable < FEWEST_BINS:
+        if self.n_examples < LEAST_EXAMPLES or affordable < FEWEST_BINS or ramps * LONGEST_RAMP < 1.0:
             return self._hinges(scores, margin=margin, kappa=kappa)
         # A ramp that is longer than the range of the scores has more bins, so that they still tell scores apart.
-        per_ramp = int(min(affordable, MOST_BINS / min(ramps, 1.0), LONGEST_RAMP))
+        per_ramp = int(min(affordable, MOST_BINS / min(ramps, 1.0)))
         return self._binned_hinges(scores, margin, kappa, per_ramp, lowest, highest)
 
     def _binned_hinges(
@@ -102,8 +102,8 @@ class ROCAreaRisk(Risk):
         offset = margin * sums.slopes / self._pairs
         height = offset + sums.inner
         reach = highest - lowest + abs(margin)
-        # A beta that is not exact loses at most 5/32 h^2 / kappa of the maximum that R_mu is.
-        error = 5.0 / 32.0 * kappa / per_ramp**2 * sums.cornered / self._pairs
+        # A beta that is not exact loses at most h^2 / (6 kappa) of the maximum that R_mu is (docs/maths.md, eq. bin-loss).
+        error = kappa / (6.0 * per_ramp**2) * sums.cornered / self._pairs
         return RiskValue(
             height - kappa / 2.0 * sums.squares / self._pairs,
             gradient,
