@@ -63,7 +63,9 @@ def scored(draw, most=24, scales=(-6, -1, 0, 0, 0, 1, 4)):
         positive + 1e-9 * rng.normal(size=n),
         rng.choice([0.0, 1.0, 1e3], size=n),
     ]
-    scores = 10.0 ** draw(st.sampled_from(scales)) * (kinds[draw(st.integers(0, 5))] + draw(st.sampled_from([0.0, -7.5])))
+    scores = 10.0 ** draw(st.sampled_from(scales)) * (
+        kinds[draw(st.integers(0, 5))] + draw(st.sampled_from([0.0, -7.5]))
+    )
     weights = [None, rng.exponential(size=n), 10.0 ** rng.integers(-6, 7, size=n), rng.integers(1, 4, size=n)]
     weights = weights[draw(st.integers(0, 3))]
     return Scored(frozen(positive, np.uint8), frozen(scores), None if weights is None else frozen(weights))
@@ -244,7 +246,12 @@ def test_planes_from_many_examples_are_true(scores, kappa, weights, always_bins)
         assert excess(a, b) <= Fraction(result.rounding) * (1 + Fraction(max(abs(a), abs(b))))
     # All of the gradient, not only its sums: the beta of (roc-bins) is in the unit interval, and a true plane.
     _, gradient = run(
-        reference.binned_pairs, problem, 1.0, kappa, int(16 * max(1.0, kappa / problem.reach())), 1.0 / np.prod(problem.masses)
+        reference.binned_pairs,
+        problem,
+        1.0,
+        kappa,
+        int(16 * max(1.0, kappa / problem.reach())),
+        1.0 / np.prod(problem.masses),
     )
     assert np.abs(gradient - result.gradient).sum() <= result.rounding + 1e-12
 

@@ -522,7 +522,9 @@ def test_a_pair_at_the_margin_has_no_slope():
 
 
 @searching
-@given(seed=st.integers(0, 10**6), size=st.integers(1, 8), rank=st.integers(1, 8), scale=st.sampled_from([0.1, 1.0, 30.0]))
+@given(
+    seed=st.integers(0, 10**6), size=st.integers(1, 8), rank=st.integers(1, 8), scale=st.sampled_from([0.1, 1.0, 30.0])
+)
 def test_maximise_on_simplex(seed, size, rank, scale):
     """Only the value is compared: the maximiser need not be unique."""
     rng = np.random.default_rng(seed)
