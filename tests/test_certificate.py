@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,8 +12,9 @@ from hypothesis import strategies as st
 import oracles
 from problems import gaussians, problem
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, ROCArea, Status
-from smoothperf.certificate import Bundle, accumulated
+from smoothperf.certificate import SURPLUS, Bundle, accumulated
 from smoothperf.design import as_design
+from smoothperf.space import RowSpace, WeightSpace
 
 
 def random_planes(risk, X, rng, count, mus=(0.0, 1e-3, 1.0)):
@@ -100,6 +103,71 @@ def test_products_of_many_planes_survive_forgetting_and_merging():
         k = len(bundle)
         np.testing.assert_allclose(bundle._gram[:k, :k], bundle._slopes[:k] @ bundle._slopes[:k].T, atol=1e-12)
         assert bundle._weights[:k].sum() == pytest.approx(1.0)
+
+
+def exact_bound(weights, slopes, offsets, alpha):
+    """(bundle-bound) without rounding, of weights that are divided by their true sum."""
+    x = oracles.fractions(weights)
+    x = [xk / sum(x) for xk in x]
+    aggregate = [sum(xk * ak for xk, ak in zip(x, column, strict=True)) for column in zip(*slopes, strict=True)]
+    offset = sum(xk * bk for xk, bk in zip(x, oracles.fractions(offsets), strict=True))
+    return offset - sum(a * a for a in aggregate) / (2 * Fraction(alpha))
+
+
+@pytest.mark.parametrize("cancelling", [False, True], ids=["any planes", "planes that cancel"])
+@pytest.mark.parametrize("rows", [False, True], ids=["weight space", "row space"])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_bound_is_computed_within_the_rounding_that_is_taken_off(scale, rows, cancelling, monkeypatch):
+    """In rational arithmetic, with the Gram matrix where it is accurate enough and with the slopes where it is not."""
+    rng = np.random.default_rng(7)
+    n, d, alpha = 6, 30, 1e-3
+    X = scale * rng.normal(size=(n, d))
+    space = RowSpace(as_design(X), n, d, float(np.linalg.norm(X)), None) if rows else WeightSpace(as_design(X), d)
+    formed = []
+    original = Bundle._aggregate
+    monkeypatch.setattr(Bundle, "_aggregate", lambda self: formed.append(1) or original(self))
+    bundle = Bundle(as_design(X), alpha, max_planes=20, tolerance=1e-6, space=space)
+    gradients = rng.normal(size=(8, n))
+    if cancelling:  # so that the combination is far shorter than the planes
+        gradients[1::2] = -gradients[::2] * (1.0 + 1e-7 * rng.normal(size=(4, 1)))
+        gradients *= 1e3
+    offsets = rng.normal(size=8)
+    exact_slopes = []
+    for g, b in zip(gradients, offsets, strict=True):
+        slope = space.slope(g)
+        bundle.add(slope, b, rounding=0.0, gradient_norm=float(np.linalg.norm(g)))
+        exact_slopes.append(
+            [sum(c * x for c, x in zip(oracles.fractions(g), oracles.fractions(column), strict=True)) for column in X.T]
+            if rows
+            else oracles.fractions(slope)
+        )
+        bundle.solve()
+        found, k = bundle._bound(), len(bundle)
+        true = exact_bound(bundle._weights[:k], exact_slopes, offsets[:k], alpha)
+        assert abs(Fraction(found.value) - true) <= Fraction(SURPLUS) * Fraction(found.fixed)
+        # It is not generous beyond need: relative to the numbers that go in it is rounding.
+        size = (bundle._weights[:k] @ bundle._sizes[:k]) ** 2 / alpha + np.abs(offsets).max()
+        assert found.fixed <= 1e-12 * size
+    assert bool(formed) == (scale * (1e3 if cancelling else 1.0) > 1e2)  # otherwise the Gram matrix was good enough
+
+
+def test_planes_wait_for_their_inner_products_but_not_for_long():
+    """They are multiplied when that costs less than a quarter of the passes that they came with, or at the limit."""
+    X, y = gaussians(10, 15, 6, seed=5)  # 150 entries, 6 terms: solved at every plane, up to 25 of them
+    bundle = bundle_of(X, 1e-2, max_planes=60)
+    overdue = []
+    for slope, value in random_planes(ROCArea().bind(y), X, np.random.default_rng(5), 58):
+        bundle.add(slope, value.offset, rounding=value.rounding, gradient_norm=float(np.linalg.norm(value.gradient)))
+        overdue.append(bundle.overdue)
+        if bundle.overdue:
+            bundle.solve()
+    assert all(overdue[:25])
+    assert not overdue[25]
+    assert overdue[26]
+    late = bundle_of(X, 1e-2, max_planes=3)
+    for slope, value in random_planes(ROCArea().bind(y), X, np.random.default_rng(5), 3):
+        late.add(slope, value.offset, rounding=value.rounding, gradient_norm=1.0)
+    assert late.overdue
 
 
 def test_accumulated():

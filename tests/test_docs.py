@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 MATHS = ROOT / "docs" / "maths.md"
 DOCUMENTS = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
-SOURCES = sorted(path for ext in ("py", "pyx") for path in (ROOT / "src").rglob(f"*.{ext}"))
+SOURCES = sorted(path for ext in ("py", "pyx", "h") for path in (ROOT / "src").rglob(f"*.{ext}"))
 MODULES = [
     importlib.import_module("smoothperf" + suffix)
     for suffix in (
@@ -22,7 +22,6 @@ MODULES = [
         ".measures",
         ".objective",
         ".certificate",
-        ".simplex_qp",
         ".solvers",
         ".design",
         ".kernels",

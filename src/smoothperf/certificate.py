@@ -4,8 +4,8 @@ A plane ``(a_k, b_k)`` says ``R(X w) >= <a_k, w> + b_k`` for every w. So for any
 
     min J  >=  sum_k x_k b_k - |sum_k x_k a_k|^2 / (2 alpha)                                     (bundle-bound)
 
-and the best x is a small quadratic program (:mod:`smoothperf.simplex_qp`). Cost: K d for the inner products with a
-new plane. The planes bound the exact risk whether they came from an exact or a smoothed evaluation, and do not
+and the best x is a small quadratic program (:mod:`smoothperf.kernels._simplex_qp`). Cost: K d for the inner products
+with a new plane. The planes bound the exact risk whether they came from an exact or a smoothed evaluation, and do not
 depend on alpha.
 
 In floating point. ``lower_bound`` is reduced by everything that rounding may have added (docs/maths.md, rounding),

@@ -8,14 +8,22 @@ numbers: 2.9 ms for a sum of two vectors into fresh memory, 0.33 ms into used on
 from __future__ import annotations
 
 import sys
+import threading
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: References to a vector that is idle: from the list, from the loop that looks at it, and from the question itself.
-IDLE = 3
+
+def _references_when_idle() -> int:
+    """Count the references to an object that only a list knows, from a loop over the list: interpreters differ."""
+    for thing in [object()]:
+        return sys.getrefcount(thing)
+    raise AssertionError("a list of one holds something")
+
+
+IDLE = _references_when_idle()
 
 
 class Recycler:
@@ -36,12 +44,14 @@ class Recycler:
     def __init__(self, length: int):
         self._length = length
         self._vectors: list[Array] = []
+        self._lock = threading.Lock()
 
     def take(self) -> Array:
         """Return a vector that holds anything."""
-        for vector in self._vectors:
-            if sys.getrefcount(vector) == IDLE:
-                return vector
-        vector = np.empty(self._length)
-        self._vectors.append(vector)
-        return vector
+        with self._lock:
+            for vector in self._vectors:
+                if sys.getrefcount(vector) == IDLE:
+                    return vector
+            vector = np.empty(self._length)
+            self._vectors.append(vector)
+            return vector

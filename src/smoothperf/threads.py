@@ -29,7 +29,7 @@ Range = tuple[int, int]
 _n_threads: ContextVar[int | None] = ContextVar("n_threads", default=None)
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
-_pool_key: tuple[int, int] = (0, 0)  # process and number of workers: a fork inherits the pool but not its threads
+_workers = 0
 
 
 def available_cores() -> int:
@@ -89,11 +89,20 @@ def over_ranges(kernel: Callable[[int, int], T], ranges: list[Range]) -> list[T]
 
 def _shared_pool(workers: int) -> ThreadPoolExecutor:
     """The process's pool, with at least so many workers."""
-    global _pool, _pool_key
+    global _pool, _workers
     with _lock:
-        process, present = _pool_key
-        if _pool is None or process != os.getpid() or present < workers:
-            workers = max(workers, available_cores() - 1)
-            _pool = ThreadPoolExecutor(workers, thread_name_prefix="smoothperf")
-            _pool_key = (os.getpid(), workers)
+        if _pool is None or _workers < workers:
+            _workers = max(workers, available_cores() - 1)
+            _pool = ThreadPoolExecutor(_workers, thread_name_prefix="smoothperf")
         return _pool
+
+
+def _begin_anew() -> None:
+    """Forget the pool: a fork inherits it, but not its threads; nor those that may have held the lock."""
+    global _lock, _pool
+    _lock = threading.Lock()
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

@@ -1,4 +1,7 @@
-"""Every compiled kernel against its twin in NumPy, on whatever may come: types, ties, zeros, scales, ranges."""
+"""Every compiled kernel against its twin in NumPy, on whatever may come: types, ties, zeros, scales, ranges.
+
+``maximise_on_simplex`` has more tests of its own (``test_simplex_qp``), the bins too (``test_binned_pairs``).
+"""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smoothperf import kernels
-from smoothperf.kernels import reference
+from smoothperf.kernels import capped_simplex, reference
+from smoothperf.kernels.capped_simplex import Roots
+from smoothperf.threads import use_threads
 
 EPS = np.finfo(np.float64).eps
 searching = settings(deadline=None, max_examples=100, derandomize=True)
@@ -154,7 +159,7 @@ def test_ranges_of_rows_may_run_in_threads():
 
 
 class Projection(NamedTuple):
-    """The arguments of top_k_smoothed, but for where to start and where the gradient goes."""
+    """The arguments of top_k_smoothed, but for the roots of nearby scores and where the gradient goes."""
 
     scores: np.ndarray
     positive: np.ndarray
@@ -166,9 +171,9 @@ class Projection(NamedTuple):
     target_negative: float
     mu: float
 
-    def run(self, kernel, start=0.0):
+    def run(self, kernel, nearby=None):
         gradient = np.full(len(self.scores), np.nan)
-        return *kernel(*self, start, gradient), gradient
+        return kernel(*self, nearby, gradient), gradient
 
     @property
     def c(self):
@@ -219,23 +224,28 @@ def projections(draw, exponents, scales):
     return projection(labels, scores, weights, draw(st.floats(0.05, 0.95)) * sum(weights), mu)
 
 
-def assert_same_projection(problem, start=0.0):
-    missed, excess, inner, prox, root, n_pass, gradient = problem.run(kernels.top_k_smoothed, start)
-    missed_, excess_, inner_, prox_, _, _, gradient_ = problem.run(reference.top_k_smoothed)
+def assert_same_projection(problem, nearby=None):
+    found, gradient = problem.run(kernels.top_k_smoothed, nearby)
+    expected, gradient_ = problem.run(reference.top_k_smoothed)
     c, mass, largest = problem.c, problem.c.sum(), np.abs(problem.scores).max()
     # Both know the root to a few units in the last place of the numbers involved.
     off = 64.0 * EPS * problem.size
     assert (np.abs(gradient - gradient_) <= problem.slope * c * off).all()
-    assert missed == pytest.approx(missed_, abs=off * mass)
-    assert excess == pytest.approx(excess_, abs=off * mass)
-    assert inner == pytest.approx(inner_, abs=off * mass * largest)
-    assert prox == pytest.approx(prox_, abs=off * mass)
-    assert n_pass >= 1
+    assert found.missed == pytest.approx(expected.missed, abs=off * mass)
+    assert found.excess == pytest.approx(expected.excess, abs=off * mass)
+    assert found.inner == pytest.approx(expected.inner, abs=off * mass * largest)
+    assert found.prox == pytest.approx(expected.prox, abs=off * mass)
     # A root need not be unique, but what it selects is. It is known less well: it is not alone in making u.
     v = problem.target + (problem.slope * problem.scores - problem.gain * (problem.positive == 1)) / problem.mu
     u = problem.target + gradient_ / (problem.slope * np.where(c > 0, c, np.inf))
     inside = c > 0
-    assert (np.abs(np.clip(v - root / problem.mu, 0.0, 1.0) - u)[inside] <= 16.0 * off).all()
+    assert (np.abs(np.clip(v - found.roots.all / problem.mu, 0.0, 1.0) - u)[inside] <= 16.0 * off).all()
+    # The cut is sought in an interval around the root, at most 1 away from where it should be, and 0.5 + 0.1 more than
+    # that from the end of the interval; only examples on the way there are on the wrong side of it.
+    assert found.ceiling >= expected.ceiling - off * problem.mu * mass
+    x = v - problem.target - found.roots.all / problem.mu
+    between = c[np.abs(x) <= 1.0 + 16.0 * off].sum()
+    assert found.ceiling <= expected.ceiling + 2.0 * problem.mu * between + off * problem.mu * mass
 
 
 @searching
@@ -244,13 +254,30 @@ def test_top_k_smoothed(problem):
     assert_same_projection(problem)
 
 
+roots_of_any_kind = st.builds(
+    Roots, *2 * [st.one_of(st.floats(-10.0, 10.0), st.floats(-1e300, 1e300), st.sampled_from([0.0, 1e308, -1e308]))]
+)
+
+
+@searching
+@given(problem=projections(exponents=range(-4, 7), scales=(-8, -2, 0, 1)), nearby=roots_of_any_kind)
+def test_top_k_smoothed_from_any_start(problem, nearby):
+    assert_same_projection(problem, nearby)
+
+
 @searching
 @given(
     problem=projections(exponents=range(-4, 7), scales=(-8, -2, 0, 1)),
-    start=st.one_of(st.floats(-10.0, 10.0), st.floats(-1e300, 1e300)),
+    away=st.floats(-20.0, 20.0),
+    sample=st.integers(1, 12),
 )
-def test_top_k_smoothed_from_any_start(problem, start):
-    assert_same_projection(problem, start)
+def test_top_k_smoothed_from_nearby(problem, away, sample):
+    """So far away, in units of u, that the interval must grow a few times; the sample may know next to nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capped_simplex, "SAMPLE", sample)
+        found, _ = problem.run(kernels.top_k_smoothed)
+        moved = found.roots._replace(all=found.roots.all + away * problem.mu)
+        assert_same_projection(problem, moved)
 
 
 @pytest.mark.parametrize("scale", [-8, 0, 4, 8])
@@ -260,7 +287,7 @@ def test_top_k_smoothed_from_any_start(problem, start):
 def test_top_k_smoothed_predicts_the_right_weight_at_every_scale(exponent, scale, data):
     """``sum c u`` is the total, and the rounding that is left is known, whatever the scale of the scores and of mu."""
     problem = data.draw(projections((exponent,), (scale,)))
-    missed, excess, inner, prox, _, _, gradient = problem.run(kernels.top_k_smoothed)
+    (missed, excess, inner, prox, _, ceiling), gradient = problem.run(kernels.top_k_smoothed)
     c, target = problem.c, problem.target
     weight = math.fsum([*(gradient / problem.slope), *(c * target)])
     assert weight - problem.total == pytest.approx(excess, abs=16 * EPS * c.sum())
@@ -275,6 +302,9 @@ def test_top_k_smoothed_predicts_the_right_weight_at_every_scale(exponent, scale
         math.fsum(c * problem.scores * (u - target)), abs=32 * EPS * np.abs(problem.scores).max() * c.sum()
     )
     assert prox == pytest.approx(math.fsum(c * (u - target) ** 2) / 2.0, abs=32 * EPS * c.sum())
+    # No labeling does better than the ceiling, and this one is a labeling.
+    gains = problem.slope * problem.scores - problem.gain * positive
+    assert math.fsum(c * gains * (u - target)) <= ceiling + 64 * EPS * problem.mu * problem.size * c.sum()
 
 
 @pytest.mark.parametrize("n", [511, 512, 513, 1537])
@@ -293,18 +323,69 @@ def test_top_k_smoothed_of_two(scores, mu):
     assert_same_projection(projection([1, 0], scores, None, 1, mu))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+def test_top_k_smoothed_in_threads(threads, weighted, monkeypatch):
+    monkeypatch.setattr(capped_simplex, "LEAST_ROWS", 7)
+    rng = np.random.default_rng(threads)
+    n = 1234
+    labels = (rng.random(n) < 0.3).astype(int)
+    problem = projection(
+        labels, np.round(rng.normal(size=n), 1), rng.exponential(size=n) if weighted else None, 200, 1e-3
+    )
+    with use_threads(threads):
+        assert_same_projection(problem)
+        # The undecided were written where the gradient goes, by all threads; nothing of them is left.
+        nearby = problem.run(kernels.top_k_smoothed)[0].roots
+        assert_same_projection(problem._replace(scores=frozen(problem.scores + 0.1 * rng.normal(size=n))), nearby)
+
+
+def counted(function):
+    """How often the collecting pass runs within."""
+    passes = []
+
+    def collect(*args):
+        passes.append(args)
+        return counted.original(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capped_simplex._top_k, "collect", collect)
+        result = function()
+    return len(passes), result
+
+
+counted.original = capped_simplex._top_k.collect
+
+
 def test_the_root_is_a_good_place_to_start_from():
     rng = np.random.default_rng(3)
-    n = 2000
-    problem = projection((rng.random(n) < 0.1).astype(int), rng.normal(size=n), None, 200, 1e-4)
-    *_, root, cold, _ = problem.run(kernels.top_k_smoothed)
-    *_, again, warm, _ = problem.run(kernels.top_k_smoothed, root)
-    assert cold > 2
-    assert warm <= 2
-    assert again == pytest.approx(root, rel=1e-12)
-    # It is in units of the scores, so it also serves another mu.
-    *_, other, _ = problem._replace(mu=1.1e-4).run(kernels.top_k_smoothed, root)
-    assert other < cold
+    n = 20_000
+    problem = projection((rng.random(n) < 0.1).astype(int), rng.normal(size=n), None, 2000, 1e-4)
+    with use_threads(1):
+        roots = problem.run(kernels.top_k_smoothed)[0].roots
+        # It is in units of the scores, so it also serves another mu; and the sample knows how far all scores moved.
+        for other in (problem, problem._replace(mu=1.1e-4), problem._replace(scores=frozen(problem.scores + 50.0))):
+            passes, (found, _) = counted(lambda other=other: other.run(kernels.top_k_smoothed, roots))
+            assert passes == 1
+            assert found.roots.all == pytest.approx(other.run(kernels.top_k_smoothed)[0].roots.all, rel=1e-11)
+        passes, _ = counted(lambda: problem.run(kernels.top_k_smoothed, roots._replace(all=1.0)))
+        assert passes > 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("deviation", [1e-3, 0.03, 1.0])
+def test_the_ceiling_is_close_where_examples_are_many(deviation, weighted):
+    """What it is too high by is small beside what smoothing costs."""
+    rng = np.random.default_rng(4)
+    n = 20_000
+    weights = rng.exponential(size=n) if weighted else None
+    labels = (rng.random(n) < 0.1).astype(int)
+    total = float(labels.sum() if weights is None else weights[labels == 1].sum())
+    problem = projection(labels, rng.normal(size=n) + labels, weights, total, deviation / total)
+    (missed, _, inner, _, _, ceiling), _ = problem.run(kernels.top_k_smoothed)
+    exact = problem.run(reference.top_k_smoothed)[0].ceiling
+    slack = exact - (missed * problem.gain + problem.slope * inner)
+    assert 0.0 <= ceiling - exact <= 0.1 * slack
 
 
 # --- pairs ------------------------------------------------------------------------------------------------------
@@ -435,3 +516,64 @@ def test_a_pair_at_the_margin_has_no_slope():
     (value, height, slopes, *_), gradient = pairs([1.0], [0.0]).run(kernels.pair_ramps, 0.0)
     assert value == height == slopes == 0.0
     assert not gradient.any()
+
+
+# --- the quadratic program --------------------------------------------------------------------------------------
+
+
+@searching
+@given(
+    seed=st.integers(0, 10**6), size=st.integers(1, 8), rank=st.integers(1, 8), scale=st.sampled_from([0.1, 1.0, 30.0])
+)
+def test_maximise_on_simplex(seed, size, rank, scale):
+    """Only the value is compared: the maximiser need not be unique."""
+    rng = np.random.default_rng(seed)
+    factor, linear, start = rng.normal(size=(size, rank)), rng.normal(size=size), rng.dirichlet(np.ones(size))
+    gram = np.full((size + 2, size + 3), np.nan)  # what lies beyond the planes is not read
+    gram[:size, :size] = factor @ factor.T
+
+    def value(x):
+        return linear @ x - scale / 2.0 * np.sum((factor.T @ x) ** 2)
+
+    x, x_ = (module.maximise_on_simplex(gram, scale, linear, start) for module in (kernels, reference))
+    assert x.min() >= 0.0
+    assert x.sum() == pytest.approx(1.0, abs=1e-14)
+    assert value(x) >= value(x_) - 1e-9 * (1.0 + scale)
+    assert value(x) <= value(x_) + 1e-6 * (1.0 + scale)
+
+
+# --- vectors of a run -------------------------------------------------------------------------------------------
+
+
+@searching
+@given(data=st.data(), n=st.integers(1, 20), step=st.floats(-1e6, 1e6))
+def test_along(data, n, step):
+    start, direction = data.draw(vectors(n)), data.draw(vectors(n))
+    out, expected = np.full((2, n), np.nan)
+    kernels.along(start, step, direction, out)
+    reference.along(start, step, direction, expected)
+    np.testing.assert_allclose(out, expected, rtol=0, atol=4 * EPS * (np.abs(start) + np.abs(step * direction)).max())
+
+
+@searching
+@given(
+    seed=st.integers(0, 10**6),
+    shifted=st.booleans(),
+    terms=st.integers(1, 12),
+    rows=st.integers(1, 6),
+    count=st.integers(1, 6),
+)
+def test_two_loop(seed, shifted, terms, rows, count):
+    """In weight space, and in row space, where an inner product pairs the two halves of a vector."""
+    rng = np.random.default_rng(seed)
+    length, shift = (2 * terms, terms) if shifted else (terms, 0)
+    steps, changes = rng.normal(size=(2, rows, length))
+    curvatures = rng.uniform(0.5, 2.0, size=rows)
+    order = rng.permutation(rows)[: min(count, rows)]
+    p = rng.normal(size=length)
+    expected = p.copy()
+    for array in (steps, changes, curvatures, order):
+        array.flags.writeable = False
+    kernels.two_loop(steps, changes, curvatures, order, 0.3, terms, shift, p)
+    reference.two_loop(steps, changes, curvatures, order, 0.3, terms, shift, expected)
+    np.testing.assert_allclose(p, expected, rtol=0, atol=1e-10 * np.abs(expected).max())

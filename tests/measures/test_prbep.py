@@ -129,7 +129,7 @@ def test_smoothed_risk_for_many_examples(n, weighted):
     u = t + result.gradient * c.sum() / (2.0 * c)
     assert c @ u == pytest.approx(c @ t, rel=1e-13)
     v = t + (2.0 / c.sum() * scores - t / (c @ t)) / mu
-    np.testing.assert_allclose(u, np.clip(v - result.hint / mu, 0.0, 1.0), atol=1e-11)
+    np.testing.assert_allclose(u, np.clip(v - result.hint.all / mu, 0.0, 1.0), atol=1e-11)
     assert result.offset == pytest.approx((c * t) @ (1 - u) / (c @ t), rel=1e-12)
     assert result.height == pytest.approx(result.offset + result.gradient @ scores, rel=1e-12)
     assert result.value == pytest.approx(result.height - mu / 2 * (c @ (u - t) ** 2), rel=1e-12)
@@ -190,7 +190,7 @@ def test_hint_is_the_threshold_of_the_projection():
     values = 2.0 / 5 * scores - (y == 1) / 2
     result = risk.smoothed(scores, 1e-3)
     below, above = np.sort(values)[2:4]
-    assert below - 1e-3 <= result.hint <= above + 1e-3
+    assert below - 1e-3 <= result.hint.all <= above + 1e-3
 
 
 # --- the selection ----------------------------------------------------------------------------------------------

@@ -20,64 +20,63 @@ edge: nothing large cancels. Three steps, of which the first and the last take a
     bin_gradient   one pass: every example reads its line
 """
 
-cdef enum:
-    BLOCK = 512
+from libc.stddef cimport ptrdiff_t
 
+cdef extern from "_roc_bins_loops.h":
+    ctypedef struct Moments "bin_moments_t":
+        double mass, first, second, count
 
-cdef struct Moments:
-    double mass      # sum c
-    double first     # sum c x
-    double second    # sum c x^2
-    double count     # number of terms, if they are weighted
+    ctypedef struct Line "bin_line_t":
+        double intercept, slope
 
+    ctypedef struct bin_grid:
+        double shift, shift_step, width
 
-cdef struct Line:
-    double intercept
-    double slope
+    ctypedef struct bin_sums:
+        long double slopes, inner
+
+    void moments_plain(
+        const double* f, const unsigned char* label, ptrdiff_t n, bin_grid grid, Moments* table
+    ) noexcept nogil
+    void moments_weighted(
+        const double* f, const unsigned char* label, const double* c, ptrdiff_t n, bin_grid grid, Moments* table
+    ) noexcept nogil
+    bin_sums gradient_plain(
+        const double* f, const unsigned char* label, ptrdiff_t n, bin_grid grid, const Line* table, double scale,
+        double* gradient
+    ) noexcept nogil
+    bin_sums gradient_weighted(
+        const double* f, const unsigned char* label, const double* c, ptrdiff_t n, bin_grid grid,
+        const Line* table, double scale, double* gradient
+    ) noexcept nogil
 
 
 def bin_moments(
     const double[::1] scores,
     const unsigned char[::1] positive,
     const double[::1] weights,
-    double shift_negative,
-    double shift_positive,
+    double shift,
+    double shift_step,
     double width,
     double[:, :, ::1] moments,
     Py_ssize_t start,
     Py_ssize_t stop,
 ):
-    """Add the moments of ``score + shift`` of a range of rows to ``moments[bin, class]``; class 1 are the positives."""
+    """Add the moments of a range of rows to ``moments[bin, class]``; class 1 are the positives.
+
+    The position of a row on the line that is cut into bins is ``score + shift + shift_step [positive]``.
+    """
     cdef Moments* table = <Moments*>&moments[0, 0, 0]
-    cdef Moments* place
-    cdef const double* f = &scores[0]
-    cdef const unsigned char* label = &positive[0]
-    cdef const double* c = &weights[0] if weights is not None else NULL
-    cdef Py_ssize_t i, b
-    cdef double x, inverse = 1.0 / width
-    cdef double[2] shifts
-    shifts[0] = shift_negative
-    shifts[1] = shift_positive
+    cdef const double* c = &weights[start] if weights is not None else NULL
+    cdef bin_grid grid
+    grid.shift = shift
+    grid.shift_step = shift_step
+    grid.width = width
     with nogil:
         if c == NULL:
-            for i in range(start, stop):
-                x = f[i] + shifts[label[i]]
-                b = <Py_ssize_t>(x * inverse)
-                x -= b * width
-                place = &table[2 * b + label[i]]
-                place.mass += 1.0
-                place.first += x
-                place.second += x * x
+            moments_plain(&scores[start], &positive[start], stop - start, grid, table)
         else:
-            for i in range(start, stop):
-                x = f[i] + shifts[label[i]]
-                b = <Py_ssize_t>(x * inverse)
-                x -= b * width
-                place = &table[2 * b + label[i]]
-                place.mass += c[i]
-                place.first += c[i] * x
-                place.second += c[i] * x * x
-                place.count += 1.0
+            moments_weighted(&scores[start], &positive[start], c, stop - start, grid, table)
 
 
 def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, double[:, :, ::1] lines):
@@ -178,8 +177,8 @@ def bin_gradient(
     const double[::1] scores,
     const unsigned char[::1] positive,
     const double[::1] weights,
-    double shift_negative,
-    double shift_positive,
+    double shift,
+    double shift_step,
     double width,
     const double[:, :, ::1] lines,
     double scale,
@@ -197,40 +196,17 @@ def bin_gradient(
         ``<gradient, scores>`` over the rows.
     """
     cdef const Line* table = <const Line*>&lines[0, 0, 0]
-    cdef const Line* line
-    cdef const double* f = &scores[0]
-    cdef const unsigned char* label = &positive[0]
-    cdef const double* c = &weights[0] if weights is not None else NULL
-    cdef double* g = &gradient[0]
-    cdef Py_ssize_t i, b, begin = start, end
-    cdef double x, y, block_slopes, block_inner, inverse = 1.0 / width
-    cdef double[2] shifts
-    cdef double[2] signs
-    cdef double[2] ones
-    cdef long double slopes = 0.0, inner = 0.0
-    shifts[0] = shift_negative
-    shifts[1] = shift_positive
-    signs[0] = scale
-    signs[1] = -scale
-    ones[0] = 1.0
-    ones[1] = 0.0
+    cdef const double* c = &weights[start] if weights is not None else NULL
+    cdef bin_grid grid
+    cdef bin_sums sums
+    grid.shift = shift
+    grid.shift_step = shift_step
+    grid.width = width
     with nogil:
-        while begin < stop:
-            end = min(begin + <Py_ssize_t>BLOCK, stop)
-            block_slopes = 0.0
-            block_inner = 0.0
-            for i in range(begin, end):
-                x = f[i] + shifts[label[i]]
-                b = <Py_ssize_t>(x * inverse)
-                line = &table[2 * b + label[i]]
-                y = line.intercept + line.slope * (x - b * width)
-                if c != NULL:
-                    y *= c[i]
-                block_slopes += ones[label[i]] * y
-                y *= signs[label[i]]
-                block_inner += y * f[i]
-                g[i] = y
-            slopes += block_slopes
-            inner += block_inner
-            begin = end
-    return <double>slopes, <double>inner
+        if c == NULL:
+            sums = gradient_plain(&scores[start], &positive[start], stop - start, grid, table, scale, &gradient[start])
+        else:
+            sums = gradient_weighted(
+                &scores[start], &positive[start], c, stop - start, grid, table, scale, &gradient[start]
+            )
+    return <double>sums.slopes, <double>sums.inner

@@ -51,8 +51,11 @@ cdef enum:
     BLOCK = 512
 
 
-#: Below this ``tau`` is fine enough: its rounding changes no u by more than 100 units in the last place.
+#: Up to this ``tau`` is fine enough: its rounding changes no u by more than 100 units in the last place.
 cdef double FINE = 100.0
+#: The faster loops take tau off first, and so round v other than the root finder does: up to this size of what v is
+#: made of, by no more than some thousand units in the last place of u.
+cdef double SMALL = 1000.0
 
 
 cdef struct Sums:
@@ -323,7 +326,7 @@ def finish(
     cdef double v, u, t, du, x, ci, b_missed, b_mass, b_inner, b_prox, b_violation
     cdef top_k_line line
     cdef top_k_sums sums
-    if blend <= 0.0 and correction == 0.0:
+    if blend <= 0.0 and correction == 0.0 and fabs(tau) + fabs(shift_step) <= SMALL:
         line.scale = scale
         line.shift = shift
         line.shift_step = shift_step

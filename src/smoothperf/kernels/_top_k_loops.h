@@ -5,13 +5,7 @@
 #ifndef SMOOTHPERF_TOP_K_LOOPS_H
 #define SMOOTHPERF_TOP_K_LOOPS_H
 
-#include <stddef.h>
-
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && defined(__GLIBC__)
-#define WIDE_VECTORS __attribute__((target_clones("avx2", "default")))
-#else
-#define WIDE_VECTORS
-#endif
+#include "_wide.h"
 
 enum { TOP_K_BLOCK = 512 };
 
@@ -29,13 +23,6 @@ typedef struct {
 typedef struct {
     long double missed, mass, inner, prox, violation;
 } top_k_sums;
-
-/* The loops are written once; ``c`` is NULL for unit weights, which the compiler knows where it is inlined. */
-#if defined(__GNUC__) || defined(__clang__)
-#define INLINED static inline __attribute__((always_inline))
-#else
-#define INLINED static inline
-#endif
 
 /* u = clip(v - tau, 0, 1), gradient = slope c (u - t), and the sums that _top_k.finish documents. */
 INLINED top_k_sums finish_loop(const double *restrict f, const unsigned char *restrict label, const double *restrict c,

@@ -73,8 +73,8 @@ def binned_pairs(
         Bounds of the scores.
     """
     width = kappa / per_ramp
-    shift = -min(lowest, lowest + margin)
-    shifts = margin + shift, shift
+    # Negatives are moved by the margin, and all so that nothing lies left of 0.
+    shifts = margin - min(lowest, lowest + margin), -margin
     bins = int((highest - lowest + abs(margin)) / width) + 2  # with one to spare for rounding
     ranges = threads.even_ranges(scores.shape[0], least=max(LEAST_ROWS, bins))
     moments = np.zeros((len(ranges), bins, 2, MOMENTS))
@@ -84,7 +84,7 @@ def binned_pairs(
         ranges,
     )
     moments[0] = moments.sum(axis=0) if len(ranges) > 1 else moments[0]
-    lines = np.empty((bins, 2, LINES))
+    lines = np.zeros((bins, 2, LINES))  # bins without weight get no line, but examples without weight read it
     squares, ceiling, cornered = _roc_bins.bin_lines(moments[0], width, per_ramp, lines)
     sums = threads.over_ranges(
         lambda begin, end: _roc_bins.bin_gradient(

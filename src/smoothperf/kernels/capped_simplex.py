@@ -138,8 +138,10 @@ def top_k_smoothed(
     else:
         margin = NEAR_MARGIN
     tau, cut = ((near + (sampled - nearby.sample)) / mu for near in (nearby.all, nearby.cut))
-    if not max(abs(tau), abs(cut)) < BEYOND:
-        tau, cut, margin = 0.0, 0.0, BEYOND
+    if not abs(tau) < BEYOND:
+        tau, margin = 0.0, BEYOND
+    if not abs(cut - tau) <= LAST_MARGIN:
+        cut = tau
     while True:
         certain = margin > LAST_MARGIN
         if certain:

@@ -1,7 +1,8 @@
 """The kernels in plain NumPy: same names, same arguments, same results.
 
 They say what the compiled kernels compute, in a few lines each. The tests hold the two equal. They are slower and
-use more memory (``pair_ramps`` forms the pairs), so nothing but the tests and the benchmarks calls them.
+use more memory (``pair_ramps`` and ``binned_pairs`` form the pairs), so nothing but the tests and the benchmarks calls
+them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
+
+from .binned_pairs import PairSums
+from .capped_simplex import Projection, Roots
 
 Array = NDArray[Any]
 
@@ -47,14 +51,15 @@ def top_k_smoothed(
     target_positive: float,
     target_negative: float,
     mu: float,
-    start: float,
+    nearby: Roots | None,
     gradient: Array,
-) -> tuple[float, float, float, float, float, int]:
-    """Project onto the capped simplex by bracketed root finding; ``start`` is not needed here."""
+) -> Projection:
+    """Project onto the capped simplex by bracketed root finding; ``nearby`` is not needed here."""
     label = positive.astype(bool)
     c = np.ones_like(scores) if weights is None else weights
     t = np.where(label, target_positive, target_negative)
-    v = t + (slope * scores - gain * label) / mu
+    gains = slope * scores - gain * label
+    v = t + gains / mu
 
     def excess(tau: float) -> float:
         return float(c @ np.clip(v - tau, 0.0, 1.0)) - total
@@ -73,7 +78,12 @@ def top_k_smoothed(
     excess_mass = float(c @ u) - total
     inner = float(c @ (scores * (u - t)))
     prox = float(c @ (u - t) ** 2) / 2.0
-    return missed, excess_mass, inner, prox, mu * tau, 0
+    # Not smoothed: fill the total with the largest gains.
+    order = np.argsort(-gains)
+    before = np.cumsum(c[order]) - c[order]
+    taken = np.clip(total - before, 0.0, c[order])
+    ceiling = float(taken @ gains[order]) - float(c @ (t * gains))
+    return Projection(missed, excess_mass, inner, prox, Roots(mu * tau, mu * tau, mu * tau), ceiling)
 
 
 def pair_ramps(
@@ -116,3 +126,85 @@ def pair_ramps(
 def sorted_hinges(a: Array, z: Array) -> float:
     """``sum max(0, z - a)`` over all pairs."""
     return float(np.maximum(z[:, None] - a[None, :], 0.0).sum())
+
+
+def binned_pairs(
+    scores: Array,
+    positive: Array,
+    weights: Array | None,
+    margin: float,
+    kappa: float,
+    per_ramp: int,
+    lowest: float,
+    highest: float,
+    scale: float,
+    gradient: Array,
+) -> PairSums:
+    """All pairs with the beta of (roc-bins); ``highest`` is not needed here."""
+    width = kappa / per_ramp
+    label = positive.astype(bool)
+    x = scores + ((margin - min(lowest, lowest + margin)) - margin * label)
+    place = np.trunc(x * (1.0 / width))
+    position = x - place * width
+    c, d = (np.ones(rows.sum()) if weights is None else weights[rows] for rows in (label, ~label))
+    apart = place[~label][:, None] - place[label][None, :]
+    violation = apart * width + (position[~label][:, None] - position[label][None, :])
+    beta = np.select(
+        [apart < 0, apart == 0, apart < per_ramp, apart == per_ramp],
+        [0.0, (violation + width) / (2 * kappa), violation / kappa, 1 - (width + kappa - violation) / (2 * kappa)],
+        1.0,
+    )
+    hinge = np.select([apart < 0, apart == 0], [0.0, (violation + width) / 2], violation)
+    gradient[~label] = scale * d * (beta @ c)
+    gradient[label] = -scale * c * (d @ beta)
+    slopes, squares, ceiling, cornered = (
+        float(d @ term @ c) for term in (beta, beta**2, hinge, (apart == 0) | (apart == per_ramp))
+    )
+    crowd = max(np.unique(place[rows], return_counts=True)[1].max() for rows in (label, ~label))
+    return PairSums(slopes, squares, ceiling, float(gradient @ scores), cornered, float(crowd))
+
+
+def maximise_on_simplex(
+    gram: Array, scale: float, linear: Array, start: Array, tolerance: float = 1e-12, max_changes: int = 1000
+) -> Array:
+    """Sequential quadratic programming, which ends less accurate than an active-set method."""
+    hessian = scale * gram[: linear.size, : linear.size]
+    size = float(max(np.abs(hessian).max(), np.abs(linear).max())) or 1.0
+    minimise: Any = optimize.minimize  # its stubs are stricter than it is
+    found = minimise(
+        lambda x: float(x @ hessian @ x / 2.0 - linear @ x) / size,
+        start,
+        jac=lambda x: np.asarray((hessian @ x - linear) / size),
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * linear.size,
+        constraints=optimize.LinearConstraint(np.ones((1, linear.size)), 1.0, 1.0),
+        options={"ftol": tolerance / size, "maxiter": max_changes},
+    )
+    x: Array = np.maximum(found.x, 0.0)
+    x /= x.sum()
+    return x
+
+
+def along(start: Array, step: float, direction: Array, out: Array) -> None:
+    """``out = start + step * direction``."""
+    out[:] = start + step * direction
+
+
+def two_loop(
+    steps: Array, changes: Array, curvatures: Array, order: Array, scale: float, terms: int, shift: int, p: Array
+) -> None:
+    """``p := H p``, by the update of H that makes it fit the youngest pair."""
+
+    def inner(u: Array, v: Array) -> float:
+        return float(u[:terms] @ v[shift : shift + terms])
+
+    def applied(count: int, v: Array) -> Array:
+        if count == 0:
+            return scale * v
+        s, y, curvature = (table[order[count - 1]] for table in (steps, changes, curvatures))
+        coefficient = inner(s, v) / curvature
+        older = applied(count - 1, v - coefficient * y)
+        direction: Array = older + (coefficient - inner(y, older) / curvature) * s
+        return direction
+
+    p[:] = applied(len(order), p)

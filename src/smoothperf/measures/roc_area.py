@@ -3,10 +3,14 @@ r"""Area under the ROC curve: the fraction of (positive, negative) pairs in the 
     R(f)    = (1/M) sum_{i in P, j in N} c_i c_j max(0, 1 - (f_i - f_j)),    M = N+ N-            (roc-risk)
     R_mu(f) = (1/M) sum_{i in P, j in N} c_i c_j H(1 - (f_i - f_j))                             (roc-smoothed)
 
-H is the Huber hinge of width ``kappa = mu M``: quadratic on [0, kappa], linear beyond. Pairs are never formed: the
-smaller class is sorted, every example of the larger one looks up two positions in it
-(:mod:`smoothperf.kernels._roc_area`): O(n log n_min). The prox-function is half the weighted sum of ``beta^2``, so
-``D = M/2`` and ``R - kappa/2 <= R_mu <= R``.
+H is the Huber hinge of width ``kappa = mu M``: quadratic on [0, kappa], linear beyond. The prox-function is half the
+weighted sum of ``beta^2``, so ``D = M/2`` and ``R - kappa/2 <= R_mu <= R``. Pairs are never formed:
+
+- Exactly: the smaller class is sorted, every example of the larger one looks up two positions in it
+  (:mod:`smoothperf.kernels._roc_area`): O(n log n_min).
+- Smoothed, if examples are many and ramps not too short: all scores are put into bins a fraction of kappa wide
+  (:mod:`smoothperf.kernels._roc_bins`): O(n). The planes are as true as the others; the value is a lower bound of
+  R_mu, and how far below it may be is known (``RiskValue.error``).
 
 Departures from the paper: equation (3) as printed charges ``max(d, 1 - d)`` per pair with ``d = f_i - f_j``, which
 grows with a *correct* margin; the hinge is what is meant (docs/maths.md, slips). ``ROCArea(as_printed=True)`` keeps
@@ -27,12 +31,14 @@ from ..kernels import binned_pairs, pair_ramps, sorted_hinges
 from ..recycling import Recycler
 from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 
-#: Most bins per ramp of beta, which make it exact enough for all purposes, and fewest, to steer a solver by.
-MOST_BINS, FEWEST_BINS = 16, 4
+#: Most and fewest bins per ramp of beta. Eight change gradients by about 1e-4, relatively.
+MOST_BINS, FEWEST_BINS = 8, 4
+#: Ramps that are so many times as long as the range of the scores are left to sorting.
+LONGEST_RAMP = 1e9
+#: With fewer examples sorting takes next to no time.
+LEAST_EXAMPLES = 1 << 12
 #: A bin costs as much as so many examples; no more bins than that are used.
 BIN_COST = 8
-#: With fewer examples a sort is fast enough.
-FEWEST_EXAMPLES = 1 << 12
 
 
 class ROCAreaRisk(Risk):
@@ -74,9 +80,11 @@ class ROCAreaRisk(Risk):
         lowest, highest = float(scores.min()), float(scores.max())
         ramps = (highest - lowest + abs(margin)) / kappa
         affordable = self.n_examples / (BIN_COST * ramps)
-        if affordable < FEWEST_BINS or self.n_examples < FEWEST_EXAMPLES:
+        if self.n_examples < LEAST_EXAMPLES or affordable < FEWEST_BINS or ramps * LONGEST_RAMP < 1.0:
             return self._hinges(scores, margin=margin, kappa=kappa)
-        return self._binned_hinges(scores, margin, kappa, int(min(affordable, MOST_BINS)), lowest, highest)
+        # A ramp that is longer than the range of the scores has more bins, so that they still tell scores apart.
+        per_ramp = int(min(affordable, MOST_BINS / min(ramps, 1.0)))
+        return self._binned_hinges(scores, margin, kappa, per_ramp, lowest, highest)
 
     def _binned_hinges(
         self, scores: Array, margin: float, kappa: float, per_ramp: int, lowest: float, highest: float
@@ -97,8 +105,8 @@ class ROCAreaRisk(Risk):
         offset = margin * sums.slopes / self._pairs
         height = offset + sums.inner
         reach = highest - lowest + abs(margin)
-        # A beta that is not exact loses at most 5/32 h^2 / kappa of the maximum that R_mu is.
-        error = 5.0 / 32.0 * kappa / per_ramp**2 * sums.cornered / self._pairs
+        # A beta that is not exact loses at most h^2 / (6 kappa) of the maximum that R_mu is (docs/maths.md, bin-loss).
+        error = kappa / (6.0 * per_ramp**2) * sums.cornered / self._pairs
         return RiskValue(
             height - kappa / 2.0 * sums.squares / self._pairs,
             gradient,

@@ -1,0 +1,137 @@
+/* The two passes over all examples of the sums over pairs by bins (_roc_bins.pyx).
+ *
+ * In blocks: first the bins and the positions within them, many at once; then what has to go one by one, the access to
+ * the tables. Both passes must put an example into the same bin, so arithmetic is exactly as written: no reordering by
+ * the compiler, and sums in four lanes by hand. */
+#ifndef SMOOTHPERF_ROC_BINS_LOOPS_H
+#define SMOOTHPERF_ROC_BINS_LOOPS_H
+
+#include <stdint.h>
+
+#include "_wide.h"
+
+enum { BINS_BLOCK = 512 };
+
+typedef struct {
+    double mass;   /* sum c */
+    double first;  /* sum c x */
+    double second; /* sum c x^2 */
+    double count;  /* number of terms, if they are weighted */
+} bin_moments_t;
+
+typedef struct {
+    double intercept, slope;
+} bin_line_t;
+
+/* x = score + shift + shift_step [positive]; bins are ``width`` wide. */
+typedef struct {
+    double shift, shift_step, width;
+} bin_grid;
+
+typedef struct {
+    long double slopes, inner;
+} bin_sums;
+
+/* Row in a table with two entries for each bin, and position in the bin. */
+INLINED void locate(const double *restrict f, const unsigned char *restrict label, ptrdiff_t size, const bin_grid grid,
+                    int32_t *restrict rows, double *restrict positions)
+{
+    const double inverse = 1.0 / grid.width;
+    for (ptrdiff_t i = 0; i < size; i++) {
+        const double x = f[i] + (grid.shift + grid.shift_step * label[i]);
+        const int32_t bin = (int32_t)(x * inverse);
+        positions[i] = x - bin * grid.width;
+        rows[i] = 2 * bin + label[i];
+    }
+}
+
+INLINED void moments_loop(const double *restrict f, const unsigned char *restrict label, const double *restrict c,
+                          ptrdiff_t n, const bin_grid grid, bin_moments_t *restrict table)
+{
+    int32_t rows[BINS_BLOCK];
+    double positions[BINS_BLOCK];
+    for (ptrdiff_t begin = 0; begin < n; begin += BINS_BLOCK) {
+        const ptrdiff_t size = begin + BINS_BLOCK < n ? BINS_BLOCK : n - begin;
+        locate(f + begin, label + begin, size, grid, rows, positions);
+        for (ptrdiff_t i = 0; i < size; i++) {
+            bin_moments_t *place = table + rows[i];
+            const double x = positions[i], weight = c ? c[begin + i] : 1.0;
+            place->mass += weight;
+            place->first += weight * x;
+            place->second += weight * x * x;
+            if (c)
+                place->count += 1.0;
+        }
+    }
+}
+
+INLINED bin_sums gradient_loop(const double *restrict f, const unsigned char *restrict label, const double *restrict c,
+                               ptrdiff_t n, const bin_grid grid, const bin_line_t *restrict table, double scale,
+                               double *restrict gradient)
+{
+    int32_t rows[BINS_BLOCK];
+    double positions[BINS_BLOCK];
+    bin_sums sums = {0.0L, 0.0L};
+    for (ptrdiff_t begin = 0; begin < n; begin += BINS_BLOCK) {
+        const ptrdiff_t size = begin + BINS_BLOCK < n ? BINS_BLOCK : n - begin;
+        double slopes[4] = {0.0, 0.0, 0.0, 0.0}, inner[4] = {0.0, 0.0, 0.0, 0.0};
+        locate(f + begin, label + begin, size, grid, rows, positions);
+        for (ptrdiff_t i = 0; i < size; i++) {
+            const bin_line_t line = table[rows[i]];
+            positions[i] = line.intercept + line.slope * positions[i];
+        }
+        ptrdiff_t i = 0;
+        for (; i + 4 <= size; i += 4) {
+            for (int lane = 0; lane < 4; lane++) {
+                const ptrdiff_t at = begin + i + lane;
+                const double positive = label[at];
+                const double slope = c ? c[at] * positions[i + lane] : positions[i + lane];
+                const double value = slope * (scale - 2.0 * scale * positive);
+                slopes[lane] += slope - slope * positive;
+                inner[lane] += value * f[at];
+                gradient[at] = value;
+            }
+        }
+        for (; i < size; i++) {
+            const double positive = label[begin + i];
+            const double slope = c ? c[begin + i] * positions[i] : positions[i];
+            const double value = slope * (scale - 2.0 * scale * positive);
+            slopes[0] += slope - slope * positive;
+            inner[0] += value * f[begin + i];
+            gradient[begin + i] = value;
+        }
+        sums.slopes += (slopes[0] + slopes[1]) + (slopes[2] + slopes[3]);
+        sums.inner += (inner[0] + inner[1]) + (inner[2] + inner[3]);
+    }
+    return sums;
+}
+
+WIDE_VECTORS
+static void moments_plain(const double *f, const unsigned char *label, ptrdiff_t n, const bin_grid grid,
+                          bin_moments_t *table)
+{
+    moments_loop(f, label, NULL, n, grid, table);
+}
+
+WIDE_VECTORS
+static void moments_weighted(const double *f, const unsigned char *label, const double *c, ptrdiff_t n,
+                             const bin_grid grid, bin_moments_t *table)
+{
+    moments_loop(f, label, c, n, grid, table);
+}
+
+WIDE_VECTORS
+static bin_sums gradient_plain(const double *f, const unsigned char *label, ptrdiff_t n, const bin_grid grid,
+                               const bin_line_t *table, double scale, double *gradient)
+{
+    return gradient_loop(f, label, NULL, n, grid, table, scale, gradient);
+}
+
+WIDE_VECTORS
+static bin_sums gradient_weighted(const double *f, const unsigned char *label, const double *c, ptrdiff_t n,
+                                  const bin_grid grid, const bin_line_t *table, double scale, double *gradient)
+{
+    return gradient_loop(f, label, c, n, grid, table, scale, gradient);
+}
+
+#endif

@@ -1,0 +1,308 @@
+"""Pairs by bins: the sums against all pairs, and planes that are true whatever the bins do to beta."""
+
+import sys
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from smoothperf.kernels import binned_pairs, reference
+from smoothperf.measures import ROCArea, roc_area
+from smoothperf.threads import use_threads
+
+EPS = np.finfo(np.float64).eps
+searching = settings(deadline=None, max_examples=100, derandomize=True)
+module = sys.modules["smoothperf.kernels.binned_pairs"]  # the package has a function of the same name
+
+
+def frozen(values, dtype=np.float64):
+    array = np.array(values, dtype=dtype)
+    array.flags.writeable = False
+    return array
+
+
+class Scored(NamedTuple):
+    """Labels, scores and weights, none of which may be written to."""
+
+    positive: np.ndarray
+    scores: np.ndarray
+    weights: np.ndarray | None
+
+    @property
+    def y(self):
+        return np.where(self.positive == 1, 1, -1)
+
+    @property
+    def c(self):
+        return np.ones(len(self.scores)) if self.weights is None else self.weights
+
+    @property
+    def masses(self):
+        return self.c[self.positive == 1].sum(), self.c[self.positive == 0].sum()
+
+    def reach(self, margin=1.0):
+        return float(np.ptp(self.scores)) + abs(margin)
+
+
+@st.composite
+def scored(draw, most=24, scales=(-6, -1, 0, 0, 0, 1, 4)):
+    """Ties, constants, clusters and general position at any scale and level; single positives and negatives too."""
+    n = draw(st.integers(2, most))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    positives = draw(st.sampled_from([1, n - 1, max(1, n // 2)]))
+    positive = rng.permutation(np.arange(n) < positives)
+    kinds = [
+        rng.integers(-3, 4, size=n) / 2.0,
+        rng.normal(size=n),
+        np.ones(n),
+        np.where(positive, -1.0, 1.0),
+        positive + 1e-9 * rng.normal(size=n),
+        rng.choice([0.0, 1.0, 1e3], size=n),
+    ]
+    scores = 10.0 ** draw(st.sampled_from(scales)) * (
+        kinds[draw(st.integers(0, 5))] + draw(st.sampled_from([0.0, -7.5]))
+    )
+    weights = [None, rng.exponential(size=n), 10.0 ** rng.integers(-6, 7, size=n), rng.integers(1, 4, size=n)]
+    weights = weights[draw(st.integers(0, 3))]
+    return Scored(frozen(positive, np.uint8), frozen(scores), None if weights is None else frozen(weights))
+
+
+def run(function, problem, margin, kappa, per_ramp, scale=1.0):
+    gradient = np.full(len(problem.scores), np.nan)
+    lowest, highest = float(problem.scores.min()), float(problem.scores.max())
+    return function(*problem_arrays(problem), margin, kappa, per_ramp, lowest, highest, scale, gradient), gradient
+
+
+def problem_arrays(problem):
+    return problem.scores, problem.positive, problem.weights
+
+
+def assert_same_sums(problem, margin, kappa, per_ramp):
+    sums, gradient = run(binned_pairs, problem, margin, kappa, per_ramp)
+    expected, gradient_ = run(reference.binned_pairs, problem, margin, kappa, per_ramp)
+    positives, negatives = problem.masses
+    ramps = problem.reach(margin) / kappa
+    # Numbers in a bin, bins that a window slides over, and single operations.
+    off = EPS * (2.0 * per_ramp * ramps + sums.crowd + 64.0 + 8.0 * ramps)
+    opposite = np.where(problem.positive == 1, negatives, positives)
+    assert (np.abs(gradient - gradient_) <= off * problem.c * opposite).all()
+    mass = positives * negatives
+    assert sums.slopes == pytest.approx(expected.slopes, abs=off * mass)
+    assert sums.squares == pytest.approx(expected.squares, abs=2.0 * off * (1.0 + ramps) * mass)
+    assert sums.ceiling == pytest.approx(expected.ceiling, abs=off * (problem.reach(margin) + kappa) * mass)
+    assert sums.inner == pytest.approx(expected.inner, abs=2.0 * off * np.abs(problem.scores).max() * mass)
+    assert sums.cornered == pytest.approx(expected.cornered, abs=off * mass)
+    assert sums.crowd == expected.crowd
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@searching
+@given(
+    problem=scored(),
+    margin=st.sampled_from([1.0, 0.5, 0.0, -0.5]),
+    log_ramps=st.floats(-3.0, 3.0),
+    per_ramp=st.sampled_from([1, 2, 3, 4, 7, 16]),
+)
+def test_sums_over_all_pairs(threads, problem, margin, log_ramps, per_ramp):
+    kappa = (problem.reach(margin) or 1.0) / 10.0**log_ramps
+    with pytest.MonkeyPatch.context() as patch, use_threads(threads):
+        patch.setattr(module, "LEAST_ROWS", 2)
+        assert_same_sums(problem, margin, kappa, per_ramp)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("per_ramp", [1, 4, 16])
+@pytest.mark.parametrize("kappa", [0.05, 0.5, 8.0])
+def test_sums_over_many_pairs(kappa, per_ramp, weighted):
+    """With several examples in every bin, over more blocks than one."""
+    rng = np.random.default_rng(per_ramp)
+    n = 1100
+    problem = Scored(
+        frozen(rng.random(n) < 0.3, np.uint8),
+        frozen(np.round(rng.normal(size=n), 2)),
+        frozen(rng.exponential(size=n)) if weighted else None,
+    )
+    assert_same_sums(problem, 1.0, kappa, per_ramp)
+
+
+@pytest.mark.parametrize("per_ramp", [1, 2, 4, 16])
+@pytest.mark.parametrize("kappa", [0.3, 1.0, 7.0])
+def test_beta_of_one_pair_lies_in_the_unit_interval_and_loses_little(kappa, per_ramp):
+    """Whatever the distance, and wherever the edges of the bins are."""
+    width = kappa / per_ramp
+    worst = 0.0
+    for start in np.linspace(0.0, 2.0 * width, 7):
+        for violation in np.linspace(-3.0 * width, kappa + 3.0 * width, 217):
+            # Two far-off examples without weight set the edges.
+            scores = frozen([start, start + violation - 1.0, -20.0 - start, 20.0])
+            problem = Scored(frozen([1, 0, 1, 0], np.uint8), scores, frozen([1.0, 1.0, 0.0, 0.0]))
+            sums, gradient = run(binned_pairs, problem, 1.0, kappa, per_ramp)
+            beta = sums.slopes
+            assert -1e-12 <= beta <= 1.0 + 1e-12
+            assert sums.squares == pytest.approx(beta**2, abs=1e-12)
+            assert gradient[:2] == pytest.approx([-beta, beta], abs=1e-12)
+            best = np.clip(violation / kappa, 0.0, 1.0)
+            loss = (best - beta) * violation - kappa / 2.0 * (best**2 - beta**2)
+            assert -1e-12 <= loss <= (width**2 / (6.0 * kappa) + 1e-12 if sums.cornered else 1e-12)
+            worst = max(worst, loss)
+            assert max(violation, 0.0) - 1e-12 <= sums.ceiling <= max(violation, 0.0) + width / 2.0 + 1e-12
+    assert worst > 0.9 * width**2 / (6.0 * kappa)  # the bound is not too generous either
+
+
+# --- planes -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def always_bins(monkeypatch):
+    """Bins for any number of examples and any number of bins."""
+    use_bins_for_everything(monkeypatch)
+
+
+def use_bins_for_everything(monkeypatch):
+    monkeypatch.setattr(roc_area, "LEAST_EXAMPLES", 0)
+    monkeypatch.setattr(roc_area, "BIN_COST", 1e-9)
+    monkeypatch.setattr(roc_area.ROCAreaRisk, "_hinges", None)
+
+
+def allowance(result, scores):
+    """The rounding that a result owns up to, at given scores."""
+    return Fraction(result.rounding) * (1 + max(abs(f) for f in oracles.fractions(scores)))
+
+
+def binned(problem, kappa):
+    positives, negatives = problem.masses
+    mu = kappa / (positives * negatives)
+    return ROCArea().bind(problem.y, problem.weights).smoothed(problem.scores, mu), mu
+
+
+@searching
+@given(problem=scored(most=9), log_ramps=st.floats(-6.0, 4.0), other=scored(most=9))
+def test_planes_from_bins_are_true(problem, log_ramps, other):
+    """In rational arithmetic: plane, value and ceiling keep what they promise, up to the rounding stated."""
+    kappa = problem.reach() / 10.0**log_ramps
+    with pytest.MonkeyPatch.context() as patch:
+        use_bins_for_everything(patch)
+        result, mu = binned(problem, kappa)
+    y, weights = problem.y, problem.weights
+    assert result.rounding <= 1e-9
+    for elsewhere in (problem.scores, np.resize(other.scores, len(y)), -problem.scores, problem.scores[::-1]):
+        plane = oracles.exact_plane(result.gradient, result.offset, elsewhere)
+        assert plane <= oracles.exact_roc(y, elsewhere, weights) + allowance(result, elsewhere)
+    true, exact = oracles.exact_roc(y, problem.scores, weights, mu), oracles.exact_roc(y, problem.scores, weights)
+    allowed = allowance(result, problem.scores)
+    assert Fraction(result.value) <= true + allowed
+    assert true <= Fraction(result.value) + Fraction(result.error) * (1 + Fraction(1, 10**9)) + allowed
+    assert exact - allowed <= Fraction(result.ceiling) <= exact + Fraction(kappa) / 8 + allowed
+    height = oracles.exact_plane(result.gradient, result.offset, problem.scores)
+    assert abs(height - Fraction(result.height)) <= allowed
+    assert abs(sum(oracles.fractions(result.gradient))) <= Fraction(result.rounding)
+
+
+def plane_for_constant_classes(problem, result):
+    """R(f') less the plane, for scores f' that are constant on each class, without rounding and without pairs."""
+    sums = [sum(oracles.fractions(result.gradient[problem.positive == label]), Fraction(0)) for label in (1, 0)]
+
+    def excess(a, b):
+        plane = sums[0] * Fraction(a) + sums[1] * Fraction(b) + Fraction(result.offset)
+        return plane - max(Fraction(0), 1 - (Fraction(a) - Fraction(b)))
+
+    return excess
+
+
+CROWDS = {
+    "one bin": lambda rng, n: np.full(n, 0.1),
+    "two bins": lambda rng, n: rng.choice([0.1, 0.7], size=n),
+    "wide": lambda rng, n: rng.normal(size=n),
+    "heavy tails": lambda rng, n: np.clip(rng.standard_cauchy(size=n), -100.0, 100.0),
+    "far apart": lambda rng, n: rng.choice([-50.0, 0.0, 50.0], size=n) + 0.01 * rng.normal(size=n),
+    "in order": lambda rng, n: np.sort(rng.uniform(-5.0, 5.0, size=n)),
+}
+
+
+@pytest.mark.parametrize("weights", ["unit", "tenths", "wide", "heavy first", "light first"])
+@pytest.mark.parametrize("kappa", [3e-3, 0.1, 2.0])
+@pytest.mark.parametrize("scores", CROWDS.values(), ids=CROWDS.keys())
+def test_planes_from_many_examples_are_true(scores, kappa, weights, always_bins):
+    """Crowds in one bin, windows that slide over many bins, light examples after heavy ones."""
+    rng = np.random.default_rng(1)
+    n = 1001
+    f = scores(rng, n)
+    rank = np.argsort(np.argsort(f)) / n
+    c = {
+        "unit": None,
+        "tenths": np.full(n, 0.1),
+        "wide": 10.0 ** rng.uniform(-6.0, 6.0, size=n),
+        "heavy first": 10.0 ** (6.0 - 12.0 * rank),
+        "light first": 10.0 ** (12.0 * rank - 6.0),
+    }[weights]
+    problem = Scored(frozen(rng.random(n) < 0.4, np.uint8), frozen(f), None if c is None else frozen(c))
+    result, _ = binned(problem, kappa)
+    excess = plane_for_constant_classes(problem, result)
+    for a, b in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (-1e6, 1e6), (1e6, -1e6), (1e6, 1e6), (0.5, 0.0)):
+        assert excess(a, b) <= Fraction(result.rounding) * (1 + Fraction(max(abs(a), abs(b))))
+    # All of the gradient, not only its sums: the beta of (roc-bins) is in the unit interval, and a true plane.
+    _, gradient = run(
+        reference.binned_pairs,
+        problem,
+        1.0,
+        kappa,
+        int(roc_area.MOST_BINS * max(1.0, kappa / problem.reach())),
+        1.0 / np.prod(problem.masses),
+    )
+    assert np.abs(gradient - result.gradient).sum() <= result.rounding + 1e-12
+
+
+def test_bins_are_used_where_they_pay():
+    rng = np.random.default_rng(2)
+    for n, kappa, used in ((1000, 1.0, False), (5000, 1.0, True), (5000, 1e-3, False), (5000, 1e12, False)):
+        problem = Scored(frozen(rng.random(n) < 0.3, np.uint8), frozen(rng.normal(size=n)), None)
+        assert (binned(problem, kappa)[0].error > 0.0) == used
+
+
+@pytest.mark.parametrize("kappa", [0.1, 0.3, 3.0, 1e3, 1e8])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bins_agree_with_sorting(kappa, weighted, monkeypatch):
+    """Far more ramp than scores included: the bins are then a fraction of the scores' range, not of the ramp."""
+    rng = np.random.default_rng(3)
+    n = 6000
+    problem = Scored(
+        frozen(rng.random(n) < 0.2, np.uint8),
+        frozen(rng.normal(size=n)),
+        frozen(rng.exponential(size=n)) if weighted else None,
+    )
+    by_bins, _ = binned(problem, kappa)
+    monkeypatch.setattr(roc_area, "LEAST_EXAMPLES", 10**9)
+    by_sorting, _ = binned(problem, kappa)
+    assert by_bins.error > by_sorting.error == 0.0
+    assert by_bins.error <= 2e-3 * min(kappa, problem.reach() ** 2 / kappa)
+    length = (by_bins.rounding + by_sorting.rounding) * (1.0 + np.abs(problem.scores).max())
+    assert by_bins.value - length <= by_sorting.value <= by_bins.value + by_bins.error + length
+    # Betas are wrong by at most half a bin, and only in the corners.
+    width = min(kappa, problem.reach()) / 4.0
+    assert by_sorting.ceiling - length <= by_bins.ceiling <= by_sorting.ceiling + width / 2.0 + length
+    assert np.abs(by_bins.gradient - by_sorting.gradient).sum() <= width / kappa + 2.0 * by_bins.rounding
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_threads_change_rounding_only(weighted, monkeypatch):
+    monkeypatch.setattr(module, "LEAST_ROWS", 10)
+    rng = np.random.default_rng(4)
+    n = 2000
+    problem = Scored(
+        frozen(rng.random(n) < 0.2, np.uint8),
+        frozen(rng.normal(size=n)),
+        frozen(rng.exponential(size=n)) if weighted else None,
+    )
+    results = []
+    for threads in (1, 2, 3, 7):
+        with use_threads(threads):
+            results.append(binned(problem, 1.0)[0])
+    for result in results[1:]:
+        assert result.value == pytest.approx(results[0].value, rel=1e-13)
+        assert result.offset == pytest.approx(results[0].offset, rel=1e-13)
+        assert result.ceiling == pytest.approx(results[0].ceiling, rel=1e-13)
+        np.testing.assert_allclose(result.gradient, results[0].gradient, rtol=0, atol=1e-16)

@@ -1,0 +1,83 @@
+"""The memory of L-BFGS against the matrix that it stands for, in weight space and in row space."""
+
+import numpy as np
+import pytest
+
+from smoothperf.design import as_design
+from smoothperf.solvers.curvature import CurvatureMemory
+from smoothperf.space import RowSpace, WeightSpace
+
+
+def push(memory, s, y):
+    """A pair as the difference of two points and of their gradients."""
+    memory.push(s, np.zeros_like(s), y, np.zeros_like(y))
+
+
+def explicit(pairs):
+    """The inverse Hessian by BFGS updates of a multiple of the identity, as a matrix."""
+    s, y = pairs[-1]
+    H = s @ y / (y @ y) * np.eye(len(s))
+    for s, y in pairs:
+        rho = 1.0 / (s @ y)
+        left = np.eye(len(s)) - rho * np.outer(s, y)
+        H = left @ H @ left.T + rho * np.outer(s, s)
+    return H
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_direction_is_that_of_the_matrix(count):
+    rng = np.random.default_rng(count)
+    d, size = 6, 3
+    curvature = rng.normal(size=(d, d))
+    curvature = curvature @ curvature.T + np.eye(d)
+    memory = CurvatureMemory(size, WeightSpace(as_design(np.eye(d)), d))
+    pairs = []
+    for _ in range(count):
+        s = rng.normal(size=d)
+        pairs.append((s, curvature @ s))
+        push(memory, *pairs[-1])
+    assert len(memory) == min(count, size)
+    gradient = rng.normal(size=d)
+    kept = gradient.copy()
+    np.testing.assert_allclose(memory.direction(gradient), -explicit(pairs[-size:]) @ gradient, rtol=1e-10)
+    np.testing.assert_array_equal(gradient, kept)
+    memory.clear()
+    np.testing.assert_array_equal(memory.direction(gradient), -gradient)
+    push(memory, *pairs[0])
+    np.testing.assert_allclose(memory.direction(gradient), -explicit(pairs[:1]) @ gradient, rtol=1e-10)
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_row_space_goes_the_same_way(started):
+    rng = np.random.default_rng(0)
+    n, d = 5, 40
+    X = rng.normal(size=(n, d))
+    start = rng.normal(size=d) if started else None
+    space = RowSpace(as_design(X), n, d, float(np.linalg.norm(X)), start)
+    memory, twin = CurvatureMemory(4, space), CurvatureMemory(4, WeightSpace(as_design(X), d))
+
+    def vector():
+        return space.slope(rng.normal(size=n)) + (rng.normal() * space.vector(start) if started else 0.0)
+
+    for _ in range(6):
+        s, y = vector(), vector()
+        if space.inner(s, y) < 0.0:
+            s = -s
+        push(memory, s, y)
+        push(twin, space.weights(s), space.weights(y))
+    assert len(memory) == len(twin) == 4
+    gradient = vector()
+    expected = twin.direction(space.weights(gradient))
+    found = memory.direction(gradient)
+    np.testing.assert_allclose(space.weights(found), expected, atol=1e-8 * np.abs(expected).max())
+    np.testing.assert_allclose(space.scores(found), X @ expected, atol=1e-8 * np.abs(X @ expected).max())
+
+
+def test_pairs_without_curvature_are_not_remembered():
+    memory = CurvatureMemory(3, WeightSpace(as_design(np.eye(2)), 2))
+    east, north = np.eye(2)
+    for s, y in ((east, -east), (east, north), (0.0 * east, east), (east, 0.0 * east), (east, 1e-16 * east + north)):
+        push(memory, s, y)
+        assert len(memory) == 0
+    push(memory, east, east + north)
+    assert len(memory) == 1

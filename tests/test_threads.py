@@ -1,0 +1,135 @@
+"""The pool of threads, how rows are shared out, and that results do not depend on either beyond rounding."""
+
+import multiprocessing
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from problems import MEASURES, problem
+from smoothperf import LBFGS, threads
+from smoothperf.design import as_design, sparse
+from smoothperf.kernels import capped_simplex
+from smoothperf.threads import even_ranges, n_threads, over_ranges, use_threads
+
+binned_pairs = sys.modules["smoothperf.kernels.binned_pairs"]  # the package has a function of the same name
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Threads for the smallest of problems."""
+    monkeypatch.setattr(capped_simplex, "LEAST_ROWS", 50)
+    monkeypatch.setattr(binned_pairs, "LEAST_ROWS", 50)
+    monkeypatch.setattr(sparse, "LEAST_ENTRIES", 50)
+
+
+def sparse_problem(measure, n=1500, d=20, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.3, 1, -1)
+    X = sp.random(n, d, density=0.2, random_state=seed, format="csr")
+    X = X + sp.csr_matrix(0.3 * (y[:, None] > 0) * (np.arange(d) < 3))
+    return problem(measure, X.tocsr(), y, 1e-3)
+
+
+def test_the_number_of_threads_is_a_matter_of_context():
+    outside = n_threads()
+    seen = []
+    with use_threads(3):
+        assert n_threads() == 3
+        other = threading.Thread(target=lambda: seen.append(n_threads()))
+        other.start()
+        other.join()
+        with use_threads(None):
+            assert n_threads() == threads.available_cores()
+        assert n_threads() == 3
+    assert n_threads() == outside == seen[0]
+    with pytest.raises(ValueError, match="n_threads must be a whole number of at least 1, got 0"), use_threads(0):
+        pass
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 8])
+@pytest.mark.parametrize("n", [1, 2, 7, 100])
+@pytest.mark.parametrize("least", [1, 3, 50, 1000])
+def test_ranges_cover_everything_once(n, number, least):
+    with use_threads(number):
+        ranges = even_ranges(n, least=least)
+    assert [i for start, stop in ranges for i in range(start, stop)] == list(range(n))
+    assert 1 <= len(ranges) <= number
+    assert len(ranges) == 1 or min(stop - start for start, stop in ranges) >= least
+
+
+def test_results_come_in_order_and_errors_come_through():
+    ranges = [(0, 3), (3, 5), (5, 9)]
+    assert over_ranges(lambda start, stop: (start, stop), ranges) == ranges
+
+    def fail(start, stop):
+        if start == 5:
+            raise ZeroDivisionError("in a thread")
+
+    with pytest.raises(ZeroDivisionError, match="in a thread"):
+        over_ranges(fail, ranges)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+@pytest.mark.parametrize("number", [2, 3, 7])
+def test_sparse_products_are_the_same(number, format, eager):
+    rng = np.random.default_rng(number)
+    X = sp.random(311, 17, density=0.3, random_state=1, format=format)
+    X.data[:] = rng.normal(size=X.data.size)
+    design = as_design(X)
+    w, g = rng.normal(size=17), rng.normal(size=311) * (rng.random(311) < 0.7)
+    with use_threads(number):
+        assert len(design._ranges(50)) == number
+        np.testing.assert_allclose(design.matvec(w), X @ w, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(design.rmatvec(g), X.T @ g, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(design.rmatvec(g, out=np.full(17, 7.0)), X.T @ g, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(design.matvec(w, out=np.full(311, 7.0)), X @ w, rtol=0, atol=1e-13)
+
+
+def test_a_row_with_all_the_entries_goes_to_one_thread(eager):
+    X = sp.csr_matrix((np.ones(400), (np.full(400, 3), np.arange(400))), shape=(9, 400))
+    with use_threads(4):
+        assert as_design(X).matvec(np.ones(400)).tolist() == [0.0, 0.0, 0.0, 400.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        assert as_design(X).rmatvec(np.arange(9.0)).tolist() == [3.0] * 400
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_a_run_is_the_same_up_to_rounding(measure, eager):
+    results = []
+    for number in (1, 3):
+        with use_threads(number):
+            results.append(LBFGS(tol=1e-4).run(sparse_problem(measure)))
+    one, three = results
+    assert one.n_iter > 3
+    np.testing.assert_allclose(three.trace["objective"][:4], one.trace["objective"][:4], rtol=1e-11)
+    assert three.objective == pytest.approx(one.objective, abs=1e-4)
+    assert max(one.lower_bound, three.lower_bound) <= min(one.objective, three.objective)
+
+
+def _fit_in_child(queue):
+    capped_simplex.LEAST_ROWS = sparse.LEAST_ENTRIES = 50
+    with use_threads(3):
+        queue.put(LBFGS(tol=1e-4).run(sparse_problem(MEASURES[0])).objective)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+def test_a_child_that_inherits_the_pool_has_threads_of_its_own(eager):
+    with use_threads(3):
+        expected = LBFGS(tol=1e-4).run(sparse_problem(MEASURES[0])).objective
+    assert threads._pool is not None  # a pool is there when the process forks, its threads are not
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_fit_in_child, args=(queue,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that forking a process with threads may end badly
+        with threads._lock:  # as if another thread were just asking for the pool
+            child.start()
+    try:
+        assert queue.get(timeout=60) == pytest.approx(expected, abs=1e-9)
+        child.join(60)
+        assert child.exitcode == 0
+    finally:
+        child.kill()
