@@ -246,7 +246,7 @@ def test_more_planes_than_there_is_room_for():
 def test_planes_for_other_features_are_refused():
     X, y = gaussians(20, 30, 5)
     planes = LBFGS().run(problem(ROCArea(), X, y, 1e-2), keep_planes=5).planes
-    with pytest.raises(ValueError, match="another shape .5 numbers each instead of 4"):
+    with pytest.raises(ValueError, match=r"another shape .5 numbers each instead of 4"):
         LBFGS().run(problem(ROCArea(), X[:, :4], y, 1e-2), planes=planes)
     with pytest.raises(ValueError, match="keep_planes must be a whole number of at least 0, got -1"):
         LBFGS().run(problem(ROCArea(), X, y, 1e-2), keep_planes=-1)
