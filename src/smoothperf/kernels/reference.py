@@ -166,13 +166,14 @@ def maximise_on_simplex(
     """Sequential quadratic programming, which ends less accurate than an active-set method."""
     hessian = scale * gram[: linear.size, : linear.size]
     size = float(max(np.abs(hessian).max(), np.abs(linear).max())) or 1.0
-    found: Any = optimize.minimize(
+    minimise: Any = optimize.minimize  # of many overloads
+    found = minimise(
         lambda x: float(x @ hessian @ x / 2.0 - linear @ x) / size,
         start,
         method="SLSQP",
-        jac=lambda x: np.asarray((hessian @ x - linear) / size),
+        jac=lambda x: (hessian @ x - linear) / size,
         bounds=[(0.0, 1.0)] * linear.size,
-        constraints={"type": "eq", "fun": lambda x: x.sum() - 1.0, "jac": np.ones_like},
+        constraints=optimize.LinearConstraint(np.ones((1, linear.size)), 1.0, 1.0),
         options={"ftol": tolerance / size, "maxiter": max_changes},
     )
     x = np.maximum(found.x, 0.0)
