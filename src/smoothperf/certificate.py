@@ -139,6 +139,11 @@ class Bundle:
         return self._count
 
     @property
+    def waiting(self) -> bool:
+        """Whether there are planes that :meth:`solve` has not seen."""
+        return self._known < self._count
+
+    @property
     def overdue(self) -> bool:
         """Whether planes wait for their inner products that cost less than a quarter of the passes they came with."""
         waiting = self._count - self._known
