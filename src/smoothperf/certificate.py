@@ -13,14 +13,15 @@ so that it is a true bound of the optimum of the objective of the given arrays. 
 (1 - m u)``, and a radius ``rho >= |w*|``, the reduction is
 
     sum_k x_k [ r_k (1 + B rho) + g_n |X|_F |g_k| rho ]    planes: risk kernel, and X^T g
-    + g_{2K+8} sum_k x_k |b_k|                             the sum of offsets
+    + g_{2K+8} ( sum_k x_k |b_k| + |a|^2 / alpha )         the sum of offsets, and weights that do not sum to 1
     + E / (2 alpha)                                        the squared norm
     + 2 g_d B |w| + g_{2n+16} (1 + 2 B |w|) + g_{d+4} J(w)     evaluation of J at the best point w
 
 where B is the largest row norm, r_k the risk's own rounding bound and E that of ``|a|^2``, ``a = sum_k x_k a_k``. The
 squared norm is ``x.G x`` with the Gram matrix G of the planes, which is at hand: ``E = g_{2d+2n+2K+16} (sum_k x_k
 s_k)^2``, where s_k is ``|a_k|`` or, in row space, ``|X|_F |g_k|``. Where that is not good enough, a is formed:
-``E = 2 g_{2K+n+d+8} |a| sum_k x_k s_k``, at the cost of K d or a pass over the data.
+``E = 2 g (|a| + g S) S`` with ``S = sum_k x_k s_k`` and ``g = g_{2K+n+d+8}``, at the cost of K d or a pass over the
+data.
 """
 
 from __future__ import annotations
@@ -138,6 +139,11 @@ class Bundle:
         return self._count
 
     @property
+    def waiting(self) -> bool:
+        """Whether there are planes that :meth:`solve` has not seen."""
+        return self._known < self._count
+
+    @property
     def overdue(self) -> bool:
         """Whether planes wait for their inner products that cost less than a quarter of the passes they came with."""
         waiting = self._count - self._known
@@ -219,7 +225,8 @@ class Bundle:
         if rounding > self._tolerance:
             aggregate = self._space.weights(self._aggregate())
             squared_norm = float(aggregate @ aggregate)
-            rounding = accumulated(2 * k + n + d + 8) * float(np.sqrt(squared_norm)) * sizes / self._alpha
+            error = accumulated(2 * k + n + d + 8) * sizes
+            rounding = (float(np.sqrt(squared_norm)) + error) * error / self._alpha
         return _Bound(
             float(weights @ offsets) - squared_norm / (2.0 * self._alpha),
             float(weights @ self._fixed[support])

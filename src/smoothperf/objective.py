@@ -103,7 +103,7 @@ class RegularizedRisk:
         return self._regulariser(coef) + self.risk.exact_value(scores)
 
     def exact_at(self, point: Point) -> float:
-        """``J`` at a point of ``J_mu``: no pass over X, and for some risks nothing at all to compute."""
+        """``J`` at a point of ``J_mu``, or a close upper bound: nothing to compute if the risk has a ceiling."""
         if math.isnan(point.risk.ceiling):
             return self.exact(point.coef, point.scores)
         return point.value - point.risk.value + point.risk.ceiling

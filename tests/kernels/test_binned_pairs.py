@@ -153,6 +153,18 @@ def test_beta_of_one_pair_lies_in_the_unit_interval_and_loses_little(kappa, per_
     assert worst > 0.9 * width**2 / (6.0 * kappa)  # the bound is not too generous either
 
 
+def test_the_error_covers_what_one_pair_can_lose(always_bins):
+    """At a third of a bin from the corner more is lost than anywhere else."""
+    kappa, width = 1.0, 1.0 / 16.0
+    for start in np.linspace(0.0, width, 50):
+        for violation in (-width / 3.0, kappa + width / 3.0):
+            scores = frozen([start, start + violation - 1.0, -20.0, 20.0])
+            problem = Scored(frozen([1, 0, 1, 0], np.uint8), scores, frozen([1.0, 1.0, 0.0, 0.0]))
+            result, mu = binned(problem, kappa)
+            true = float(oracles.exact_roc(problem.y, scores, problem.weights, mu))
+            assert result.value - 1e-11 <= true <= result.value + result.error + 1e-11
+
+
 # --- planes -----------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -126,6 +127,20 @@ def test_warm_start_never_ends_worse_and_leaves_the_start_alone(solver):
     assert warm.trace["objective"][0] == pytest.approx(cold.objective, abs=1e-12)
     assert warm.objective <= cold.objective + 1e-12
     assert warm.gap <= 1e-4
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 300])
+def test_planes_that_wait_for_a_cheap_moment_count_in_the_end(solver, max_iter):
+    """With few entries in X inner products are dear beside passes, so planes wait; the result must not."""
+    y = np.repeat([1, -1], [10, 20])
+    X = np.eye(30) + np.outer(y > 0, np.eye(30)[0])
+    waiting, at_once = (
+        solver(tol=1e-4, max_iter=max_iter).run(problem(PRBEP(), matrix, y, 1e-2)) for matrix in (sp.csr_matrix(X), X)
+    )
+    assert waiting.lower_bound == pytest.approx(at_once.lower_bound, abs=1e-4 if max_iter == 300 else 1e-9)
+    if max_iter == 300 and solver is not Nesterov:
+        assert waiting.status is at_once.status is Status.CONVERGED
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -60,7 +60,7 @@ class Projection(NamedTuple):
     ceiling : float
         ``mu sum_i c_i (max(0, x_i) - t_i x_i)`` with ``x_i = v_i - t_i - theta``. For any theta it is at least, and
         for the theta that was found almost, the maximum over u of ``sum_i c_i (slope f_i - gain [i positive]) (u_i -
-        t_i)`` that is not smoothed.
+        t_i)`` that is not smoothed: (prbep-ceiling).
     """
 
     missed: float

@@ -170,19 +170,18 @@ def maximise_on_simplex(
     """Sequential quadratic programming, which ends less accurate than an active-set method."""
     hessian = scale * gram[: linear.size, : linear.size]
     size = float(max(np.abs(hessian).max(), np.abs(linear).max())) or 1.0
-    minimise: Any = optimize.minimize  # its stubs are stricter than it is
+    minimise: Any = optimize.minimize  # of many overloads
     found = minimise(
         lambda x: float(x @ hessian @ x / 2.0 - linear @ x) / size,
         start,
-        jac=lambda x: np.asarray((hessian @ x - linear) / size),
         method="SLSQP",
+        jac=lambda x: (hessian @ x - linear) / size,
         bounds=[(0.0, 1.0)] * linear.size,
         constraints=optimize.LinearConstraint(np.ones((1, linear.size)), 1.0, 1.0),
         options={"ftol": tolerance / size, "maxiter": max_changes},
     )
-    x: Array = np.maximum(found.x, 0.0)
-    x /= x.sum()
-    return x
+    x = np.maximum(found.x, 0.0)
+    return np.asarray(x / x.sum())
 
 
 def along(start: Array, step: float, direction: Array, out: Array) -> None:
@@ -200,11 +199,10 @@ def two_loop(
 
     def applied(count: int, v: Array) -> Array:
         if count == 0:
-            return scale * v
+            return np.asarray(scale * v)
         s, y, curvature = (table[order[count - 1]] for table in (steps, changes, curvatures))
         coefficient = inner(s, v) / curvature
         older = applied(count - 1, v - coefficient * y)
-        direction: Array = older + (coefficient - inner(y, older) / curvature) * s
-        return direction
+        return np.asarray(older + (coefficient - inner(y, older) / curvature) * s)
 
     p[:] = applied(len(order), p)

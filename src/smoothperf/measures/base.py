@@ -32,9 +32,9 @@ class RiskValue:
     Attributes
     ----------
     value : float
-        ``R(f)``, or ``R_mu(f)`` if smoothed.
+        ``R(f)``, or ``R_mu(f)`` if smoothed, from below and up to ``error``.
     gradient : ndarray of shape (n,)
-        A subgradient of R, or the gradient of R_mu.
+        A subgradient of R, or the gradient of R_mu; where ``error > 0``, only about that.
     offset : float
         ``b`` of the plane.
     height : float
@@ -46,9 +46,9 @@ class RiskValue:
     hint : object
         Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`. None if there is none.
     ceiling : float
-        An upper bound of ``R(f)`` that is a by-product of a smoothed evaluation, and close; otherwise NaN.
+        An upper bound of ``R(f)`` that is a by-product, up to rounding, and close; NaN if there is none.
     error : float
-        ``R_mu(f) - value`` is at most about this, where a smoothed evaluation trades accuracy for speed.
+        ``R_mu(f) - value`` is at most this, where a smoothed evaluation trades accuracy for speed.
     """
 
     value: float

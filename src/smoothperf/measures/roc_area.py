@@ -68,7 +68,7 @@ class ROCAreaRisk(Risk):
         return sorted_hinges(positives, 1.0 + negatives) / self._pairs
 
     def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
-        """``R_mu`` and its gradient: O(n) by bins where they are fine enough, else O(n log n_min)."""
+        """``R_mu`` and its gradient: O(n) by bins where these pay, else O(n log n_min). ``hint`` is not used."""
         return self._smoothed_hinges(scores, margin=1.0, kappa=mu * self._pairs)
 
     def lipschitz(self, mu: float) -> float:
@@ -105,7 +105,7 @@ class ROCAreaRisk(Risk):
         offset = margin * sums.slopes / self._pairs
         height = offset + sums.inner
         reach = highest - lowest + abs(margin)
-        # A beta that is not exact loses at most h^2 / (6 kappa) of the maximum that R_mu is (docs/maths.md, bin-loss).
+        # A beta that is not exact loses at most h^2 / (6 kappa) of the maximum that R_mu is (bin-loss).
         error = kappa / (6.0 * per_ramp**2) * sums.cornered / self._pairs
         return RiskValue(
             height - kappa / 2.0 * sums.squares / self._pairs,
@@ -118,7 +118,7 @@ class ROCAreaRisk(Risk):
         )
 
     def _binned_rounding(self, kappa: float, reach: float, bins: float, crowd: float) -> float:
-        """Rounding bound of a plane that came from bins (docs/maths.md, rounding)."""
+        """Rounding bound (bins-rounding) of a plane that came from bins, with a surplus."""
         shared = 2048 * EPS + 4 * (bins + crowd) * EPS + 4 * self.n_examples * LONG_EPS
         return shared + 16 * EPS * reach / kappa
 

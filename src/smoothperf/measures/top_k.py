@@ -9,8 +9,9 @@ u)``. With the true labeling ``t`` (1 on positives, 0 on negatives)
     R_mu(f) = max_u  delta(u) + (2/N) sum_i c_i f_i (u_i - t_i) - (mu/2) sum_i c_i (u_i - t_i)^2  (prbep-smoothed)
 
 over the capped simplex ``{u in [0,1]^n : sum c u = N+}``. The first maximum selects the N+ largest of
-``(2/N) f_i - [i positive]/N+``: O(n). The second projects onto the capped simplex: a root in one variable, a few
-O(n) passes (:mod:`smoothperf.kernels._top_k`), where the paper sorts.
+``(2/N) f_i - [i positive]/N+``: O(n). The second projects onto the capped simplex: a root in one variable, two
+O(n) passes (:mod:`smoothperf.kernels.capped_simplex`), where the paper sorts. The second pass bounds the exact risk on
+the way (``RiskValue.ceiling``).
 
 Departures from the paper: no sort, and the diameter ``D = min(N+, N-)`` instead of the bound n/2, which allows a
 mu that is n/(2 n+) times larger when positives are rare.

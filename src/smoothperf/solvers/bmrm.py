@@ -59,7 +59,7 @@ class BMRM(Solver):
         coef, scores = objective.starting_vector(start)
         while True:
             risk = objective.risk.exact(scores)
-            monitor.add_plane(objective.space.slope(risk.gradient), risk, at_once=True)
+            monitor.add_plane(objective.space.slope(risk.gradient), risk, at_once=True)  # it decides where to go next
             exact = objective.alpha / 2.0 * objective.space.inner(coef, coef) + risk.value
             status = monitor.record(coef, exact, exact, 0.0)
             if status is not None:

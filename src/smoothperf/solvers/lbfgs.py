@@ -81,6 +81,8 @@ class LBFGS(Solver):
             status = monitor.record(point.coef, exact, point.value, point.mu)
             if status is not None:
                 return monitor.result(status)
+            if objective.is_solved(point, 1e-3 * monitor.gap):
+                monitor.catch_up()
             mu = self.smoothing.following(point.mu, slack=point.slack(exact), gap=monitor.gap)
             if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
                 return monitor.result(Status.SMOOTHING_LIMIT)

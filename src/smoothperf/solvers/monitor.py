@@ -59,10 +59,16 @@ class Monitor:
         self.gap = np.inf
 
     def add_plane(self, slope: Array, risk: RiskValue, *, at_once: bool = False) -> None:
-        """Report a cutting plane, and improve the bound with it: at once, or with the next ones if that is cheaper."""
+        """Report a cutting plane, and improve the bound with it at once or when it is cheap."""
         self.bundle.add(slope, risk.offset, rounding=risk.rounding, gradient_norm=float(np.linalg.norm(risk.gradient)))
         if at_once or self.bundle.overdue:
             self.bundle.solve()
+
+    def catch_up(self) -> None:
+        """Improve the bound with all planes that wait, before something is decided on the gap."""
+        if self.bundle.waiting:
+            self.bundle.solve()
+            self._certify(self._objective.space.inner(self._coef, self._coef))
 
     def record(self, coef: Array, exact: float, smoothed: float, mu: float) -> Status | None:
         """Report an iterate; returns how the run ended if it is to end."""
@@ -93,6 +99,7 @@ class Monitor:
     def result(self, status: Status) -> Result:
         """Finish. The scores are computed once more from the weights, so that no drift of updates is left in J."""
         objective = self._objective
+        self.catch_up()
         coef = objective.space.weights(self._coef)
         scores = objective.matvec(coef)
         squared_norm = float(coef @ coef)
@@ -100,6 +107,8 @@ class Monitor:
         bound = self._certify(squared_norm)
         if status is Status.CONVERGED and self.gap > self._tol:
             status = Status.PRECISION_LIMIT
+        elif status is not Status.STOPPED and self.gap <= self._tol:
+            status = Status.CONVERGED  # thanks to the planes that waited
         n_matvec, n_rmatvec = self._passes()
         return Result(
             coef=coef,

@@ -88,6 +88,8 @@ class Nesterov(Solver):
             if status is not None:
                 return monitor.result(status)
             slack = leading.slack(objective.exact_at(leading))
+            if objective.is_solved(leading, 1e-3 * monitor.gap):
+                monitor.catch_up()
             mu = self.smoothing.following(leading.mu, slack=slack, gap=monitor.gap)
             if mu != leading.mu:
                 # Another function from here on: take its gradient, and begin without momentum.

@@ -37,7 +37,7 @@ class TraceRow:
     passes : int
         Products with X and its transpose so far.
     objective : float
-        Exact J at this iterate.
+        Exact J at this iterate; or a close upper bound of it, where that is a by-product and J is not.
     smoothed_objective : float
         J_mu at the point of the last gradient; equals ``objective`` for solvers that do not smooth.
     lower_bound : float
