@@ -66,4 +66,4 @@ def test_threads_never_share_a_vector():
     for thread in threads:
         thread.join()
     assert not wrong
-    assert len(vectors._vectors) <= 3 * len(threads)
+    assert len(vectors._vectors) <= 4 * len(threads)  # two, and two more while they are replaced
