@@ -1,4 +1,4 @@
-"""Reading svmlight files against scikit-learn: the same matrix? how fast? Ratios of medians, interleaved in one process.
+"""Reading svmlight files against scikit-learn: the same matrix, and how fast; medians, interleaved in one process.
 
 Each file is read as it is stored, where both sides pay the same for decompression, and as text in memory.
 """
@@ -77,7 +77,7 @@ def measure(path: Path) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Read every file of the folder both ways, print and write svmlight.csv; 1 if a matrix differs or a ratio exceeds 1."""
+    """Read every file both ways, print, write svmlight.csv; return 1 if a matrix differs or a ratio exceeds 1."""
     options = arguments(__doc__)
     paths = [path for path in sorted(options.data.glob("*.svm*")) if path.suffix in OPENERS]
     if not paths:

@@ -6,7 +6,6 @@ matplotlib is optional, ``pip install smoothperf[plots]``, and is imported when 
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterable, Mapping
 from itertools import cycle
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._files import written_whole
 from ._validation import choice, positive_number, whole_number
 from .solvers import Trace
 
@@ -243,14 +243,8 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> P
     target = Path(path)
     if not target.suffix:
         raise ValueError(f"path must end in a suffix that says the format, such as .png or .pdf, got {str(path)!r}.")
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-    try:
-        # Opened here rather than with tempfile, whose files nobody else may read.
-        with temporary.open("xb") as file:
-            figure.savefig(file, format=target.suffix[1:], dpi=dpi)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with written_whole(target) as file:
+        figure.savefig(file, format=target.suffix[1:], dpi=dpi)
     return target
 
 

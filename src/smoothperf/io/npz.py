@@ -26,11 +26,12 @@ def read_npz(file: io.BufferedReader, path: Path) -> tuple[Any, NDArray[Any], li
     try:
         with np.load(file, allow_pickle=False) as archive:
             found = set(archive.files)
+            if not found & {"X", "format"}:
+                inside = ", ".join(sorted(found)) or "nothing"
+                raise data_error(path, f"it has neither a sparse matrix nor an array X, but {inside}")
             y = archive["y"] if "y" in found else _labels_beside(path)
             names = [str(name) for name in archive["feature_names"]] if "feature_names" in found else None
             dense = archive["X"] if "X" in found else None
-        if dense is None and "format" not in found:
-            raise data_error(path, f"it has neither a sparse matrix nor an array X, but {', '.join(sorted(found))}")
         if dense is None:
             file.seek(0)
             X = _sparse(sp.load_npz(file))
