@@ -1,16 +1,18 @@
-"""smoothperf: linear models trained for the performance measure itself, with certified gaps."""
+"""smoothperf: linear models trained for the performance measure itself, with certified gaps.
 
-from __future__ import annotations
+The names below are imported when they are first asked for, so that ``smoothperf --help`` does not wait for scikit-learn.
+"""
 
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import os as _os
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
-from .estimators.classifier import MeasureClassifier
-from .measures import PRBEP, ROCArea
-from .smoothing import Adaptive, Fixed
-from .solvers import BMRM, LBFGS, Nesterov, Result, Status
-
-if TYPE_CHECKING:
-    from os import PathLike
+if _TYPE_CHECKING:
+    from .estimators.classifier import MeasureClassifier
+    from .measures import PRBEP, ROCArea
+    from .smoothing import Adaptive, Fixed
+    from .solvers import BMRM, LBFGS, Nesterov, Result, Status
 
 __version__ = "0.1.0.dev0"
 
@@ -28,9 +30,27 @@ __all__ = [
     "load",
 ]
 
+_HOMES = {
+    ".estimators.classifier": ("MeasureClassifier",),
+    ".measures": ("PRBEP", "ROCArea"),
+    ".smoothing": ("Adaptive", "Fixed"),
+    ".solvers": ("BMRM", "LBFGS", "Nesterov", "Result", "Status"),
+}
 
-def load(path: str | PathLike[str]) -> Any:
+
+def load(path: str | _os.PathLike[str]) -> _Any:
     """Read a fitted model from a file; see :func:`smoothperf.model_file.load_model`."""
     from .model_file import load_model
 
     return load_model(path)
+
+
+def __getattr__(name: str) -> _Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(_importlib.import_module(home, __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -17,7 +17,7 @@ def _examples(n, seed):
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(n) < 0.25, 1, -1)
     X = rng.standard_normal((n, 4)).round(3)
-    X[:, 0] += 1.5 * (y > 0)
+    X[:, 0] += 3.0 * (y > 0)
     return X, y
 
 
@@ -26,7 +26,7 @@ def run():
     """Run a command; the exit code must be the expected one, and errors must be one line."""
 
     def run(*arguments, code=0):
-        result = CliRunner().invoke(app, list(map(str, arguments)), env=ENVIRONMENT)
+        result = CliRunner().invoke(app, list(map(str, arguments)), env=ENVIRONMENT, prog_name="smoothperf")
         assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
         if code == 2:
             assert result.stdout == ""

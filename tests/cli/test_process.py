@@ -90,11 +90,10 @@ def test_a_reader_that_has_seen_enough_is_no_error(model_file, tmp_path):
     many = tmp_path / "many.svm"
     many.write_text("1 1:0.5\n" * 60_000)
     process = start("predict", model_file, many, "-q")
-    process.stdout.readline()
-    process.stdout.close()
-    errors = process.stderr.read()
-    process.wait(timeout=60)
-    assert errors == ""
+    with process, process.stderr as errors:
+        process.stdout.readline()
+        process.stdout.close()
+        assert errors.read() == ""
     assert process.returncode == 0
 
 

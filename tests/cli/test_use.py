@@ -21,7 +21,7 @@ def test_predict_scores_to_a_file(run, model_file, test_file, tmp_path, examples
     result = run("predict", model_file, test_file, "--scores", "-o", tmp_path / "scores.txt")
     assert result.stdout == ""
     scores = np.loadtxt(tmp_path / "scores.txt")
-    np.testing.assert_array_equal(scores, smoothperf.load(model_file).decision_function(examples(200, 1)[0]))
+    np.testing.assert_allclose(scores, smoothperf.load(model_file).decision_function(examples(200, 1)[0]), rtol=1e-12)
     assert [path.name for path in tmp_path.iterdir()] == ["scores.txt"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,14 +28,14 @@ class Watch:
     screen : Screen
         Where to show it.
     what : str
-        What is being trained, as a prefix.
+        What is being trained, as a prefix; may be changed on the way.
     """
 
     def __init__(self, screen: Screen, what: str = ""):
         self.interrupted = False
         self._console = screen.progress
         self._live = self._console.is_terminal and not screen.quiet
-        self._prefix = f"{what}: " if what else ""
+        self.what = what
         self._shown_at = -float("inf")
         self._last: TraceRow | None = None
         self._last_shown: TraceRow | None = None
@@ -45,7 +46,7 @@ class Watch:
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.signal(signal.SIGINT, self._on_interrupt)
         if self._live:
-            self._status = self._console.status(f"{self._prefix}starting")
+            self._status = self._console.status("starting")
             self._status.start()
         return self
 
@@ -61,11 +62,10 @@ class Watch:
 
     def __call__(self, row: TraceRow) -> bool:
         """Show an iteration; true if the fit should stop."""
-        if row.iteration == 0:  # another fit: its clock begins again
-            self._shown_at = -float("inf")
         self._last = row
-        if row.seconds - self._shown_at >= (CHANGES_EVERY if self._live else LINES_EVERY):
-            self._shown_at = row.seconds
+        now = time.monotonic()  # several fits may share this, each with a clock of its own
+        if now - self._shown_at >= (CHANGES_EVERY if self._live else LINES_EVERY):
+            self._shown_at = now
             if self._status is not None:
                 self._status.update(self._line(row))
             else:
@@ -77,8 +77,9 @@ class Watch:
         self._last_shown = row
 
     def _line(self, row: TraceRow) -> str:
+        prefix = f"{self.what}: " if self.what else ""
         return (
-            f"{self._prefix}iteration {row.iteration:5d}  objective {row.objective:.6f}  gap {row.gap:.2e}  "
+            f"{prefix}iteration {row.iteration:5d}  objective {row.objective:.6f}  gap {row.gap:.2e}  "
             f"{row.seconds:6.1f} s"
         )
 
