@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from problems import gaussians
-from smoothperf import PRBEP, ROCArea
+from problems import gaussians, problem
+from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, ROCArea, Status
 from smoothperf.certificate import Bundle, accumulated
 from smoothperf.design import as_design
 
@@ -106,3 +106,79 @@ def test_accumulated():
     assert accumulated(0) == 0.0
     assert accumulated(1) == pytest.approx(2.0**-53)
     assert accumulated(1000) == pytest.approx(1000 * 2.0**-53)
+
+
+def optimum(measure, X, y, alpha):
+    if isinstance(measure, PRBEP):
+        return oracles.prbep_optimum(X, y, alpha)[1]
+    return oracles.roc_optimum(X, y, alpha)[1]
+
+
+@settings(deadline=None, max_examples=40, derandomize=True)
+@given(
+    seed=st.integers(0, 10_000),
+    log_alpha=st.floats(-3, 1),
+    log_change=st.floats(-2, 2),
+    keep=st.sampled_from([1, 2, 5, 100]),
+    prbep=st.booleans(),
+)
+def test_planes_of_one_alpha_bound_the_optimum_of_another(seed, log_alpha, log_change, keep, prbep):
+    X, y = gaussians(3, 5, 2, seed=seed)
+    measure = PRBEP() if prbep else ROCArea()
+    alpha = 10.0**log_alpha
+    other = alpha * 10.0**log_change
+    planes = LBFGS(tol=1e-4).run(problem(measure, X, y, alpha), keep_planes=keep).planes
+    assert 1 <= len(planes) <= keep
+    minimum = optimum(measure, X, y, other)
+    assert planes.lower_bound(as_design(X), other, 1.0, 0.0) <= minimum + 1e-8
+    objective = problem(measure, X, y, other)
+    result = LBFGS(tol=1e-5).run(objective, planes=planes, keep_planes=keep)
+    assert result.lower_bound <= minimum + 1e-8
+    assert minimum - 1e-8 <= result.objective <= minimum + 1e-5 + 1e-8
+    # Handed on once more, with the rounding they have gathered.
+    assert result.planes.lower_bound(as_design(X), alpha, 1.0, 0.0) <= optimum(measure, X, y, alpha) + 1e-8
+
+
+@pytest.mark.parametrize(
+    "solver", [LBFGS(tol=1e-5), Nesterov(tol=1e-5), BMRM(tol=1e-5)], ids=lambda s: type(s).__name__
+)
+def test_planes_of_the_same_problem_certify_its_solution_at_once(solver):
+    X, y = gaussians(20, 30, 5)
+    first = solver.run(problem(ROCArea(), X, y, 1e-2), keep_planes=100)
+    again = solver.run(problem(ROCArea(), X, y, 1e-2), first.coef, planes=first.planes)
+    assert again.n_iter == 0
+    assert again.status is Status.CONVERGED
+    assert again.planes is None
+    assert again.lower_bound == pytest.approx(first.lower_bound, abs=1e-6)
+
+
+def test_planes_handed_on_are_the_heaviest_and_few():
+    X, y = gaussians(20, 30, 5)
+    every = LBFGS(tol=1e-6).run(problem(PRBEP(), X, y, 1e-3), keep_planes=1000).planes
+    few = LBFGS(tol=1e-6).run(problem(PRBEP(), X, y, 1e-3), keep_planes=3).planes
+    assert every.weights.min() > 0.0
+    assert (np.diff(every.weights) <= 0.0).all()
+    assert every.weights.sum() == pytest.approx(1.0)
+    np.testing.assert_array_equal(few.offsets, every.offsets[:3])
+    np.testing.assert_allclose(every.gram, every.slopes @ every.slopes.T, atol=1e-12)
+    # A copy, not a view that keeps the memory of all planes alive.
+    assert few.slopes.base is None
+    assert few.slopes.shape == (3, 5)
+
+
+def test_more_planes_than_there_is_room_for():
+    X, y = gaussians(20, 30, 5)
+    planes = LBFGS(tol=1e-6).run(problem(ROCArea(), X, y, 1e-3), keep_planes=100).planes
+    assert len(planes) > 4
+    result = LBFGS(tol=1e-4, max_planes=4).run(problem(ROCArea(), X, y, 2e-3), planes=planes)
+    reference = LBFGS(tol=1e-8).run(problem(ROCArea(), X, y, 2e-3))
+    assert result.lower_bound <= reference.objective
+
+
+def test_planes_for_other_features_are_refused():
+    X, y = gaussians(20, 30, 5)
+    planes = LBFGS().run(problem(ROCArea(), X, y, 1e-2), keep_planes=5).planes
+    with pytest.raises(ValueError, match="planes are for 5 features but X has 4"):
+        LBFGS().run(problem(ROCArea(), X[:, :4], y, 1e-2), planes=planes)
+    with pytest.raises(ValueError, match="keep_planes must be a whole number of at least 0, got -1"):
+        LBFGS().run(problem(ROCArea(), X, y, 1e-2), keep_planes=-1)

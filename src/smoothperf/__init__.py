@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from .estimators.classifier import MeasureClassifier
+    from .estimators.classifier import MeasureClassifier, ZeroModelWarning
+    from .estimators.cross_validation import MeasureClassifierCV
+    from .estimators.path import RegularizationPath, regularization_path
     from .measures import PRBEP, ROCArea
     from .smoothing import Adaptive, Fixed
     from .solvers import BMRM, LBFGS, Nesterov, Result, Status
@@ -23,15 +25,21 @@ __all__ = [
     "Adaptive",
     "Fixed",
     "MeasureClassifier",
+    "MeasureClassifierCV",
     "Nesterov",
     "ROCArea",
+    "RegularizationPath",
     "Result",
     "Status",
+    "ZeroModelWarning",
     "load",
+    "regularization_path",
 ]
 
 _HOMES = {
-    ".estimators.classifier": ("MeasureClassifier",),
+    ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
+    ".estimators.cross_validation": ("MeasureClassifierCV",),
+    ".estimators.path": ("RegularizationPath", "regularization_path"),
     ".measures": ("PRBEP", "ROCArea"),
     ".smoothing": ("Adaptive", "Fixed"),
     ".solvers": ("BMRM", "LBFGS", "Nesterov", "Result", "Status"),

@@ -52,6 +52,40 @@ class _Bound:
         return self.value - SURPLUS * (self.fixed + self.per_radius * radius)
 
 
+@dataclass(frozen=True)
+class Planes:
+    """Planes to hand from one run to the next on the same design and risk; they hold whatever alpha is.
+
+    Attributes
+    ----------
+    slopes, offsets : ndarray of shape (K, d) and (K,)
+        ``R(X w) >= <slopes[k], w> + offsets[k]``, up to rounding.
+    fixed, per_radius : ndarray of shape (K,)
+        The rounding of each plane: a constant, and what comes with every unit of ``|w|``.
+    gram : ndarray of shape (K, K)
+        Inner products of the slopes.
+    weights : ndarray of shape (K,)
+        How much each plane counted, heaviest first; they sum to 1.
+    """
+
+    slopes: Array
+    offsets: Array
+    fixed: Array
+    per_radius: Array
+    gram: Array
+    weights: Array
+
+    def __len__(self) -> int:
+        return int(self.offsets.shape[0])
+
+    def lower_bound(self, design: Design, alpha: float, objective: float, coef_norm: float) -> float:
+        """Certified bound of min J for any alpha, from these planes alone; see :meth:`Bundle.lower_bound`."""
+        bundle = Bundle(design, alpha, max_planes=len(self), tolerance=1e-12)
+        bundle.adopt(self)
+        bundle.solve()
+        return bundle.lower_bound(objective, coef_norm)
+
+
 class Bundle:
     """Planes, their weights, and the best lower bound that they have given.
 
@@ -109,6 +143,34 @@ class Bundle:
         self._idle[k] = 0
         self._weights[k] = 0.0 if k else 1.0
         self._count = k + 1
+
+    def adopt(self, planes: Planes) -> None:
+        """Begin with planes of an earlier run, heaviest first and as many as there is room for."""
+        if planes.slopes.shape[1] != self._design.shape[1]:
+            raise ValueError(
+                f"planes are for {planes.slopes.shape[1]} features but X has {self._design.shape[1]}; "
+                "planes may only be reused on the design and risk that they come from."
+            )
+        k = min(len(planes), self._max_planes)
+        for name in ("slopes", "offsets", "fixed", "per_radius"):
+            getattr(self, f"_{name}")[:k] = getattr(planes, name)[:k]
+        self._gram[:k, :k] = planes.gram[:k, :k]
+        self._weights[:k] = planes.weights[:k] / planes.weights[:k].sum()
+        self._count = k
+
+    def heaviest(self, limit: int) -> Planes:
+        """Return copies of at most ``limit`` planes, of those that carry weight the heaviest."""
+        order = np.argsort(-self._weights[: self._count], kind="stable")[:limit]
+        order = order[self._weights[order] > 0.0]
+        weights = self._weights[order]
+        return Planes(
+            self._slopes[order],
+            self._offsets[order],
+            self._fixed[order],
+            self._per_radius[order],
+            self._gram[np.ix_(order, order)],
+            weights / weights.sum(),
+        )
 
     def solve(self) -> None:
         """Find the best weights of the planes, and with them a bound."""

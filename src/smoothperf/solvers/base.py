@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from .._validation import positive_number, whole_number
+from ..certificate import Planes
 from ..design.base import Array
 from ..objective import RegularizedRisk
 from .monitor import Callback, Monitor
@@ -37,7 +38,15 @@ class Solver(ABC):
         if self.max_planes is not None:
             whole_number("max_planes", self.max_planes, at_least=2)
 
-    def run(self, objective: RegularizedRisk, start: Array | None = None, callback: Callback | None = None) -> Result:
+    def run(
+        self,
+        objective: RegularizedRisk,
+        start: Array | None = None,
+        callback: Callback | None = None,
+        *,
+        planes: Planes | None = None,
+        keep_planes: int = 0,
+    ) -> Result:
         """Minimise an objective to a certified gap.
 
         Parameters
@@ -48,9 +57,20 @@ class Solver(ABC):
             Where to start; zero by default.
         callback : callable, optional
             Called with a :class:`TraceRow` after every iteration; a true return value stops the run.
+        planes : Planes, optional
+            ``Result.planes`` of an earlier run on the same design and risk, with any alpha. They are taken on trust:
+            planes of other data make the bound wrong.
+        keep_planes : int, default=0
+            Most planes that ``Result.planes`` has of this run, each of d numbers; None if 0.
         """
         monitor = Monitor(
-            objective, tol=self.tol, max_iter=self.max_iter, max_planes=self.max_planes, callback=callback
+            objective,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_planes=self.max_planes,
+            callback=callback,
+            planes=planes,
+            keep_planes=whole_number("keep_planes", keep_planes, at_least=0),
         )
         with calm_blas(objective.design):
             return self._minimise(objective, start, monitor)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..certificate import Bundle
+from ..certificate import Bundle, Planes
 from ..design.base import Array
 from ..measures import RiskValue
 from ..objective import RegularizedRisk
@@ -40,12 +40,15 @@ class Monitor:
         max_iter: int,
         max_planes: int | None,
         callback: Callback | None,
+        planes: Planes | None = None,
+        keep_planes: int = 0,
     ):
         self._begin = time.perf_counter()
         self._objective = objective
         self._tol = tol
         self._max_iter = max_iter
         self._callback = callback
+        self._keep_planes = keep_planes
         self._passes_before = objective.n_matvec, objective.n_rmatvec
         n_features = objective.design.shape[1]
         if max_planes is None:
@@ -53,9 +56,12 @@ class Monitor:
         self.bundle = Bundle(
             objective.design,
             objective.alpha,
-            max_planes=min(max_planes, max_iter + 1),  # a plane for each iterate is all there can be
+            # A plane for each iterate, beside those of an earlier run, is all there can be.
+            max_planes=min(max_planes, max_iter + 1 + (0 if planes is None else len(planes))),
             tolerance=1e-3 * tol,
         )
+        if planes is not None:
+            self.bundle.adopt(planes)
         self._trace = Trace()
         self._coef: Array = np.zeros(n_features)
         self._best = np.inf
@@ -114,6 +120,7 @@ class Monitor:
             status=status,
             trace=self._trace,
             scores=scores,
+            planes=self.bundle.heaviest(self._keep_planes) if self._keep_planes else None,
         )
 
     def _certify(self) -> float:

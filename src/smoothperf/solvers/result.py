@@ -9,6 +9,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from ..certificate import Planes
+
 Array = NDArray[np.float64]
 
 
@@ -108,6 +110,8 @@ class Result:
         One row per iteration.
     scores : ndarray of shape (n,) or None
         ``X coef``.
+    planes : Planes or None
+        The planes that made the bound, for a later run on the same design and risk; only if asked for.
     """
 
     coef: Array
@@ -122,3 +126,4 @@ class Result:
     status: Status
     trace: Trace = field(repr=False)
     scores: Array | None = field(default=None, repr=False)
+    planes: Planes | None = field(default=None, repr=False)
