@@ -1,6 +1,7 @@
 """smoothperf: linear models trained for the performance measure itself, with certified gaps.
 
-The names below are imported when they are first asked for, so that ``smoothperf --help`` does not wait for scikit-learn.
+The names below are imported when they are first asked for, so that ``smoothperf --help`` need not wait for
+scikit-learn.
 """
 
 import importlib as _importlib

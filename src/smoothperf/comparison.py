@@ -29,9 +29,9 @@ Labels = NDArray[np.bool_]
 #: The columns of the matrix. F1 and accuracy are of a decision, so they come with a chosen threshold.
 COLUMNS = ("prbep", "roc_area", "average_precision", "f1", "accuracy")
 DECISIONS = ("f1", "accuracy")
-#: Strengths of scikit-learn's models; ours come from the data.
-C_GRID = tuple(10.0**exponent for exponent in range(-2, 5))
-N_ALPHAS = 10
+#: Strengths of scikit-learn's models; ours come from the data, as many and over as many powers of ten.
+C_GRID = tuple(10.0 ** (exponent / 2) for exponent in range(-4, 9))
+N_ALPHAS = len(C_GRID)
 ALPHA_RATIO = 1e-6
 
 
@@ -131,7 +131,7 @@ def contenders(
     measures: Sequence[str] = ("prbep", "roc_area"),
     solvers: Sequence[str] = ("lbfgs",),
     *,
-    tol: float = 1e-3,
+    tol: float = 1e-4,
     max_iter: int = 1000,
 ) -> list[Contender]:
     """Return our models, one for every measure and solver, and scikit-learn's two.
@@ -139,11 +139,11 @@ def contenders(
     Examples
     --------
     >>> [contender.name for contender in contenders(["prbep"], ["lbfgs", "bmrm"])]
-    ['PRBEP, lbfgs', 'PRBEP, bmrm', 'LogisticRegression', 'LinearSVC']
+    ['for PRBEP, lbfgs', 'for PRBEP, bmrm', 'LogisticRegression', 'LinearSVC']
     """
     ours = [
         Contender(
-            NAMES.get(measure, measure) + (f", {solver}" if len(solvers) > 1 else ""),
+            f"for {NAMES.get(measure, measure)}" + (f", {solver}" if len(solvers) > 1 else ""),
             _path_family(measure, solver, tol, max_iter),
             measure,
         )
@@ -194,7 +194,7 @@ def _fit_sklearn(model: Any, X: Any, positive: Labels) -> Candidate:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # their tolerance is no certificate; ours is counted
         model.fit(X, positive)
-    return Candidate(f"C {model.C:g}", model.coef_[0].copy())
+    return Candidate(f"C {model.C:.2g}", model.coef_[0].copy())
 
 
 def cross_validation_splits(X: Any, positive: Labels, *, folds: int = 5, seed: int = 0) -> Iterator[Split]:
@@ -256,7 +256,7 @@ def compare(
     >>> splits = list(cross_validation_splits(X / X.max(axis=0), y == 1, folds=2))
     >>> lines = compare(splits, contenders(["roc_area"]), n_resamples=20)
     >>> [line.name for line in lines]
-    ['ROC area', 'LogisticRegression', 'LinearSVC']
+    ['for ROC area', 'LogisticRegression', 'LinearSVC']
     >>> all(line.values["roc_area"] > 0.9 for line in lines)
     True
     """
@@ -370,7 +370,7 @@ def verdict(lines: Sequence[Line], column: str) -> str:
         subject = f"training for {name}"
     else:
         own = max((line for line in lines if line.trained_for is not None), key=lambda line: line.values[column])
-        subject = f"training for {own.name}, the best of ours here,"
+        subject = f"training {own.name}, the best of ours here,"
     rival = max((line for line in lines if line.trained_for is None), key=lambda line: line.values[column])
     gain = difference(own, rival, column)
     figures = f"{own.values[column]:.4f} against {rival.values[column]:.4f}"

@@ -51,7 +51,9 @@ def choose_alpha(
 
     parts = _folds(examples, folds) if others is None else iter([((examples.X, examples.y), (others.X, others.y))])
     n_parts = folds if others is None else 1
-    alphas, finished, partial = None, [], []
+    alphas = None
+    finished: list[Any] = []
+    partial: list[Any] = []
     with Watch(screen) as watch:
         for number, (train, held_out) in enumerate(parts, start=1):
             watch.what = f"choosing alpha, path {number} of {n_parts}"
@@ -90,7 +92,7 @@ def _folds(examples: Dataset, folds: int) -> Iterator[tuple[tuple[Any, Any], tup
     if labels.size == 2 and counts.min() < folds:
         raise ValueError(
             f"{examples.path}: --alpha auto with {folds} folds needs {folds} examples of each class, but there are "
-            f"{counts.min()} labelled {labels[counts.argmin()]}; use fewer --folds, --validation, or a number for --alpha."
+            f"{counts.min()} labelled {labels[counts.argmin()]}; use fewer --folds, --validation, or a given --alpha."
         )
     for train, held_out in StratifiedKFold(folds, shuffle=True, random_state=0).split(y, y):
         yield (X[train], y[train]), (X[held_out], y[held_out])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, ParamSpec
 
 import typer
@@ -70,12 +70,21 @@ def _explain(error: Exception) -> str:
 class OneLineUsageErrors(TyperGroup):
     """Commands whose usage errors are one line too, where typer would draw a box."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run, and exit unless ``standalone_mode`` is off."""
+        run = functools.partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **kwargs)
+            return run()
         try:
-            code = super().main(*args, standalone_mode=False, **kwargs)
+            code = run()
         except typer.Abort:
             code = INTERRUPTED
         except Exception as error:

@@ -91,7 +91,7 @@ def check_feature_names(model: MeasureClassifier, data: Dataset) -> None:
 
     The model forgets them then: they have served, and scikit-learn would miss them in the arrays that follow.
     """
-    trained = vars(model).pop("feature_names_in_", None)
+    trained = model.__dict__.pop("feature_names_in_", None)
     if trained is None or data.feature_names is None or list(trained) == data.feature_names:
         return
     at = next(i for i, (one, other) in enumerate(zip(trained, data.feature_names, strict=True)) if one != other)

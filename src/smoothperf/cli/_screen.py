@@ -93,7 +93,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, words: int =
     Cells are shown as they are, square brackets included.
     """
     made = Table(
-        box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False, title=title, title_justify="left"
+        box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, title=title, title_justify="left"
     )
     for place, header in enumerate(headers):
         made.add_column(escape(header), no_wrap=True, justify="left" if place < words else "right")

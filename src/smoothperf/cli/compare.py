@@ -31,7 +31,7 @@ def compare(
     folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Folds of the cross-validation.")] = 5,
     bootstrap: options.Resamples = 500,
     seed: options.Seed = 0,
-    tol: options.Tolerance = 1e-3,
+    tol: options.Tolerance = 1e-4,
     max_iter: options.MaxIter = 1000,
     label: options.Label = None,
     format: options.Format = None,
@@ -76,7 +76,8 @@ def compare(
         judge = known_labels(others.y, classes, length=others.X.shape[0])
         splits = [comparison.held_out_split(examples.X, positive, others.X, judge, seed=seed)]
         how = f"on {test}"
-    screen.say(f"Training {len(players)} families of models on {len(splits[0].train[1]):,} rows, {len(splits)} times")
+    times = f", {len(splits)} times" if len(splits) > 1 else ""
+    screen.say(f"Training {len(players)} families of models on {len(splits[0].train[1]):,} rows{times}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # missed tolerances are counted; alphas at which w = 0 are part of every path
         lines = comparison.compare(
@@ -88,7 +89,7 @@ def compare(
         )
 
     marks = {column: comparison.best_or_tied(lines, column) for column in comparison.COLUMNS}
-    headers = ["trained for", *(NAMES[column].replace("average", "avg") for column in comparison.COLUMNS), "seconds"]
+    headers = ["model", *(NAMES[column].replace(" ", "\n") for column in comparison.COLUMNS), "seconds"]
     rows = [
         [
             line.name,

@@ -35,7 +35,7 @@ def path(
     n_alphas: Annotated[int, typer.Option("--n-alphas", metavar="N", min=2, help="How many alphas.")] = 20,
     alpha_ratio: Annotated[
         float, typer.Option("--alpha-ratio", metavar="RATIO", help="Smallest alpha, as a share of the largest.")
-    ] = 1e-4,
+    ] = 1e-6,
     tol: options.Tolerance = 1e-3,
     max_iter: options.MaxIter = 1000,
     solver: options.SolverName = "lbfgs",
