@@ -128,6 +128,8 @@ def test_verdicts():
         "PRBEP: a tie. Training for PRBEP and LogisticRegression differ by 0.0050, which is within noise "
         "(95 %: -0.0145 to +0.0045)."
     )
+    lines = [ours, line("for ROC area", "roc_area", 0.9, 0.0), rival, weak]
+    assert comparison.verdict(lines, "prbep").endswith(" The best is the model for ROC area, 0.9000.")
     other = [line("for PRBEP", "prbep", 0.8, 0.0, "f1"), line("LinearSVC", None, 0.7, 0.0, "f1")]
     assert comparison.verdict(other, "f1").startswith("F1: training for PRBEP, the best of ours here, pays: 0.8000")
 

@@ -84,7 +84,7 @@ class Split:
     judge: tuple[Any, Labels]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Line:
     """What a contender reached: means over the splits.
 
@@ -374,17 +374,12 @@ def verdict(lines: Sequence[Line], column: str) -> str:
     rival = max((line for line in lines if line.trained_for is None), key=lambda line: line.values[column])
     gain = difference(own, rival, column)
     figures = f"{own.values[column]:.4f} against {rival.values[column]:.4f}"
+    noise = f"(95 %: {gain.low:+.4f} to {gain.high:+.4f})"
+    best = max(lines, key=lambda line: line.values[column])
+    rest = f" The best is the model {best.name}, {best.values[column]:.4f}." if best not in (own, rival) else ""
     if gain.is_tie:
-        return (
-            f"{name}: a tie. {subject[0].upper()}{subject[1:]} and {rival.name} differ by {abs(gain.value):.4f}, which "
-            f"is within noise (95 %: {gain.low:+.4f} to {gain.high:+.4f})."
-        )
+        who = f"{subject[0].upper()}{subject[1:]} and {rival.name}"
+        return f"{name}: a tie. {who} differ by {abs(gain.value):.4f}, which is within noise {noise}.{rest}"
     if gain.low > 0.0:
-        return (
-            f"{name}: {subject} pays: {figures} of {rival.name}, {gain.value:+.4f} "
-            f"(95 %: {gain.low:+.4f} to {gain.high:+.4f})."
-        )
-    return (
-        f"{name}: {subject} does not pay: {rival.name} wins, {figures}, {gain.value:+.4f} "
-        f"(95 %: {gain.low:+.4f} to {gain.high:+.4f})."
-    )
+        return f"{name}: {subject} pays: {figures} of {rival.name}, {gain.value:+.4f} {noise}.{rest}"
+    return f"{name}: {subject} does not pay: {rival.name} wins, {figures}, {gain.value:+.4f} {noise}.{rest}"

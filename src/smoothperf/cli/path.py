@@ -102,7 +102,9 @@ def path(
         plots.save(plots.path(found, measure=measure), figure)
         screen.say(f"Saved: {figure}")
     missed = int((found.gaps > tol).sum())
-    if missed:
+    if watch.interrupted:
+        screen.note(f"interrupted: the path ends at alpha {found.alphas[-1]:.3g} instead of going on.")
+    elif missed:
         screen.note(f"{missed} of {n_alphas} alphas stopped before the certified gap was {tol:g}.")
     screen.document(
         {
@@ -120,10 +122,11 @@ def path(
             "train_scores": found.train_scores,
             "validation_scores": scores,
             "best_alpha": found.alphas[best],
+            "interrupted": watch.interrupted,
             "figure": figure,
         }
     )
-    if missed:
+    if missed or watch.interrupted:
         raise typer.Exit(MISSED_TOLERANCE)
 
 

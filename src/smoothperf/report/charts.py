@@ -112,10 +112,6 @@ class Chart:
         """Add a vertical line."""
         self._overlay.append(f'<i class="upright {css}" style="left:{100 * self.x.place(x):.2f}%"></i>')
 
-    def note(self, text: str, css: str) -> None:
-        """Add words inside the plot; the style sheet places them."""
-        self._overlay.append(f'<span class="note {css}">{escape(text)}</span>')
-
     def legend(self, key: str, text: str) -> None:
         """Explain a shape: ``key`` is the class of the sample shown."""
         self._legend.append(f'<li><i class="key {key}"></i>{escape(text)}</li>')

@@ -288,15 +288,15 @@ def _scores(contents: ReportContents) -> str:
     threshold = contents.curve.thresholds[contents.curve.operating_point]
     chart.upright(threshold, "operating")
     chart.upright(threshold, "now")
-    chart.note(f"\u25b2 {contents.classes[1]}, positive", "above")
-    chart.note(f"\u25bc {contents.classes[0]}, negative", "below")
+    chart.legend("positive", f"upwards: {contents.classes[1]}, positive")
+    chart.legend("negative", f"downwards: {contents.classes[0]}, negative")
     chart.legend("line-now", "present threshold")
     chart.legend("line-operating", "own threshold")
     return chart.render()
 
 
 def _certificate(training: Training) -> str:
-    above = training.gap / training.objective if training.objective > 0.0 else 0.0
+    share = f" ({training.gap / training.lower_bound:.2%})" if training.lower_bound > 0.0 else ""
     reached = (
         f"That is within the tolerance of {training.tol:g} that was asked for."
         if training.converged
@@ -307,7 +307,7 @@ def _certificate(training: Training) -> str:
         '<div class="card certificate">'
         f"<p>Training minimises a regularised upper bound of 1 \u2212 {escape(_measure(training.measure))} on the "
         f"training data. At this model it is <b>{training.objective:.6g}</b>. No weights whatsoever bring it below "
-        f"<b>{training.lower_bound:.6g}</b>, so this model is at most <b>{training.gap:.2g}</b> ({above:.2%}) above "
+        f"<b>{training.lower_bound:.6g}</b>, so this model is at most <b>{training.gap:.2g}</b>{share} above "
         f"the best there is. {reached}</p>"
         '<p class="aside">The bound is a proof, not an estimate: it comes from cutting planes of the exact objective, '
         f"with rounding errors taken off. How the run ended: {escape(training.status)}</p></div>"
@@ -335,13 +335,16 @@ def _convergence(training: Training) -> str:
     gap.legend("curve", "certified gap")
     gap.legend("reference", f"tolerance {training.tol:g}")
 
-    top = 1.05 * float(trace["objective"].max())
+    height = Axis("objective", 0.0, 1.05 * float(trace["objective"].max()))
+    if 0.0 < training.lower_bound < 0.02 * height.high:  # all that matters would be at the very bottom
+        decade = float(np.floor(np.log10(training.lower_bound)))
+        height = Axis("objective", 10.0**decade, height.high, log=True)
     between = Chart(
         "bounds",
         "Closing in from both sides",
         f"The objective fell to {training.objective:.5g}, its lower bound rose to {training.lower_bound:.5g}.",
         along,
-        Axis("objective", 0.0, top),
+        height,
     )
     between.line(passes, trace["objective"], "curve")
     between.line(passes, np.nan_to_num(trace["lower_bound"], neginf=0.0), "second")

@@ -61,7 +61,10 @@ def thin_cuts(cuts: Cuts, levels: Array, keep: Iterable[int] = ()) -> Indices:
         np.searchsorted(-levels, -scores, side="left"),
         np.geomspace(1, size - 1, LOG_GRID).astype(np.intp),
     ]
-    return np.unique(np.concatenate(chosen).astype(np.intp))
+    few = np.unique(np.concatenate(chosen).astype(np.intp))
+    # The room that is left goes to an even grid, for a slider with small steps everywhere.
+    even_ranks = np.linspace(0, size - 1, MOST_CUTS - few.size).astype(np.intp)
+    return np.union1d(few, even_ranks)
 
 
 def column_extremes(x: Array, y: Array, columns: int) -> Indices:
