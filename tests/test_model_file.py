@@ -211,6 +211,7 @@ def test_same_model_same_bytes_and_weights_once(tmp_path):
     assert save_model(load_model(tmp_path / "a.model"), tmp_path / "b.model").read_bytes() == first
     with zipfile.ZipFile(tmp_path / "a.model") as archive:
         assert archive.namelist()[0] == "smoothperf-model.json"
+        assert {member.date_time[0] for member in archive.infolist()} == {1980}
         assert "coef_.npy" in archive.namelist()
         assert "result_.coef.npy" not in archive.namelist()
         header = json.loads(archive.read("smoothperf-model.json"))

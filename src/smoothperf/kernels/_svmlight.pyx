@@ -26,6 +26,9 @@ ctypedef const unsigned char* Text
 LARGEST_INDEX = 2**31 - 2
 cdef int64_t LARGEST = 2**31 - 2
 cdef uint64_t LARGEST_EXACT = 1 << 53
+#: A mantissa that takes no more digits. It is above LARGEST_EXACT, so that the digits left out are Python's business.
+cdef uint64_t FULL = 10**18
+#: An exponent that takes no more digits: it overflows, or underflows, whatever the mantissa.
 cdef int64_t LARGEST_EXPONENT = 1 << 40
 
 cdef double[23] POWERS
@@ -87,24 +90,21 @@ cdef Text read_number(Text at, double* number) noexcept nogil:
     cdef Text start = at
     cdef uint64_t mantissa = 0
     cdef int64_t exponent = 0, written = 0
-    cdef int significant = 0
     cdef bint negative = at[0] == 45, negative_exponent, any_digit
     if at[0] == 45 or at[0] == 43:
         at += 1
     any_digit = is_digit(at[0])
     while is_digit(at[0]):
-        if significant < 19:
+        if mantissa < FULL:
             mantissa = 10 * mantissa + (at[0] - 48)
-        significant += significant < 20 and mantissa > 0
         at += 1
     if at[0] == 46:  # '.'
         at += 1
         any_digit = any_digit or is_digit(at[0])
         while is_digit(at[0]):
-            if significant < 19:
+            if mantissa < FULL:
                 mantissa = 10 * mantissa + (at[0] - 48)
                 exponent -= 1
-            significant += significant < 20 and mantissa > 0
             at += 1
     if not any_digit:
         return NULL
@@ -124,9 +124,9 @@ cdef Text read_number(Text at, double* number) noexcept nogil:
         return NULL
     if mantissa == 0:
         number[0] = 0.0
-    elif significant < 20 and mantissa <= LARGEST_EXACT and 0 <= exponent <= 22:
+    elif mantissa <= LARGEST_EXACT and 0 <= exponent <= 22:
         number[0] = <double>mantissa * POWERS[exponent]
-    elif significant < 20 and mantissa <= LARGEST_EXACT and -22 <= exponent < 0:
+    elif mantissa <= LARGEST_EXACT and -22 <= exponent < 0:
         number[0] = <double>mantissa / POWERS[-exponent]
     else:
         number[0] = by_python(start)
