@@ -27,7 +27,7 @@ def test_saves_the_model_that_the_library_fits(run, train_file, tmp_path, exampl
         lines[1]
         == f"Positive: {n_positive} ({n_positive / 300:.2%}) labelled 1; negative: {300 - n_positive} labelled -1"
     )
-    assert lines[2] == "Training for prbep, alpha 0.001, tolerance 0.001, solver lbfgs"
+    assert lines[2] == "Training for PRBEP, alpha 0.001, tolerance 0.001, solver lbfgs"
     assert re.fullmatch(r"Finished: \d+ iterations, \d+ passes over the data, [\d.]+ s", lines[3])
     assert re.fullmatch(r"Objective 0\.\d{6}, certified to be at most 0\.\d+ above the optimum", lines[4])
     assert lines[5] == f"PRBEP on these rows: {expected.score(X, y):.4f}"

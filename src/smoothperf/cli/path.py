@@ -67,6 +67,7 @@ def path(
     import warnings
 
     from .. import regularization_path
+    from ..evaluation import NAMES
 
     with warnings.catch_warnings(), Watch(screen) as watch:
         warnings.simplefilter("ignore")  # the table says all that they would
@@ -82,6 +83,7 @@ def path(
             solver=solver,
             callback=watch,
         )
+    name = NAMES.get(measure, measure)
     scores = found.validation_scores
     best = int((found.train_scores if scores is None else scores).argmax())
     columns: dict[str, list[str]] = {
@@ -97,9 +99,9 @@ def path(
     screen.say()
     screen.result(table(list(columns), list(zip(*columns.values(), strict=True)), words=0))
     if scores is not None:
-        screen.say(f"\n* best {measure} on the {held_out[1].shape[0]:,} rows held out")
+        screen.say(f"\n* best {name} on the {held_out[1].shape[0]:,} rows held out")
     if figure is not None:
-        plots.save(plots.path(found, measure=measure), figure)
+        plots.save(plots.path(found, measure=name), figure)
         screen.say(f"Saved: {figure}")
     missed = int((found.gaps > tol).sum())
     if watch.interrupted:

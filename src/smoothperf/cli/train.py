@@ -92,7 +92,7 @@ def train(
             search = choose_alpha(model, examples, others, folds=folds, screen=screen)
             strength = search.alpha
             caught.clear()  # what the search met on the way is not about the model
-        screen.say(f"Training for {measure}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
+        screen.say(f"Training for {_name(measure)}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
         with Watch(screen) as watch:
             model.set_params(alpha=strength, callback=watch).fit(examples.X, examples.y)
     model.set_params(callback=None)
