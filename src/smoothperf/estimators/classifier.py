@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from .._validation import whole_number
 from ..design import as_design
-from ..measures import Measure, Risk, get_measure
+from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
 from ..smoothing import Smoothing
-from ..solvers import Callback, Result, Solver, Status
-from .inputs import check_lengths, encode_labels, example_weights, make_callback, make_solver, progress
+from ..solvers import Callback, Solver
+from .inputs import check_lengths, encode_labels, example_weights, make_callback, make_solver, report_end
 from .linear import LinearMeasureClassifier
-from .operating_point import threshold_for_weight
 
 Array = NDArray[np.float64]
 
 
 class ZeroModelWarning(UserWarning):
     """At this alpha no weights are better than none by more than tol."""
+
+
+ZERO_MODEL_REMEDY = (
+    "The scores may tell nothing. Use a smaller alpha; if that does not help, the convex risk of this measure is too "
+    'loose for these data: train with measure="roc_area", and choose the threshold with set_operating_point.'
+)
 
 
 class MeasureClassifier(LinearMeasureClassifier):
@@ -152,41 +154,14 @@ class MeasureClassifier(LinearMeasureClassifier):
         if self.warm_start and previous is not None and previous.shape[1] == X.shape[1]:
             start = previous[0]
         result = solver.run(objective, start, make_callback(self.verbose, self.callback))
-        self._report(result, objective.risk, solver.tol)
-
-        assert result.scores is not None
-        threshold = 0.0
-        if self.fit_intercept:
-            wanted = measure.predicted_positive(positive, weights)
-            threshold = threshold_for_weight(result.scores, weights, wanted)
-        self.coef_ = result.coef.reshape(1, -1)
-        self.intercept_ = np.array([-threshold])
-        self.objective_ = result.objective
-        self.lower_bound_ = result.lower_bound
-        self.gap_ = result.gap
-        self.n_iter_ = result.n_iter
-        # The scores of the training set have served; a fitted model should not carry a vector of its length.
-        self.result_ = replace(result, scores=None)
-        return self
-
-    def _report(self, result: Result, risk: Risk, tol: float) -> None:
-        """Say how the run ended, on standard error if asked to and as a warning if it did not end well."""
-        if self.verbose:
-            print(f"{progress(result.trace.rows[-1])}  {result.status.value}", file=sys.stderr, flush=True)
-        if result.status not in (Status.CONVERGED, Status.STOPPED):
-            warnings.warn(
-                f"{result.status.value} The gap reached is {result.gap:.3g}, tol is {tol:.3g}. "
-                "Increase max_iter or tol, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        excess = risk.exact_value(np.zeros(risk.n_examples)) - result.lower_bound
-        if excess <= tol:
+        report_end(result, solver.tol, self.verbose)
+        excess = objective.risk.exact_value(np.zeros(X.shape[0])) - result.lower_bound
+        if excess <= solver.tol:
             warnings.warn(
                 f"At alpha={self.alpha:g} the optimum is w = 0 within tol: the objective of w = 0 is at most "
-                f"{excess:.3g} above the minimum, tol is {tol:.3g}. The scores may tell nothing. Use a smaller alpha; "
-                "if that does not help, the convex risk of this measure is too loose for these data: train with "
-                'measure="roc_area", and choose the threshold with set_operating_point.',
+                f"{excess:.3g} above the minimum, tol is {solver.tol:.3g}. {ZERO_MODEL_REMEDY}",
                 ZeroModelWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
+        self._keep(result, positive, weights, fit_intercept=self.fit_intercept)
+        return self

@@ -30,15 +30,19 @@ from ..solvers import Callback, Solver, Status
 
 Array = NDArray[np.float64]
 
-#: Memory for the planes that are handed on, in bytes; but between 5 and 20 planes.
+#: Memory for the planes that are handed on, in bytes, and how many they are at least and at most: more were seen to
+#: save no passes.
 PLANE_MEMORY = 1 << 27
+FEWEST_AND_MOST_PLANES = 5, 20
 #: Smoothing of the first plane, as a share of tol and at most: at w = 0 it usually costs nothing, and of all planes
 #: that touch there it picks the most even one.
 FIRST_SLACK = 0.5, 0.03
+#: Share of the tolerance that is left for rounding at the largest alpha.
+MARGIN = 1e-3
 #: The search for the best multiple ends when what is left to gain is below this share of tol.
-ACCURACY = 0.05
+ACCURACY = 0.2
 #: Most evaluations of the risk in that search.
-MAX_TRIALS = 4
+MAX_TRIALS = 3
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,6 @@ class Continuation:
         The data.
     solver : Solver
         What to run where the certificate of the neighbour does not do.
-
-    Attributes
-    ----------
-    n_passes : int
-        Products with X and its transpose that the first plane took.
     """
 
     def __init__(self, design: Design, risk: Risk, solver: Solver):
@@ -84,91 +83,102 @@ class Continuation:
         zero = np.zeros(risk.n_examples)
         first = risk.smoothed(zero, min(share * solver.tol, most) / risk.diameter)
         slope = design.rmatvec(first.gradient)
-        self._first_slack = max(0.0, risk.exact_value(zero) - first.offset)
-        self._first_squared_norm = float(slope @ slope)
+        at_zero = risk.exact_value(zero)
+        self._first_slack = max(0.0, at_zero - first.offset)
         bundle = Bundle(design, 1.0, max_planes=2, tolerance=1.0)
         bundle.add(slope, first.offset, rounding=first.rounding, gradient_norm=float(np.linalg.norm(first.gradient)))
         self._planes: Planes = bundle.heaviest(1)
-        # w = multiple * coef, f = multiple * scores; at large alphas w is -slope/alpha.
-        self._coef = -slope
-        self._scores = design.matvec(self._coef)
-        self._multiple = 0.0
-        self._alpha = np.inf
-        self.n_passes = 2
+        # At large alphas the solution is -slope/alpha, a multiple of this ray; R falls along it by |slope|^2.
+        squared_norm = float(slope @ slope)
+        self._first_squared_norm = squared_norm
+        self._first_rounding = float(self._planes.per_radius[0])
+        self._ray = _Ray(-slope, -design.matvec(slope), squared_norm)
+        self._place = _Place(0.0, at_zero, -squared_norm)
 
     def largest_alpha(self, tolerance: float) -> float:
         """Smallest alpha for which the first plane shows w = 0 to be optimal within a tolerance, or tol if larger.
 
-        1 if the first slope is zero: then w = 0 is optimal for every alpha.
+        1 if the first slope is zero, or may be but for rounding: then w = 0 is optimal for every alpha.
         """
-        return self._first_squared_norm / (2.0 * (max(tolerance, self._solver.tol) - self._first_slack)) or 1.0
+        if self._first_squared_norm <= self._first_rounding**2:
+            return 1.0
+        reached = (1.0 - MARGIN) * max(tolerance, self._solver.tol) - self._first_slack
+        return self._first_squared_norm / (2.0 * reached)
+
+    def start(self, alpha: float) -> Array:
+        """Weights to start from at an alpha, the best multiple of the last solution; costs no pass over the data."""
+        return self._best_place(alpha).multiple * self._ray.coef
 
     def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
         """Minimise J for an alpha below the one before."""
         begin = time.perf_counter()
-        multiple, value = self._best_multiple(alpha)
-        bound = self._bound(alpha, value, multiple)
-        self._alpha, self._multiple = alpha, multiple
+        self._place = self._best_place(alpha)
+        multiple = self._place.multiple
+        coef, scores = multiple * self._ray.coef, multiple * self._ray.scores
+        value = self._place.objective(alpha, self._ray)
+        bound = self._bound(alpha, value)
         if value - bound <= self._solver.tol:
-            coef, scores, n_passes, status = multiple * self._coef, multiple * self._scores, 0, Status.CONVERGED
-        else:
-            d = self._design.shape[1]
-            result = self._solver.run(
-                RegularizedRisk(self._design, self._risk, alpha),
-                multiple * self._coef,
-                callback,
-                planes=self._planes,
-                keep_planes=int(np.clip(PLANE_MEMORY // (8 * d), 5, 20)),
-            )
-            assert result.scores is not None
-            assert result.planes is not None
-            coef, scores, value, bound, status = (
-                result.coef,
-                result.scores,
-                result.objective,
-                result.lower_bound,
-                result.status,
-            )
-            n_passes = result.n_matvec + result.n_rmatvec
-            self._coef, self._scores, self._planes, self._multiple = coef, scores, result.planes, 1.0
-        return Solution(alpha, coef, scores, value, bound, n_passes, time.perf_counter() - begin, status)
+            return Solution(alpha, coef, scores, value, bound, 0, time.perf_counter() - begin, Status.CONVERGED)
+        result = self._solver.run(
+            _StartingWithScores(self._design, self._risk, alpha, coef, scores),
+            coef,
+            callback,
+            planes=self._planes,
+            keep_planes=int(np.clip(PLANE_MEMORY // (8 * coef.size), *FEWEST_AND_MOST_PLANES)),
+        )
+        assert result.scores is not None
+        assert result.planes is not None
+        self._planes = result.planes
+        squared_norm = float(result.coef @ result.coef)
+        self._ray = _Ray(result.coef, result.scores, squared_norm)
+        # At the minimum of J the derivative of R along w is -alpha |w|^2.
+        self._place = _Place(1.0, result.objective - alpha / 2.0 * squared_norm, -alpha * squared_norm)
+        return Solution(
+            alpha,
+            result.coef,
+            result.scores,
+            result.objective,
+            result.lower_bound,
+            result.n_matvec + result.n_rmatvec,
+            time.perf_counter() - begin,
+            result.status,
+        )
 
-    def _best_multiple(self, alpha: float) -> tuple[float, float]:
-        """Return t that about minimises ``J(t w)``, and that minimum.
+    def _best_place(self, alpha: float) -> _Place:
+        """About the best multiple for a new alpha; never worse than the last one, T.
 
-        The derivative is ``alpha t |w|^2 + R'(t)``. By the optimality of the last multiple T, ``R'(T)`` is about
-        ``-alpha_old T |w|^2``; as R' increases, the minimiser lies between T and ``T alpha_old / alpha``. Secants on
-        R' close in on it.
+        The derivative of J is ``alpha t |w|^2 + R'(t)``. As R' increases, its zero lies between T and ``-R'(T) /
+        (alpha |w|^2)``. Secants on R' close in on it. R is not negative, so its tangent at T tells nothing beyond the
+        t where it is zero; there the search begins.
         """
-        squared_norm = float(self._coef @ self._coef)
-        if np.isinf(self._alpha):
-            low, low_slope, high = 0.0, -squared_norm, 1.0 / alpha
-        else:
-            low, high = self._multiple, self._multiple * self._alpha / alpha
-            low_slope = -self._alpha * self._multiple * squared_norm
-        best, best_value = 0.0, np.inf
-        trial = high
-        high_slope = np.nan
+        ray, best = self._ray, self._place
+        if ray.squared_norm == 0.0 or best.slope >= 0.0:
+            return best
+        low, low_slope = best.multiple, best.slope
+        high, high_slope = -best.slope / (alpha * ray.squared_norm), None
+        trial = min(high, low - best.risk / best.slope)
         for _ in range(MAX_TRIALS):
-            risk = self._risk.exact(trial * self._scores)
-            value = alpha / 2.0 * trial**2 * squared_norm + risk.value
-            slope = float(risk.gradient @ self._scores)
-            if value < best_value:
-                best, best_value = trial, value
-            derivative = alpha * trial * squared_norm + slope
+            risk = self._risk.exact(trial * ray.scores)
+            place = _Place(trial, risk.value, float(risk.gradient @ ray.scores))
+            if place.objective(alpha, ray) < best.objective(alpha, ray):
+                best = place
+            derivative = alpha * trial * ray.squared_norm + place.slope
             if abs(derivative) * (high - low) <= ACCURACY * self._solver.tol:
                 break
             if derivative > 0.0:
-                high, high_slope = trial, slope
+                high, high_slope = trial, place.slope
             else:
-                low, low_slope = trial, slope
-            curvature = (high_slope - low_slope) / (high - low)
-            trial = low - (alpha * low * squared_norm + low_slope) / (alpha * squared_norm + curvature)
-            if not low < trial < high:
+                low, low_slope = trial, place.slope
+            if high_slope is None:
+                trial = high
+            else:
+                curvature = (high_slope - low_slope) / (high - low)
+                trial = low - (alpha * low * ray.squared_norm + low_slope) / (alpha * ray.squared_norm + curvature)
+            if not low < trial <= high:
                 break
-        return best, best_value
+        return best
 
-    def _bound(self, alpha: float, value: float, multiple: float) -> float:
+    def _bound(self, alpha: float, value: float) -> float:
         """The bound of the planes for a new alpha; minus infinity if it cannot certify ``value`` within tol."""
         planes = self._planes
         hessian = planes.gram / alpha
@@ -176,4 +186,42 @@ class Continuation:
         # First without rounding, which needs no products of length d.
         if value - float(weights @ planes.offsets - weights @ hessian @ weights / 2.0) > self._solver.tol:
             return -np.inf
-        return planes.lower_bound(self._design, alpha, value, multiple * float(np.linalg.norm(self._coef)))
+        coef_norm = self._place.multiple * float(np.sqrt(self._ray.squared_norm))
+        return planes.lower_bound(self._design, alpha, value, coef_norm)
+
+
+class _StartingWithScores(RegularizedRisk):
+    """J that knows the scores of the weights that a run starts from, which saves a product with X."""
+
+    def __init__(self, design: Design, risk: Risk, alpha: float, coef: Array, scores: Array):
+        super().__init__(design, risk, alpha)
+        self._start: tuple[Array, Array] | None = (coef, scores)
+
+    def matvec(self, coef: Array) -> Array:
+        """``X w``, from memory the first time that w is the start."""
+        if self._start is not None and np.array_equal(coef, self._start[0]):
+            scores = self._start[1]
+            self._start = None
+            return scores
+        return super().matvec(coef)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ray:
+    """Multiples of some weights, whose scores are known."""
+
+    coef: Array
+    scores: Array
+    squared_norm: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A multiple t on the ray, with R and its derivative by t."""
+
+    multiple: float
+    risk: float
+    slope: float
+
+    def objective(self, alpha: float, ray: _Ray) -> float:
+        return alpha / 2.0 * self.multiple**2 * ray.squared_norm + self.risk

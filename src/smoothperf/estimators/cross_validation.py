@@ -16,15 +16,29 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import vector, whole_number
 from ..design import as_design
 from ..measures import Measure, get_measure
+from ..objective import RegularizedRisk
 from ..smoothing import Smoothing
-from ..solvers import Callback, Result, Solver
-from .classifier import MeasureClassifier
+from ..solvers import Callback, Solver
+from .classifier import ZERO_MODEL_REMEDY, MeasureClassifier, ZeroModelWarning
 from .continuation import Continuation
-from .inputs import check_lengths, encode_labels, example_weights, make_solver
+from .inputs import check_lengths, encode_labels, example_weights, make_callback, make_solver, report_end
 from .linear import LinearMeasureClassifier, scores_of
 from .path import alphas_from_data, checked_alphas, follow
 
 Array = NDArray[np.float64]
+#: What makes a fitted classifier.
+FITTED = (
+    "classes_",
+    "coef_",
+    "intercept_",
+    "objective_",
+    "lower_bound_",
+    "gap_",
+    "n_iter_",
+    "result_",
+    "n_features_in_",
+    "feature_names_in_",
+)
 
 
 class MeasureClassifierCV(LinearMeasureClassifier):
@@ -76,12 +90,6 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     ((3, 7), True)
     """
 
-    objective_: float
-    lower_bound_: float
-    gap_: float
-    n_iter_: int
-    result_: Result
-
     def __init__(
         self,
         measure: str | Measure = "roc_area",
@@ -131,6 +139,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         """
         measure = get_measure(self.measure)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
+        if self.n_threads is not None:
+            whole_number("n_threads", self.n_threads, at_least=1)
         check_lengths(X, y)
         X, labels = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
@@ -138,11 +148,12 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.classes_, positive = encode_labels(labels)
         if sample_weight is not None:
             sample_weight = vector("sample_weight", sample_weight, length=labels.shape[0])
+        weights = example_weights(self.class_weight, self.classes_, positive, sample_weight)
+        design, risk = as_design(X), measure.bind(positive, weights)  # n_threads goes here
+        whole = Continuation(design, risk, solver)
         if self.alphas is not None:
             self.alphas_ = checked_alphas(self.alphas)
         else:
-            weights = example_weights(self.class_weight, self.classes_, positive, sample_weight)
-            whole = Continuation(as_design(X), measure.bind(positive, weights), solver)
             self.alphas_ = alphas_from_data(whole, self.n_alphas, self.alpha_ratio)
         splits = list(self._splits(positive))
         self.cv_scores_ = np.array(
@@ -151,25 +162,31 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             )
         )
         self.alpha_ = float(self.alphas_[self.cv_scores_.mean(axis=0).argmax()])
-        fitted = self._classifier().fit(X, labels, sample_weight)
-        for name in FITTED:
-            setattr(self, name, getattr(fitted, name))
+
+        # Start where the folds have started: at large alphas w = 0 is as good for the objective, but tells nothing.
+        objective = RegularizedRisk(design, risk, self.alpha_)
+        result = solver.run(objective, whole.start(self.alpha_), make_callback(self.verbose, self.callback))
+        report_end(result, solver.tol, self.verbose)
+        if not result.coef.any():
+            warnings.warn(
+                f"The best of all alphas is {self.alpha_:g}, where the weights are zero. {ZERO_MODEL_REMEDY}",
+                ZeroModelWarning,
+                stacklevel=2,
+            )
+        self._keep(result, positive, weights, fit_intercept=self.fit_intercept)
+        self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants it so; the start alone may do
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model, as the MeasureClassifier with ``alpha_`` that it is, to a file."""
         check_is_fitted(self)
-        classifier = self._classifier()
-        for name in (*FITTED, "classes_", "n_features_in_", "feature_names_in_"):
+        mine = self.get_params(deep=False)
+        shared = {name: mine[name] for name in MeasureClassifier().get_params(deep=False) if name in mine}
+        classifier = MeasureClassifier(alpha=self.alpha_, **shared)
+        for name in FITTED:
             if hasattr(self, name):
                 setattr(classifier, name, getattr(self, name))
         classifier.save(path)
-
-    def _classifier(self) -> MeasureClassifier:
-        """The classifier with the chosen alpha and everything else as here."""
-        mine = self.get_params(deep=False)
-        shared = {name: mine[name] for name in MeasureClassifier().get_params(deep=False) if name in mine}
-        return MeasureClassifier(alpha=self.alpha_, **shared)
 
     def _splits(self, positive: NDArray[np.bool_]) -> Iterable[tuple[Any, Any]]:
         """Rows to train on and rows to hold out, for every fold."""
@@ -221,7 +238,3 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             measure.score(positive[test], scores_of(X_test, solution.coef), test_weight)
             for solution in follow(continuation, self.alphas_)
         ]
-
-
-#: What the fit to all data leaves behind.
-FITTED = ("coef_", "intercept_", "objective_", "lower_bound_", "gap_", "n_iter_", "result_")

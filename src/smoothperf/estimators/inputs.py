@@ -1,18 +1,20 @@
-"""What users pass to fit, turned into what the solvers need: labels, weights, a solver, a callback."""
+"""What users pass to fit, turned into what the solvers need: labels, weights, a solver, a callback; and a report."""
 
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from .._validation import choice, positive_number, vector
 from ..smoothing import Adaptive, Fixed, Smoothing
-from ..solvers import BMRM, LBFGS, Callback, Nesterov, Solver, TraceRow
+from ..solvers import BMRM, LBFGS, Callback, Nesterov, Result, Solver, Status, TraceRow
 
 Array = NDArray[np.float64]
 
@@ -112,13 +114,26 @@ def make_callback(verbose: int, callback: Callback | None) -> Callback | None:
         # The clock starts again with every run, of which a path has many.
         if verbose > 1 or row.seconds - last >= 1.0 or row.seconds < last:
             last = row.seconds
-            print(progress(row), file=sys.stderr, flush=True)
+            print(_progress(row), file=sys.stderr, flush=True)
         return callback(row) if callback is not None else None
 
     return report
 
 
-def progress(row: TraceRow) -> str:
+def report_end(result: Result, tol: float, verbose: int) -> None:
+    """Say how a fit ended: on standard error if asked to, and as a warning if it did not end well."""
+    if verbose:
+        print(f"{_progress(result.trace.rows[-1])}  {result.status.value}", file=sys.stderr, flush=True)
+    if result.status not in (Status.CONVERGED, Status.STOPPED):
+        warnings.warn(
+            f"{result.status.value} The gap reached is {result.gap:.3g}, tol is {tol:.3g}. "
+            "Increase max_iter or tol, or scale the features.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _progress(row: TraceRow) -> str:
     """One iteration in a line."""
     return (
         f"iteration {row.iteration:5d}  {row.seconds:7.1f} s  {row.passes:6d} passes  "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import vector
 from ..design import as_design
 from ..measures import Measure, get_measure
+from ..solvers import Result
 from .inputs import known_labels
-from .operating_point import threshold_for_target
+from .operating_point import threshold_for_target, threshold_for_weight
 
 Array = NDArray[np.float64]
 
@@ -26,6 +28,11 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     classes_: NDArray[Any]
     coef_: Array
     intercept_: Array
+    objective_: float
+    lower_bound_: float
+    gap_: float
+    n_iter_: int
+    result_: Result
 
     def decision_function(self, X: Any) -> Array:
         """Return the signed scores ``X @ coef_.T + intercept_``; positive ones are predicted positive."""
@@ -112,6 +119,22 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
         check_is_fitted(self)
         save_model(self, path)
+
+    def _keep(self, result: Result, positive: NDArray[np.bool_], weights: Array | None, *, fit_intercept: bool) -> None:
+        """Make the outcome of a run the fitted model."""
+        assert result.scores is not None
+        threshold = 0.0
+        if fit_intercept:
+            wanted = get_measure(self.measure).predicted_positive(positive, weights)
+            threshold = threshold_for_weight(result.scores, weights, wanted)
+        self.coef_ = result.coef.reshape(1, -1)
+        self.intercept_ = np.array([-threshold])
+        self.objective_ = result.objective
+        self.lower_bound_ = result.lower_bound
+        self.gap_ = result.gap
+        self.n_iter_ = result.n_iter
+        # The scores of the training set have served; a fitted model should not carry a vector of its length.
+        self.result_ = replace(result, scores=None, planes=None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -224,4 +224,7 @@ def _checked_validation(
     X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], input_name="validation X")
     if X.shape[1] != n_features:
         raise ValueError(f"validation X has {X.shape[1]} features but X has {n_features}; they must match.")
-    return X, known_labels(y, classes, length=X.shape[0]), weights
+    try:
+        return X, known_labels(y, classes, length=X.shape[0]), weights
+    except ValueError as error:
+        raise ValueError(f"validation: {error}") from error
