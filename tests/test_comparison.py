@@ -116,22 +116,22 @@ def test_verdicts():
     lines = [ours, roc, rival, weak]
     assert comparison.verdict(lines, "prbep") == (
         "PRBEP: training for PRBEP pays: 0.8000 against 0.7500 of LogisticRegression, +0.0500 "
-        "(95 %: +0.0405 to +0.0595)."
+        "(99 %: +0.0401 to +0.0599)."
     )
     lines = [ours, roc, line("LogisticRegression", None, 0.85, 0.0), weak]
     assert comparison.verdict(lines, "prbep") == (
-        "PRBEP: training for PRBEP does not pay: LogisticRegression wins, 0.8000 against 0.8500, -0.0500 "
-        "(95 %: -0.0595 to -0.0405)."
+        "PRBEP: training for PRBEP does not pay: 0.8000 against 0.8500 of LogisticRegression, -0.0500 "
+        "(99 %: -0.0599 to -0.0401)."
     )
     lines = [ours, roc, line("LogisticRegression", None, 0.805, 0.0), weak]
     assert comparison.verdict(lines, "prbep") == (
         "PRBEP: a tie. Training for PRBEP and LogisticRegression differ by 0.0050, which is within noise "
-        "(95 %: -0.0145 to +0.0045)."
+        "(99 %: -0.0149 to +0.0049)."
     )
     lines = [ours, line("for ROC area", "roc_area", 0.9, 0.0), rival, weak]
     assert comparison.verdict(lines, "prbep").endswith(" The best is the model for ROC area, 0.9000.")
     other = [line("for PRBEP", "prbep", 0.8, 0.0, "f1"), line("LinearSVC", None, 0.7, 0.0, "f1")]
-    assert comparison.verdict(other, "f1").startswith("F1: training for PRBEP, the best of ours here, pays: 0.8000")
+    assert comparison.verdict(other, "f1").startswith("F1: training for PRBEP, the best of ours here, is ahead: 0.8000")
 
 
 def test_best_or_tied():

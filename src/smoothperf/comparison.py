@@ -5,8 +5,10 @@ part of the rows, and on another chooses, for each measure by itself, the streng
 threshold. A third part judges. So whoever is behind in a column is behind although it was tuned for that column.
 
 Noise: rows of the judging parts are drawn again with replacement, the same rows for all contenders. The interval of a
-difference is that of these paired values; two contenders whose interval holds 0 are called a tie. It covers the chance
-in the rows that judge, not the chance in the rows that train.
+difference is that of these paired values; two contenders whose interval holds 0 are called a tie. The intervals are
+99 % ones, because a table makes five verdicts and one of them should be wrong by chance in at most 5 % of tables. They
+cover the chance in the rows that judge, not the chance in the rows that train, nor that the strongest on either side
+was found by looking at these rows.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ Labels = NDArray[np.bool_]
 #: The columns of the matrix. F1 and accuracy are of a decision, so they come with a chosen threshold.
 COLUMNS = ("prbep", "roc_area", "average_precision", "f1", "accuracy")
 DECISIONS = ("f1", "accuracy")
+#: Of the interval of a difference: 95 % for all columns together.
+LEVEL = 1.0 - 0.05 / len(COLUMNS)
 #: Strengths of scikit-learn's models; ours come from the data, as many and over as many powers of ten.
 C_GRID = tuple(10.0 ** (exponent / 2) for exponent in range(-4, 9))
 N_ALPHAS = len(C_GRID)
@@ -115,7 +119,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much more one line has than another in a column, with its 95 % interval."""
+    """How much more one line has than another in a column, with its interval."""
 
     value: float
     low: float
@@ -232,7 +236,7 @@ def compare(
     splits: Sequence[Split],
     players: Sequence[Contender],
     *,
-    n_resamples: int = 500,
+    n_resamples: int = 1000,
     seed: int = 0,
     tell: Callable[[str], None] = lambda text: None,
 ) -> list[Line]:
@@ -348,7 +352,7 @@ def _resample(
 
 def difference(one: Line, other: Line, column: str) -> Difference:
     """Return how much more the first has in a column."""
-    low, high = interval(one.samples[column] - other.samples[column])
+    low, high = interval(one.samples[column] - other.samples[column], LEVEL)
     return Difference(one.values[column] - other.values[column], low, high)
 
 
@@ -361,7 +365,8 @@ def best_or_tied(lines: Sequence[Line], column: str) -> list[bool]:
 def verdict(lines: Sequence[Line], column: str) -> str:
     """Say in a sentence whether training for a measure paid; a difference within noise is a tie.
 
-    The model trained for the measure (for other columns the best of ours) meets the better of the baselines.
+    The model trained for the measure meets the better of the baselines. In columns that nothing was trained for, the
+    best of ours meets it; that answers another question, so the words are others.
     """
     ours = [line for line in lines if line.trained_for == column]
     name = NAMES[column]
@@ -374,12 +379,12 @@ def verdict(lines: Sequence[Line], column: str) -> str:
     rival = max((line for line in lines if line.trained_for is None), key=lambda line: line.values[column])
     gain = difference(own, rival, column)
     figures = f"{own.values[column]:.4f} against {rival.values[column]:.4f}"
-    noise = f"(95 %: {gain.low:+.4f} to {gain.high:+.4f})"
+    noise = f"({100 * LEVEL:.0f} %: {gain.low:+.4f} to {gain.high:+.4f})"
     best = max(lines, key=lambda line: line.values[column])
     rest = f" The best is the model {best.name}, {best.values[column]:.4f}." if best not in (own, rival) else ""
     if gain.is_tie:
         who = f"{subject[0].upper()}{subject[1:]} and {rival.name}"
         return f"{name}: a tie. {who} differ by {abs(gain.value):.4f}, which is within noise {noise}.{rest}"
-    if gain.low > 0.0:
-        return f"{name}: {subject} pays: {figures} of {rival.name}, {gain.value:+.4f} {noise}.{rest}"
-    return f"{name}: {subject} does not pay: {rival.name} wins, {figures}, {gain.value:+.4f} {noise}.{rest}"
+    won = gain.low > 0.0
+    outcome = ("pays" if won else "does not pay") if ours else ("is ahead" if won else "is behind")
+    return f"{name}: {subject} {outcome}: {figures} of {rival.name}, {gain.value:+.4f} {noise}.{rest}"

@@ -28,7 +28,7 @@ MeasureName = Annotated[
 SolverName = Annotated[str, typer.Option("--solver", metavar="NAME", help="lbfgs, nesterov or bmrm.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
 Resamples = Annotated[
-    int, typer.Option("--bootstrap", metavar="N", min=1, help="How many resamples the 95 % intervals come from.")
+    int, typer.Option("--bootstrap", metavar="N", min=1, help="How many resamples the intervals come from.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no information beside the result.")]

@@ -29,7 +29,7 @@ def compare(
         typer.Option("--solver", metavar="NAME", help="Train with this; again for more. Only lbfgs by default."),
     ] = None,
     folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Folds of the cross-validation.")] = 5,
-    bootstrap: options.Resamples = 500,
+    bootstrap: options.Resamples = 1000,
     seed: options.Seed = 0,
     tol: options.Tolerance = 1e-4,
     max_iter: options.MaxIter = 1000,
