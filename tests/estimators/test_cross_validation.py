@@ -13,14 +13,14 @@ from problems import gaussians
 from smoothperf import LBFGS, PRBEP, MeasureClassifier, MeasureClassifierCV, ROCArea, ZeroModelWarning
 
 X, Y = gaussians(60, 140, 10, shift=0.4, seed=3)
-ALPHAS = [1e-3, 1.0, 1e-1]
+ALPHAS = [1e-3, 1.0, 1e-1, 1e-2]
 
 
 @pytest.mark.parametrize("measure", [PRBEP(), ROCArea()], ids=str)
 def test_scores_are_those_of_models_fitted_without_the_fold(measure):
     clf = MeasureClassifierCV(measure, alphas=ALPHAS, cv=4, tol=1e-7, max_iter=5000).fit(X, Y)
-    np.testing.assert_array_equal(clf.alphas_, [1.0, 1e-1, 1e-3])
-    assert clf.cv_scores_.shape == (4, 3)
+    np.testing.assert_array_equal(clf.alphas_, [1.0, 1e-1, 1e-2, 1e-3])
+    assert clf.cv_scores_.shape == (4, 4)
     for scores, (train, test) in zip(clf.cv_scores_, StratifiedKFold(4).split(X, Y), strict=True):
         for score, alpha in zip(scores, clf.alphas_, strict=True):
             alone = MeasureClassifier(measure, alpha=alpha, tol=1e-7, max_iter=5000).fit(X[train], Y[train])
@@ -71,7 +71,7 @@ SPLITS = {
 @pytest.mark.parametrize("kind", SPLITS)
 def test_a_validation_set_of_ones_own(kind):
     clf = MeasureClassifierCV(alphas=ALPHAS, cv=SPLITS[kind]).fit(X, Y)
-    assert clf.cv_scores_.shape == (1, 3)
+    assert clf.cv_scores_.shape == (1, 4)
     alone = MeasureClassifier(alpha=1.0).fit(X[TRAIN], Y[TRAIN])
     assert clf.cv_scores_[0, 0] == pytest.approx(alone.score(X[VALIDATION], Y[VALIDATION]), abs=0.005)
 
@@ -79,7 +79,7 @@ def test_a_validation_set_of_ones_own(kind):
 def test_a_share_is_one_stratified_validation_set():
     clf = MeasureClassifierCV(alphas=ALPHAS, cv=0.25).fit(X, Y)
     same = MeasureClassifierCV(alphas=ALPHAS, cv=StratifiedShuffleSplit(1, test_size=0.25, random_state=0)).fit(X, Y)
-    assert clf.cv_scores_.shape == (1, 3)
+    assert clf.cv_scores_.shape == (1, 4)
     np.testing.assert_array_equal(clf.cv_scores_, same.cv_scores_)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -85,18 +87,62 @@ def test_the_largest_alpha_is_the_smallest_at_which_the_first_plane_leaves_nothi
 def test_large_alphas_cost_no_passes_and_the_path_less_than_its_parts():
     X, y = make_rare_positives(3000, 400, positive_rate=0.1)
     path = regularization_path(X, y, n_alphas=12)
-    assert (path.n_passes[:3] == 0).all()
+    assert path.n_passes[:4].tolist() == [2, 0, 0, 0]
     alone = [LBFGS().run(problem(ROCArea(), X, y, alpha)) for alpha in path.alphas]
     assert path.n_passes.sum() < 0.8 * sum(result.n_matvec + result.n_rmatvec for result in alone)
 
 
-def test_fewer_passes_with_planes_and_starts_than_without(monkeypatch):
+def test_fewer_passes_with_planes_and_starts_than_without():
     """Handing nothing on must cost passes; otherwise the machinery is for nothing."""
     X, y = make_rare_positives(3000, 400, positive_rate=0.1)
     alphas = np.geomspace(1e-2, 1e-4, 8)
     together = regularization_path(X, y, measure="prbep", alphas=alphas).n_passes[1:].sum()
     apart = sum(int(regularization_path(X, y, measure="prbep", alphas=[a]).n_passes[0]) for a in alphas[1:])
     assert together < 0.8 * apart
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_solutions_without_a_pass_have_true_bounds_all_the_same(measure):
+    """Alphas so close, and a tol so coarse, that the certificate of one does for many that follow."""
+    path = regularization_path(X, Y, measure=measure, alphas=np.geomspace(1e-2, 5e-3, 15), tol=1e-2)
+    free = np.flatnonzero(path.n_passes == 0)
+    assert free.size >= 5
+    for i in free:
+        best = LBFGS(tol=1e-7).run(problem(measure, X, Y, path.alphas[i]))
+        assert path.lower_bounds[i] <= best.objective
+        assert best.lower_bound <= path.objectives[i]
+        assert 0.0 < path.gaps[i] <= 1e-2
+    assert (path.objectives[free] - path.lower_bounds[free]).max() > 1e-4  # so the bound is not the objective
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_a_start_is_never_worse_than_the_solution_before(measure):
+    continuation = Continuation(as_design(X), measure.bind(Y), LBFGS())
+    before = np.zeros(X.shape[1])
+    for alpha in (1e3, 3.0, 1e-1, 1e-2, 1e-5):
+        objective = problem(measure, X, Y, alpha)
+        start = objective.exact(continuation.start(alpha))
+        assert start <= objective.exact(before) + 1e-12
+        before = continuation.solve(alpha).coef
+        assert objective.exact(before) <= start + 1e-12
+
+
+def test_every_run_has_the_planes_of_the_one_before(monkeypatch):
+    run = LBFGS.run
+    handed = []
+
+    def recording(self, objective, start=None, callback=None, *, planes=None, keep_planes=0):
+        result = run(self, objective, start, callback, planes=planes, keep_planes=keep_planes)
+        handed.append((planes, result.planes))
+        return result
+
+    monkeypatch.setattr(LBFGS, "run", recording)
+    regularization_path(X, Y, alphas=np.geomspace(1.0, 1e-4, 5), tol=1e-5)
+    assert len(handed) == 5
+    assert len(handed[0][0]) == 1  # the plane at w = 0
+    for (_, left), (received, _) in itertools.pairwise(handed):
+        assert received is left
+    assert max(len(left) for _, left in handed) <= 20
 
 
 def test_weights_are_copies():

@@ -26,7 +26,7 @@ from ..design import Design
 from ..measures import Risk
 from ..objective import RegularizedRisk
 from ..simplex_qp import maximise_on_simplex
-from ..solvers import Callback, Solver, Status
+from ..solvers import Callback, Result, Solver, Status
 
 Array = NDArray[np.float64]
 
@@ -76,6 +76,7 @@ class Continuation:
     """
 
     def __init__(self, design: Design, risk: Risk, solver: Solver):
+        begin = time.perf_counter()
         self._design = design
         self._risk = risk
         self._solver = solver
@@ -94,6 +95,8 @@ class Continuation:
         self._first_rounding = float(self._planes.per_radius[0])
         self._ray = _Ray(-slope, -design.matvec(slope), squared_norm)
         self._place = _Place(0.0, at_zero, -squared_norm)
+        # What the first plane and the scores of its slope have cost; the first solution has it on its bill.
+        self._spent_passes, self._spent_seconds = 2, time.perf_counter() - begin
 
     def largest_alpha(self, tolerance: float) -> float:
         """Smallest alpha for which the first plane shows w = 0 to be optimal within a tolerance, or tol if larger.
@@ -111,14 +114,25 @@ class Continuation:
 
     def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
         """Minimise J for an alpha below the one before."""
-        begin = time.perf_counter()
+        begin = time.perf_counter() - self._spent_seconds
+        n_passes = self._spent_passes
+        self._spent_passes, self._spent_seconds = 0, 0.0
         self._place = self._best_place(alpha)
         multiple = self._place.multiple
         coef, scores = multiple * self._ray.coef, multiple * self._ray.scores
         value = self._place.objective(alpha, self._ray)
         bound = self._bound(alpha, value)
-        if value - bound <= self._solver.tol:
-            return Solution(alpha, coef, scores, value, bound, 0, time.perf_counter() - begin, Status.CONVERGED)
+        status = Status.CONVERGED
+        if value - bound > self._solver.tol:
+            result = self._run(alpha, coef, scores, callback)
+            assert result.scores is not None
+            coef, scores, value, bound = result.coef, result.scores, result.objective, result.lower_bound
+            n_passes += result.n_matvec + result.n_rmatvec
+            status = result.status
+        return Solution(alpha, coef, scores, value, bound, n_passes, time.perf_counter() - begin, status)
+
+    def _run(self, alpha: float, coef: Array, scores: Array, callback: Callback | None) -> Result:
+        """Run the solver from weights whose scores are known, and go on from its solution."""
         result = self._solver.run(
             _StartingWithScores(self._design, self._risk, alpha, coef, scores),
             coef,
@@ -133,16 +147,7 @@ class Continuation:
         self._ray = _Ray(result.coef, result.scores, squared_norm)
         # At the minimum of J the derivative of R along w is -alpha |w|^2.
         self._place = _Place(1.0, result.objective - alpha / 2.0 * squared_norm, -alpha * squared_norm)
-        return Solution(
-            alpha,
-            result.coef,
-            result.scores,
-            result.objective,
-            result.lower_bound,
-            result.n_matvec + result.n_rmatvec,
-            time.perf_counter() - begin,
-            result.status,
-        )
+        return result
 
     def _best_place(self, alpha: float) -> _Place:
         """About the best multiple for a new alpha; never worse than the last one, T.

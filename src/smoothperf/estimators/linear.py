@@ -134,7 +134,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.gap_ = result.gap
         self.n_iter_ = result.n_iter
         # The scores of the training set have served; a fitted model should not carry a vector of its length.
-        self.result_ = replace(result, scores=None, planes=None)
+        self.result_ = replace(result, scores=None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

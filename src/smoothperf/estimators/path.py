@@ -45,7 +45,8 @@ class RegularizationPath:
     validation_scores : ndarray of shape (n_alphas,) or None
         The measure on the validation set, if there is one.
     n_passes : ndarray of shape (n_alphas,)
-        Products with X and its transpose; 0 where the solution before already certified this one.
+        Products with X and its transpose; 0 where the solution before already certified this one. The first entry
+        includes two for the first plane.
     seconds : ndarray of shape (n_alphas,)
         Time to solve, without the scores on the validation set.
     statuses : tuple of Status
