@@ -252,7 +252,7 @@ WRONG = {
     "space after colon": (b"1 1: 2", 1, "the value in '1:' is not a number"),
     "underscore": (b"1 1:1_0", 1, "the value in '1:1_0' is not a number"),
     "hexadecimal": (b"1 1:0x10", 1, "the value in '1:0x10' is not a number"),
-    "not ASCII": ("1 1:٣".encode(), 1, r"the value in '1:\u0663' is not a number"),
+    "not ASCII": ("1 1:٣".encode(), 1, r"the value in '1:\xd9\xa3' is not a number"),
     "no colon": (b"1 1:1 2", 1, "'2' is not index:value"),
     "index is a word": (b"1 a:1", 1, "'a:1' is not index:value"),
     "fraction as index": (b"1 1.5:1", 1, "'1.5:1' is not index:value"),

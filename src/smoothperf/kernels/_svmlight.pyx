@@ -1,14 +1,14 @@
 """Parser of svmlight text, one piece of the file at a time, into the arrays of a CSR matrix.
 
-A line is ``label [qid:number] index:value index:value ... [# comment]`` with indices that ascend. The grammar of a number
-is that of Python's ``float`` without underscores, "nan" and "inf", and so is its value, bit for bit: a mantissa of at
-most 2^53 and a power of ten of at most 22 are both exact doubles, so one multiplication or division rounds once and
-correctly (Clinger's fast path); any other number goes to the function behind ``float`` itself. Neither depends on the
-locale.
+A line is ``label [qid:number] index:value index:value ... [# comment]`` with indices that ascend. The grammar of a
+number is that of Python's ``float`` without underscores, "nan" and "inf", and so is its value, bit for bit: a mantissa
+of at most 2^53 and a power of ten of at most 22 are both exact doubles, so one multiplication or division rounds once
+and correctly (Clinger's fast path); any other number goes to the function behind ``float`` itself. Neither depends on
+the locale.
 
 Memory: a piece of m bytes holds at most m/4 + 2 entries and m/2 + 2 rows, which are reserved before it is parsed, so
-that the loop over its bytes neither allocates nor holds the GIL. The last byte of what is parsed is white space or ``#``,
-where every token ends: no look ahead can leave the piece.
+that the loop over its bytes neither allocates nor holds the GIL. The last byte of what is parsed is white space or
+``#``, where every token ends: no look ahead can leave the piece.
 """
 
 from libc.math cimport NAN, isfinite
