@@ -42,7 +42,7 @@ class DataError(ValueError):
 
 def data_error(path: str | os.PathLike[str], reason: str, *, line: int | None = None) -> DataError:
     """Make the error for a file and, where one is to blame, its line (counted from 1)."""
-    where = f"{os.fspath(path)}" if line is None else f"{os.fspath(path)}, line {line}"
+    where = os.fspath(path) if line is None else f"{os.fspath(path)}, line {line}"
     return DataError(" ".join(f"{where}: {reason}".split()))
 
 
@@ -51,12 +51,11 @@ def quoted(text: str | bytes, limit: int = 40) -> str:
 
     Examples
     --------
-    >>> quoted(b"1:x" + bytes([0, 255]))
-    "'1:x\\x00\\xff'"
-    >>> quoted("9" * 1000)
-    "'9999999999999999999999999999999999999999...' (1000 characters)"
+    >>> print(quoted(b"1:x" + bytes([0, 255])))
+    '1:x\x00\xff'
+    >>> print(quoted("9" * 1000, limit=5))
+    '99999'... (1000 characters)
     """
-    shown = text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else text
-    if len(shown) <= limit:
-        return ascii(shown).replace("\\\\x", "\\x") if isinstance(text, bytes) else ascii(shown)
-    return f"{ascii(shown[:limit])[:-1]}...' ({len(text)} characters)"
+    beginning = text[:limit]
+    shown = ascii(beginning.decode("latin-1")) if isinstance(beginning, bytes) else repr(beginning)
+    return shown if len(text) <= limit else f"{shown}... ({len(text)} characters)"

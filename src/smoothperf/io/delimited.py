@@ -142,7 +142,5 @@ def _reason(message: str, names: list[str]) -> str:
         name, text = names[int(found[2]) - 1], found[1]
         what = f"holds {quoted(text)}, which is not a number; encode such columns first" if text else "is missing"
         return f"column {name!r} {what}"
-    changed = re.match(r"the (?:dtype passed requires|number of columns changed from) (\d+).*?(\d+)", message)
-    if changed is not None:
-        return f"{changed[2]} fields where {len(names)} are expected"
-    return message
+    ragged = re.match(r"(?:the number of columns changed from \d+ to|converter .* the number of fields) (\d+)", message)
+    return message if ragged is None else f"{ragged[1]} fields where the first line names {len(names)} columns"

@@ -66,7 +66,7 @@ def read_npz(file: io.BufferedReader, path: Path) -> tuple[Any, NDArray[Any], li
 def write_npz(
     path: str | os.PathLike[str], X: Any, y: ArrayLike, *, feature_names: Sequence[str] | None = None
 ) -> Path:
-    """Write features and labels to a compressed .npz file, which loads many times faster than text.
+    """Write features and labels to a compressed .npz file, which keeps every bit, text as labels, and names.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
 """Parser of svmlight text, one piece of the file at a time, into the arrays of a CSR matrix.
 
-A line is ``label [qid:number] index:value index:value ... [# comment]`` with indices that ascend. The grammar of a number
-is that of Python's ``float`` without underscores, "nan" and "inf", and so is its value, bit for bit: a mantissa of at
-most 2^53 and a power of ten of at most 22 are both exact doubles, so one multiplication or division rounds once and
-correctly (Clinger's fast path); any other number goes to the function behind ``float`` itself. Neither depends on the
-locale.
+A line is ``label [qid:number] index:value index:value ... [# comment]`` with indices that ascend. The grammar of a
+number is that of Python's ``float`` without underscores, "nan" and "inf", and so is its value, bit for bit: a mantissa
+of at most 2^53 and a power of ten of at most 22 are both exact doubles, so one multiplication or division rounds once
+and correctly (Clinger's fast path); any other number goes to the function behind ``float`` itself. Neither depends on
+the locale.
 
 Memory: a piece of m bytes holds at most m/4 + 2 entries and m/2 + 2 rows, which are reserved before it is parsed, so
-that the loop over its bytes neither allocates nor holds the GIL. The last byte of what is parsed is white space or ``#``,
-where every token ends: no look ahead can leave the piece.
+that the loop over its bytes neither allocates nor holds the GIL. The last byte of what is parsed is white space or
+``#``, where every token ends: no look ahead can leave the piece.
 """
 
 from libc.math cimport NAN, isfinite
@@ -28,7 +28,7 @@ cdef int64_t LARGEST = 2**31 - 2
 cdef uint64_t LARGEST_EXACT = 1 << 53
 #: A mantissa that takes no more digits. It is above LARGEST_EXACT, so that the digits left out are Python's business.
 cdef uint64_t FULL = 10**18
-#: An exponent that takes no more digits: it overflows, or underflows, whatever the mantissa.
+#: An exponent that takes no more digits: no number of decimals brings it back to 22.
 cdef int64_t LARGEST_EXPONENT = 1 << 40
 
 cdef double[23] POWERS
@@ -197,15 +197,15 @@ cdef class SvmlightParser:
         return arrays
 
     cdef _reserve(self, Py_ssize_t entries, Py_ssize_t rows):
-        # Half as much again each time: the work of growing stays proportional to the whole.
+        # A quarter more each time: the work of growing stays proportional to the whole, and so does what is unused.
         cdef Py_ssize_t wanted = self.n_entries + entries
         if self.values.shape[0] < wanted:
-            self.values.resize(wanted + wanted // 2, refcheck=False)
-            self.indices.resize(wanted + wanted // 2, refcheck=False)
+            self.values.resize(wanted + wanted // 4, refcheck=False)
+            self.indices.resize(wanted + wanted // 4, refcheck=False)
         wanted = self.n_rows + rows
         if self.labels.shape[0] < wanted:
-            self.labels.resize(wanted + wanted // 2, refcheck=False)
-            self.starts.resize(wanted + wanted // 2 + 1, refcheck=False)
+            self.labels.resize(wanted + wanted // 4, refcheck=False)
+            self.starts.resize(wanted + wanted // 4 + 1, refcheck=False)
 
     cdef Outcome _parse(
         self,
