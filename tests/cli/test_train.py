@@ -195,3 +195,36 @@ def test_notes_are_warnings_that_matter():
         warnings.warn("odd", UserWarning, stacklevel=1)
         warnings.warn("odd", UserWarning, stacklevel=1)
     assert train._notes(caught) == ["odd"]
+
+
+@pytest.mark.parametrize(("during", "known"), [(1, "part of a path"), (3, "2 folds")])
+def test_ctrl_c_while_alpha_is_chosen_takes_the_best_so_far(run, train_file, tmp_path, monkeypatch, during, known):
+    from smoothperf.cli._progress import Watch
+
+    show = Watch.__call__
+
+    def interrupt(watch, row):
+        if watch.what == f"choosing alpha, path {during} of 5" and row.iteration == 2 and not watch.interrupted:
+            watch._on_interrupt(2, None)
+        return show(watch, row)
+
+    monkeypatch.setattr(Watch, "__call__", interrupt)
+    result = run("train", train_file, "-m", "prbep", "-a", "auto", "--tol", "1e-4", "-o", tmp_path / "model")
+    assert "Choosing alpha was interrupted" in result.stdout
+    chosen = re.search(r"Chose alpha (\S+) of \d+: 0\.\d{4} on rows held out \((.*)\)", result.stdout)
+    assert chosen[2] == known
+    model = smoothperf.load(tmp_path / "model")
+    assert model.alpha == pytest.approx(float(chosen[1]), rel=0.01)
+    assert model.gap_ <= 1e-4  # the training itself was not interrupted
+
+
+def test_a_second_ctrl_c_leaves_at_once(capsys):
+    from smoothperf.cli._progress import Watch
+    from smoothperf.cli._screen import Screen
+
+    watch = Watch(Screen())
+    watch._on_interrupt(2, None)
+    assert watch.interrupted
+    with pytest.raises(KeyboardInterrupt):
+        watch._on_interrupt(2, None)
+    assert "once more to leave at once" in capsys.readouterr().err

@@ -75,7 +75,7 @@ def choose_alpha(
             finished.append((alphas, path.validation_scores))
     known = finished or partial
     scores = np.mean([values for _, values in known], axis=0)
-    where = f"{len(finished)} folds" if others is None else str(others.path)
+    where = str(others.path) if others is not None else f"{len(finished)} folds" if finished else "part of a path"
     search = Search(known[0][0].tolist(), scores.tolist(), where)
     if watch.interrupted:
         screen.say("Choosing alpha was interrupted: it is the best so far; once more Ctrl-C ends training, too.")
