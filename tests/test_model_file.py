@@ -159,7 +159,7 @@ values = st.recursive(
 )
 
 
-MODEL = fitted(tol=10.0)
+MODEL = fitted(tol=0.1)
 
 
 @settings(deadline=None, max_examples=100, derandomize=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import vector, whole_number
