@@ -144,3 +144,10 @@ def test_difference_of_equal_lines_is_a_tie():
     gain = comparison.difference(one, one, "prbep")
     assert (gain.value, gain.low, gain.high) == (0.0, 0.0, 0.0)
     assert gain.is_tie
+
+
+def test_every_split_draws_rows_of_its_own(split):
+    player = [Contender("one", family(GOOD))]
+    [once], [twice] = (comparison.compare([split] * n, player, n_resamples=300) for n in (1, 2))
+    # The mean of two independent draws spreads less by the root of two; that of one draw taken twice would not.
+    assert np.std(twice.samples["roc_area"]) < 0.85 * np.std(once.samples["roc_area"])

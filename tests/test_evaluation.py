@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
@@ -34,6 +34,7 @@ def expected(y, scores, threshold, weight=None):
         }
 
 
+@settings(deadline=None, max_examples=50)
 @given(examples, st.sampled_from([-4.0, -1.0, 0.0, 0.5, 3.0]))
 def test_all_measures(rows, threshold):
     y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
@@ -42,6 +43,7 @@ def test_all_measures(rows, threshold):
     assert found.keys() == NAMES.keys()
 
 
+@settings(deadline=None, max_examples=50)
 @given(examples, st.integers(0, 100))
 def test_multiplicities_are_copies_and_zeros_are_absence(rows, seed):
     y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
@@ -52,6 +54,7 @@ def test_multiplicities_are_copies_and_zeros_are_absence(rows, seed):
     assert found == pytest.approx(copies, abs=1e-12)
 
 
+@settings(deadline=None, max_examples=50)
 @given(examples, st.integers(-4, 4))
 def test_cut_at_a_threshold_counts_what_scores_above(rows, threshold):
     y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])

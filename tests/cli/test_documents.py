@@ -43,7 +43,8 @@ def test_commands_print_what_the_document_says(run, examples_folder, monkeypatch
         command, _, head = command.partition(" | head -")
         program, *arguments = shlex.split(command)
         assert program == "smoothperf"
-        printed = run(*arguments).stdout
+        fewer = ["--bootstrap", 20] if arguments[0] == "compare" else []  # of its output only the values are compared
+        printed = run(*arguments, *fewer).stdout
         if head:
             printed = "".join(printed.splitlines(keepends=True)[: int(head)])
         if "--json" in arguments:
