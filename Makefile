@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PACKAGE := $(shell find src -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-browser lint bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -14,6 +14,12 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto tests
 	$(BIN)/python -m pytest --doctest-modules --pyargs smoothperf
+
+# The page that `smoothperf report` writes, in a browser that is downloaded here. `make test` downloads none: it uses
+# the Chromium that it finds, if any.
+test-browser: $(VENV)/installed-dev
+	$(BIN)/python -m playwright install chromium
+	REQUIRE_BROWSER=1 $(BIN)/python -m pytest tests/report/test_browser.py
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -2,6 +2,6 @@
 
 import sys
 
-from . import kernels, rates, reference_values
+from . import kernels, path, rates, reference_values
 
-sys.exit(max(benchmark.main() for benchmark in (reference_values, rates, kernels)))
+sys.exit(max(benchmark.main() for benchmark in (reference_values, rates, path, kernels)))

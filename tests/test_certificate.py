@@ -243,6 +243,15 @@ def test_more_planes_than_there_is_room_for():
     assert result.lower_bound <= reference.objective
 
 
+def test_there_is_room_for_all_planes_in_a_short_run():
+    X, y = gaussians(20, 30, 5)
+    planes = LBFGS(tol=1e-6).run(problem(ROCArea(), X, y, 1e-3), keep_planes=100).planes
+    assert len(planes) > 4
+    short = LBFGS(tol=1e-6, max_iter=1).run(problem(ROCArea(), X, y, 1e-3), planes=planes)
+    expected = planes.lower_bound(as_design(X), 1e-3, short.objective, float(np.linalg.norm(short.coef)))
+    assert short.lower_bound >= expected - 1e-8
+
+
 def test_planes_for_other_features_are_refused():
     X, y = gaussians(20, 30, 5)
     planes = LBFGS().run(problem(ROCArea(), X, y, 1e-2), keep_planes=5).planes

@@ -7,8 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
-from smoothperf import plots
+from smoothperf import plots, regularization_path
 from smoothperf.solvers import Trace, TraceRow
 
 
@@ -189,3 +190,22 @@ def test_missing_matplotlib_says_what_to_install(runs, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'smoothperf\[plots\]'"):
         plots.convergence(runs)
+
+
+def test_path_draws_scores_and_certified_objectives():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X / X.max(axis=0)
+    found = regularization_path(X[::2], y[::2], n_alphas=4, validation=(X[1::2], y[1::2]))
+    figure = plots.path(found, measure="ROC area", title="A path")
+    above, below = figure.axes
+    training, held_out, best = above.get_lines()
+    np.testing.assert_array_equal(training.get_ydata(), found.train_scores)
+    np.testing.assert_array_equal(held_out.get_ydata(), found.validation_scores)
+    assert best.get_xdata()[0] == found.alphas[found.best]
+    assert best.get_ydata()[0] == found.validation_scores[found.best]
+    objective, bound = below.get_lines()
+    np.testing.assert_array_equal(objective.get_ydata(), found.objectives)
+    np.testing.assert_array_equal(bound.get_ydata(), found.lower_bounds)
+    assert (above.get_ylabel(), below.get_xscale(), above.get_title(loc="left")) == ("ROC area", "log", "A path")
+    without = plots.path(regularization_path(X, y, n_alphas=2))
+    assert len(without.axes[0].get_lines()) == 1

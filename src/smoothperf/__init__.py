@@ -1,9 +1,21 @@
-"""smoothperf: linear models trained for the performance measure itself, with certified gaps."""
+"""smoothperf: linear models trained for the performance measure itself, with certified gaps.
 
-from .estimators.classifier import MeasureClassifier
-from .measures import PRBEP, ROCArea
-from .smoothing import Adaptive, Fixed
-from .solvers import BMRM, LBFGS, Nesterov, Result, Status
+The names below are imported when they are first asked for, so that ``smoothperf --help`` need not wait for
+scikit-learn.
+"""
+
+import importlib as _importlib
+import os as _os
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+if _TYPE_CHECKING:
+    from .estimators.classifier import MeasureClassifier, ZeroModelWarning
+    from .estimators.cross_validation import MeasureClassifierCV
+    from .estimators.path import RegularizationPath, regularization_path
+    from .measures import PRBEP, ROCArea
+    from .smoothing import Adaptive, Fixed
+    from .solvers import BMRM, LBFGS, Nesterov, Result, Status
 
 __version__ = "0.1.0.dev0"
 
@@ -14,8 +26,40 @@ __all__ = [
     "Adaptive",
     "Fixed",
     "MeasureClassifier",
+    "MeasureClassifierCV",
     "Nesterov",
     "ROCArea",
+    "RegularizationPath",
     "Result",
     "Status",
+    "ZeroModelWarning",
+    "load",
+    "regularization_path",
 ]
+
+_HOMES = {
+    ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
+    ".estimators.cross_validation": ("MeasureClassifierCV",),
+    ".estimators.path": ("RegularizationPath", "regularization_path"),
+    ".measures": ("PRBEP", "ROCArea"),
+    ".smoothing": ("Adaptive", "Fixed"),
+    ".solvers": ("BMRM", "LBFGS", "Nesterov", "Result", "Status"),
+}
+
+
+def load(path: str | _os.PathLike[str]) -> _Any:
+    """Read a fitted model from a file; see :func:`smoothperf.model_file.load_model`."""
+    from .model_file import load_model
+
+    return load_model(path)
+
+
+def __getattr__(name: str) -> _Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(_importlib.import_module(home, __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from .design import Design
 from .kernels import maximise_on_simplex
-from .space import RowSpace, Space, WeightSpace
+from .space import Space, WeightSpace, smaller_space
 
 Array = NDArray[np.float64]
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2.0
@@ -88,10 +88,7 @@ class Planes:
 
     def lower_bound(self, design: Design, alpha: float, objective: float, coef_norm: float) -> float:
         """Certified bound of min J for any alpha, from these planes alone; see :meth:`Bundle.lower_bound`."""
-        n, d = design.shape
-        space: Space = WeightSpace(design, d)
-        if self.slopes.shape[1] != d:
-            space = RowSpace(design, n, d, design.frobenius_norm, None)
+        space = smaller_space(design, design.shape, design.frobenius_norm)
         bundle = Bundle(design, alpha, max_planes=len(self), tolerance=1e-12, space=space)
         bundle.adopt(self)
         bundle.solve()

@@ -22,7 +22,7 @@ from .design.base import Array
 from .kernels import along
 from .measures import Risk, RiskValue
 from .recycling import Recycler
-from .space import MANY_COLUMNS, RowSpace, Space, WeightSpace
+from .space import Space, WeightSpace, smaller_space
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +137,11 @@ class RegularizedRisk:
     @contextmanager
     def run_from(self, start: Array | None) -> Iterator[None]:
         """Choose the space for a run that starts at given weights; afterwards vectors are weights again."""
-        n, d = self.design.shape
-        if d > MANY_COLUMNS * n:
-            nonzero = start if start is not None and np.any(start) else None
-            self.space = RowSpace(self, n, d, self.design.frobenius_norm, nonzero)
+        self.space = smaller_space(self, self.design.shape, self.design.frobenius_norm, start)
         try:
             yield
         finally:
-            self.space = WeightSpace(self, d)
+            self.space = WeightSpace(self, self.design.shape[1])
 
     def _regulariser(self, coef: Array) -> float:
         return self.alpha / 2.0 * self.space.inner(coef, coef)

@@ -6,7 +6,6 @@ matplotlib is optional, ``pip install smoothperf[plots]``, and is imported when 
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterable, Mapping
 from itertools import cycle
 from pathlib import Path
@@ -15,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._files import written_whole
 from ._validation import choice, positive_number, whole_number
 from .solvers import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .estimators.path import RegularizationPath
 
 Array = NDArray[np.float64]
 
@@ -168,6 +170,56 @@ def convergence_grid(
     return figure
 
 
+def path(found: RegularizationPath, *, measure: str = "measure", title: str | None = None) -> Figure:
+    """Draw a regularization path: above the measure, below the certified objective, both against alpha.
+
+    Parameters
+    ----------
+    found : RegularizationPath
+        From :func:`smoothperf.regularization_path`. If it has validation scores, a dot marks the best.
+    measure : str
+        Name of the measure, for the axis.
+    title : str, optional
+        Above everything.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from smoothperf import regularization_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> figure = path(regularization_path(X / X.max(axis=0), y, n_alphas=5), measure="ROC area")
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['ROC area', 'objective']
+    """
+    figure = require_matplotlib()(figsize=(6.4, 6.0), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    above.plot(found.alphas, found.train_scores, color=COLOURS[0], label="training rows", **OBJECTIVE)
+    scores = found.validation_scores
+    if scores is not None:
+        best = int(np.argmax(scores))
+        above.plot(found.alphas, scores, color=COLOURS[1], label="rows held out", linewidth=2.0, linestyle="--")
+        above.plot(
+            found.alphas[best],
+            scores[best],
+            color=COLOURS[1],
+            marker="o",
+            linestyle="none",
+            label=f"best, alpha {found.alphas[best]:.2g}",
+        )
+    below.plot(found.alphas, found.objectives, color=COLOURS[0], label="objective", **OBJECTIVE)
+    below.plot(found.alphas, found.lower_bounds, color=COLOURS[2], label="lower bound of the optimum", **GAP)
+    _plain_axes(above, xlabel="", ylabel=measure, title=title)
+    _plain_axes(below, xlabel="alpha, the strength of the regulariser", ylabel="objective", title=None)
+    below.set_xscale("log")
+    for ax in (above, below):
+        ax.legend(frameon=False, fontsize="small")
+    return figure
+
+
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
     """Write a figure to a file, whole or not at all; the suffix of the path says the format.
 
@@ -191,14 +243,8 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> P
     target = Path(path)
     if not target.suffix:
         raise ValueError(f"path must end in a suffix that says the format, such as .png or .pdf, got {str(path)!r}.")
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-    try:
-        # Opened here rather than with tempfile, whose files nobody else may read.
-        with temporary.open("xb") as file:
-            figure.savefig(file, format=target.suffix[1:], dpi=dpi)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with written_whole(target) as file:
+        figure.savefig(file, format=target.suffix[1:], dpi=dpi)
     return target
 
 
@@ -232,6 +278,10 @@ def _above_zero(values: Array) -> Array:
 def _decorate(ax: Axes, *, xlabel: str, ylabel: str, title: str | None) -> None:
     ax.set_yscale("log")
     ax.set_xlim(left=0.0)
+    _plain_axes(ax, xlabel=xlabel, ylabel=ylabel, title=title)
+
+
+def _plain_axes(ax: Axes, *, xlabel: str, ylabel: str, title: str | None) -> None:
     ax.set_xlabel(xlabel, color=INK)
     ax.set_ylabel(ylabel, color=INK)
     if title is not None:

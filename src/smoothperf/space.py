@@ -100,6 +100,10 @@ class Space(ABC):
         """``X^T g`` as a vector."""
 
     @abstractmethod
+    def vector_of(self, gradient: Array, weights: Array, scores: Array) -> Array:
+        """Return the vector of ``X^T g``, given as weights and as scores."""
+
+    @abstractmethod
     def size(self, slope: Array, gradient_norm: float) -> float:
         """A bound of the size of the terms in inner products with a slope, for their rounding."""
 
@@ -142,6 +146,10 @@ class WeightSpace(Space):
     def slope(self, gradient: Array) -> Array:
         """``X^T g``; one pass over the data."""
         return self._products.rmatvec(gradient, out=self.vectors.take())
+
+    def vector_of(self, gradient: Array, weights: Array, scores: Array) -> Array:
+        """Return the weights themselves."""
+        return weights
 
     def size(self, slope: Array, gradient_norm: float) -> float:
         """``|v|``."""
@@ -207,9 +215,12 @@ class RowSpace(Space):
     def slope(self, gradient: Array) -> Array:
         """``X^T g``, with its scores; two passes over the data."""
         weights = self._products.rmatvec(gradient, out=self._weights.take())
-        pair = np.stack([gradient, self._products.matvec(weights)])
-        slope: Array = self.from_before(pair.reshape(1, -1))[0]
-        return slope
+        return self.vector_of(gradient, weights, self._products.matvec(weights))
+
+    def vector_of(self, gradient: Array, weights: Array, scores: Array) -> Array:
+        """``(g, X X^T g)``, with the parts that refer to the start."""
+        vector: Array = self.from_before(np.concatenate([gradient, scores]).reshape(1, -1))[0]
+        return vector
 
     def size(self, slope: Array, gradient_norm: float) -> float:
         """``|X|_F |g|``: products and sums with X come in."""
@@ -227,3 +238,13 @@ class RowSpace(Space):
         coefficients, scores = slopes[:, : self._n], slopes[:, self._n :]
         along_start = coefficients @ self._start_scores
         return np.column_stack([coefficients, np.zeros(len(slopes)), scores, along_start])
+
+
+def smaller_space(
+    products: Products, shape: tuple[int, int], frobenius_norm: float, start: Array | None = None
+) -> Space:
+    """The space with fewer numbers to a vector, for a run that starts at given weights."""
+    n, d = shape
+    if d > MANY_COLUMNS * n:
+        return RowSpace(products, n, d, frobenius_norm, start if start is not None and np.any(start) else None)
+    return WeightSpace(products, d)

@@ -43,6 +43,12 @@ def n_threads() -> int:
     return available_cores() if chosen is None else chosen
 
 
+def check_n_threads(number: int | None) -> None:
+    """Raise an error unless it is None or a whole number above 0."""
+    if number is not None:
+        whole_number("n_threads", number, at_least=1)
+
+
 @contextmanager
 def use_threads(number: int | None) -> Iterator[None]:
     """Use so many threads inside; None for all cores.
@@ -54,8 +60,7 @@ def use_threads(number: int | None) -> Iterator[None]:
     ...     n_threads()
     3
     """
-    if number is not None:
-        whole_number("n_threads", number, at_least=1)
+    check_n_threads(number)
     token = _n_threads.set(number)
     try:
         yield

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from smoothperf.cli import app, demo
+from smoothperf.cli import _showcase, app
 
 SIZE = {"COLUMNS": "80"}
 
@@ -55,7 +55,7 @@ def test_table_has_all_columns_and_fits_80_columns(quick):
 
 def test_findings_agree_with_the_table(quick):
     text = quick[0].stdout
-    passes = {solver: [] for solver in demo.SOLVERS}
+    passes = {solver: [] for solver in _showcase.SOLVERS}
     for solver, count in re.findall(r"(L-BFGS|Nesterov|BMRM) +([\d,]+) +\d+\.\d\d ", text):
         passes[solver].append(int(count.replace(",", "")))
     for solver in ("Nesterov", "BMRM"):
@@ -72,7 +72,7 @@ def test_progress_is_plain_lines_on_standard_error_when_not_on_a_terminal(quick)
 
 
 def test_a_missed_tolerance_is_marked_and_makes_the_exit_code_1(monkeypatch, tmp_path):
-    monkeypatch.setitem(demo.SOLVERS, "BMRM", replace(demo.SOLVERS["BMRM"], max_iter=3))
+    monkeypatch.setitem(_showcase.SOLVERS, "BMRM", replace(_showcase.SOLVERS["BMRM"], max_iter=3))
     result = invoke("--quick", "--output", tmp_path)
     assert result.exit_code == 1
     assert len(re.findall(r"BMRM .*e[-+]\d\d\* ", result.stdout)) == 4
@@ -93,7 +93,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_to_is_one_line(monkeypatch, tmp_path):
-    monkeypatch.setattr(demo.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(_showcase.os, "access", lambda path, mode: False)
     result = invoke("--output", tmp_path)
     assert result.exit_code == 2
     assert result.stderr.startswith("smoothperf: cannot write to the folder")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import sys
+import tracemalloc
+import types
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -17,10 +21,25 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from problems import gaussians
-from smoothperf import BMRM, LBFGS, PRBEP, Adaptive, Fixed, MeasureClassifier, Nesterov, ROCArea, Status
+from smoothperf import (
+    BMRM,
+    LBFGS,
+    PRBEP,
+    Adaptive,
+    Fixed,
+    MeasureClassifier,
+    MeasureClassifierCV,
+    Nesterov,
+    ROCArea,
+    Status,
+    ZeroModelWarning,
+)
 
 
-@parametrize_with_checks([MeasureClassifier(), MeasureClassifier(measure="prbep")])
+# Some of scikit-learn's checks fit labels that are noise, where the optimum is w = 0, or a handful of examples.
+@pytest.mark.filterwarnings("ignore::smoothperf.ZeroModelWarning")
+@pytest.mark.filterwarnings("ignore:cv=5, but one class has:UserWarning")
+@parametrize_with_checks([MeasureClassifier(), MeasureClassifier(measure="prbep"), MeasureClassifierCV(n_alphas=3)])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
@@ -197,6 +216,8 @@ SMALL_X, SMALL_Y = gaussians(5, 6)
             r'smoothing must be "adaptive", a number or a Smoothing object, got \'none\'',
         ),
         ({"smoothing": -1.0}, r"smoothing must be a finite number above 0, got -1.0"),
+        ({"n_threads": 0}, r"n_threads must be a whole number of at least 1, got 0"),
+        ({"n_threads": 1.5}, r"n_threads must be a whole number of at least 1, got 1.5"),
     ],
 )
 def test_bad_parameters(parameters, message):
@@ -259,10 +280,79 @@ def test_bad_data_when_scoring():
         clf.predict(SMALL_X[:, :2])
 
 
-def test_constant_features_and_an_optimum_at_zero():
+def test_an_optimum_at_zero_is_said_to_be_one_and_predict_still_works():
     X = np.ones((10, 2))
     y = np.repeat([0, 1], 5)
-    clf = MeasureClassifier(measure="prbep").fit(X, y)
+    message = (
+        r"At alpha=0.0001 the optimum is w = 0 within tol: .* at most [\d.e-]+ above .* tol is 0.001.*smaller alpha"
+    )
+    with pytest.warns(ZeroModelWarning, match=message):
+        clf = MeasureClassifier(measure="prbep").fit(X, y)
     assert clf.objective_ == pytest.approx(1.0)
     assert clf.gap_ <= 1e-3
     assert set(clf.predict(X)) <= {0, 1}
+    assert clf.score(X, y) == 0.5
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "nesterov", "bmrm"])
+def test_too_large_an_alpha_is_said_to_be_one(cancer, solver):
+    X, y = cancer
+    first = ROCArea().bind(y).exact(np.zeros(y.size))
+    slope = X.T @ first.gradient
+    alpha = slope @ slope / 2e-3  # w = 0 is optimal within 1e-3 from here on
+    with pytest.warns(ZeroModelWarning, match='train with measure="roc_area"'):
+        clf = MeasureClassifier(alpha=1.001 * alpha, solver=solver).fit(X, y)
+    assert set(clf.predict(X)) <= {0, 1}
+    MeasureClassifier(alpha=alpha / 10, solver=solver).fit(X, y)  # says nothing
+
+
+@pytest.mark.parametrize("n_threads", [None, 1, 2, np.int64(1)])
+def test_number_of_threads(cancer, n_threads):
+    X, y = cancer
+    clf = MeasureClassifier(alpha=1e-2, n_threads=n_threads).fit(X, y)
+    np.testing.assert_allclose(clf.coef_, MeasureClassifier(alpha=1e-2).fit(X, y).coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [sp.csr_matrix, sp.csc_matrix, np.ascontiguousarray])
+def test_scores_of_single_precision_are_double_precision_sums_without_a_copy(make):
+    rng = np.random.default_rng(0)
+    dense = rng.normal(size=(60_000, 100)).astype(np.float32)
+    y = (dense[:, 0] > 0).astype(int)
+    clf = MeasureClassifier(alpha=1.0).fit(dense[:500], y[:500])
+    X = make(dense)
+    tracemalloc.start()
+    scores = clf.decision_function(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_allclose(scores, dense.astype(np.float64) @ clf.coef_[0] + clf.intercept_, rtol=0, atol=1e-12)
+    assert peak < 8 * dense.size * 0.5  # a float64 copy would take twice that
+
+
+def test_a_fitted_model_is_small(cancer):
+    X, y = cancer
+    many, labels = np.tile(X, (20, 1)), np.tile(y, 20)
+    clf = MeasureClassifier(alpha=1e-2).fit(many, labels)
+    assert clf.result_.scores is None
+    assert clf.result_.planes is None
+    assert len(pickle.dumps(clf)) < 20_000 < many.nbytes // 100
+
+
+@pytest.mark.parametrize("model", [MeasureClassifier("prbep", alpha=1e-2), MeasureClassifierCV("prbep", n_alphas=3)])
+def test_saving_writes_a_classifier_with_its_alpha(cancer, model, monkeypatch, tmp_path):
+    X, y = cancer
+    saved = []
+    module = types.ModuleType("smoothperf.model_file")
+    module.save_model = lambda model, path: saved.append((model, path))
+    monkeypatch.setitem(sys.modules, "smoothperf.model_file", module)
+    with pytest.raises(NotFittedError):
+        clone(model).save(tmp_path / "model")
+    frame = pd.DataFrame(X, columns=[f"feature {i}" for i in range(30)])
+    model.fit(frame, y).set_operating_point(y, model.decision_function(frame), k=7)
+    model.save(tmp_path / "model")
+    written, path = saved[0]
+    assert path == tmp_path / "model"
+    assert type(written) is MeasureClassifier
+    assert written.measure == "prbep"
+    assert written.alpha == getattr(model, "alpha_", 1e-2)
+    np.testing.assert_array_equal(written.predict(frame), model.predict(frame))
+    assert written.predict(frame).sum() == 7

@@ -1,4 +1,7 @@
-"""The command line, ``smoothperf``: one file per subcommand."""
+"""The command line, ``smoothperf``: one file per subcommand.
+
+What a command needs beyond its options is imported when it runs, so that ``--help`` answers at once.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,20 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import demo
+from . import compare, demo, evaluate, path, predict, report, train
+from ._errors import OneLineUsageErrors
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.command()(demo.demo)
+app = typer.Typer(cls=OneLineUsageErrors, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+for _command in (
+    train.train,
+    predict.predict,
+    evaluate.evaluate,
+    report.report,
+    compare.compare,
+    path.path,
+    demo.demo,
+):
+    app.command()(_command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -26,7 +39,11 @@ def _options(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Train linear models for the performance measure itself, with certified gaps."""
+    """Train linear models for the performance measure itself, with certified gaps.
+
+    First steps: smoothperf train DATA -o MODEL,
+    then smoothperf evaluate MODEL TEST and smoothperf report MODEL TEST.
+    """
 
 
 def main() -> None:

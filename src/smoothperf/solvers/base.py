@@ -11,7 +11,7 @@ from ..design.base import Array
 from ..objective import RegularizedRisk
 from .monitor import Callback, Monitor
 from .result import Result
-from .threads import calm_blas
+from .calm import calm_blas
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from smoothperf.design import as_design
-from smoothperf.solvers.threads import calm_blas
+from smoothperf.solvers.calm import calm_blas
 
 
 def blas_threads():

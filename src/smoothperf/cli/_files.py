@@ -1,0 +1,117 @@
+"""Files that commands read and write, with a look before the work begins."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._errors import fail
+
+if TYPE_CHECKING:
+    from ..estimators.classifier import MeasureClassifier
+    from ..io import Dataset
+    from ._screen import Screen
+
+
+def read_labelled(
+    screen: Screen, path: Path, *, label: str | None, format: str | None, n_features: int | None = None
+) -> Dataset:
+    """Read examples and say their shape and the balance of their classes."""
+    from ..io import read_data
+
+    with screen.progress.status(f"Reading {path}"):
+        data = read_data(path, label=label, format=format, n_features=n_features)
+    for line in summary_lines(data):
+        screen.say(line)
+    return data
+
+
+def summary_lines(data: Dataset) -> list[str]:
+    """Return shape and class balance as two lines."""
+    import numpy as np
+
+    rows, columns = data.X.shape
+    stored = f", {data.X.nnz:,} stored values" if hasattr(data.X, "nnz") else ""
+    lines = [f"{data.path}: {data.format}, {rows:,} rows x {columns:,} features{stored}"]
+    labels, counts = np.unique(data.y, return_counts=True)
+    if labels.size == 2:
+        (negative, positive), (n_negative, n_positive) = labels, counts
+        lines.append(
+            f"Positive: {n_positive:,} ({n_positive / rows:.2%}) labelled {positive}; "
+            f"negative: {n_negative:,} labelled {negative}"
+        )
+    else:
+        shown = ", ".join(f"{label} ({count:,})" for label, count in list(zip(labels, counts, strict=True))[:5])
+        lines.append(f"Labels: {shown}{', ...' if labels.size > 5 else ''}")
+    return lines
+
+
+def summary(data: Dataset) -> dict[str, Any]:
+    """Return shape and class balance for machines."""
+    import numpy as np
+
+    labels, counts = np.unique(data.y, return_counts=True)
+    return {
+        "path": data.path,
+        "format": data.format,
+        "rows": data.X.shape[0],
+        "features": data.X.shape[1],
+        "classes": [{"label": label, "rows": count} for label, count in zip(labels.tolist(), counts, strict=True)],
+    }
+
+
+def read_model(path: Path) -> MeasureClassifier:
+    """Load a model."""
+    from ..model_file import load_model
+
+    model: MeasureClassifier = load_model(path)
+    return model
+
+
+def read_for_model(
+    screen: Screen, model: MeasureClassifier, path: Path, *, label: str | None, format: str | None
+) -> Dataset:
+    """Read labelled examples that fit a model: as many features, the same labels, both of them."""
+    import numpy as np
+
+    data = read_labelled(screen, path, label=label, format=format, n_features=model.coef_.shape[1])
+    check_feature_names(model, data)
+    known, found = set(model.classes_.tolist()), set(np.unique(data.y).tolist())
+    if found != known:
+        fail(
+            f"{path}: the model knows the labels {_listed(known)}, but these data have {_listed(found)}; "
+            "both classes are needed, under the names they were trained with."
+        )
+    return data
+
+
+def check_feature_names(model: MeasureClassifier, data: Dataset) -> None:
+    """Fail if both sides have names of features and they differ.
+
+    The model forgets them then: they have served, and scikit-learn would miss them in the arrays that follow.
+    """
+    trained = model.__dict__.pop("feature_names_in_", None)
+    if trained is None or data.feature_names is None or list(trained) == data.feature_names:
+        return
+    at = next(i for i, (one, other) in enumerate(zip(trained, data.feature_names, strict=True)) if one != other)
+    fail(
+        f"{data.path}: feature {at + 1} is {data.feature_names[at]!r}, but {trained[at]!r} in training; "
+        "bring the columns into the order of training."
+    )
+
+
+def _listed(labels: set[Any]) -> str:
+    shown = sorted(map(repr, labels))
+    return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
+
+
+def check_writable(path: Path) -> None:
+    """Fail now rather than after all the work if a file cannot be written."""
+    folder = path.parent
+    if path.is_dir():
+        fail(f"{path} is a folder; name a file.")
+    if not folder.is_dir():
+        fail(f"there is no folder {folder} to write {path.name} to.")
+    if not os.access(folder, os.W_OK):
+        fail(f"cannot write to the folder {folder}.")

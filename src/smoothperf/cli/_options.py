@@ -1,0 +1,34 @@
+"""Arguments and options that several commands have, with the same words everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV or Parquet"
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples with labels: {DATA_FORMATS}.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that 'smoothperf train' saved.")]
+Label = Annotated[
+    str | None, typer.Option("--label", metavar="COLUMN", help="Column with the labels, for CSV and Parquet.")
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help="svmlight, npz, csv or parquet, if it cannot be told from the file."),
+]
+Tolerance = Annotated[
+    float, typer.Option("--tol", metavar="GAP", help="Stop when the certified gap to the optimum is at most this.")
+]
+MaxIter = Annotated[int, typer.Option("--max-iter", metavar="N", help="Most iterations.")]
+MeasureName = Annotated[
+    str, typer.Option("--measure", "-m", metavar="NAME", help="What to be good at, for example prbep or roc_area.")
+]
+SolverName = Annotated[str, typer.Option("--solver", metavar="NAME", help="lbfgs, nesterov or bmrm.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
+Resamples = Annotated[
+    int, typer.Option("--bootstrap", metavar="N", min=1, help="How many resamples the intervals come from.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no information beside the result.")]

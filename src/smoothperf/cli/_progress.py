@@ -1,0 +1,90 @@
+"""Training in sight: a line that changes on a terminal, plain lines when piped; Ctrl-C stops, and nothing is lost."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from ..solvers import TraceRow
+    from ._screen import Screen
+
+#: Seconds between two plain lines, and between two changes on a terminal.
+LINES_EVERY = 1.0
+CHANGES_EVERY = 0.1
+
+
+class Watch:
+    """A solver's callback that shows each iteration, and asks for a stop after Ctrl-C.
+
+    Inside the ``with`` block the first Ctrl-C sets :attr:`interrupted`, which ends a fit after its iteration, with the
+    best model so far; a second one raises KeyboardInterrupt as usual.
+
+    Parameters
+    ----------
+    screen : Screen
+        Where to show it.
+    what : str
+        What is being trained, as a prefix; may be changed on the way.
+    """
+
+    def __init__(self, screen: Screen, what: str = ""):
+        self.interrupted = False
+        self._console = screen.progress
+        self._live = self._console.is_terminal and not screen.quiet
+        self.what = what
+        self._shown_at = -float("inf")
+        self._last: TraceRow | None = None
+        self._last_shown: TraceRow | None = None
+        self._status: Any = None
+        self._previous: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.signal(signal.SIGINT, self._on_interrupt)
+        if self._live:
+            self._status = self._console.status("starting")
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+        if self._last is not None and self._last is not self._last_shown:
+            self._print(self._last)
+
+    def __call__(self, row: TraceRow) -> bool:
+        """Show an iteration; true if the fit should stop."""
+        self._last = row
+        now = time.monotonic()  # several fits may share this, each with a clock of its own
+        if now - self._shown_at >= (CHANGES_EVERY if self._live else LINES_EVERY):
+            self._shown_at = now
+            if self._status is not None:
+                self._status.update(self._line(row))
+            else:
+                self._print(row)
+        return self.interrupted
+
+    def _print(self, row: TraceRow) -> None:
+        self._console.print(self._line(row), soft_wrap=True)
+        self._last_shown = row
+
+    def _line(self, row: TraceRow) -> str:
+        prefix = f"{self.what}: " if self.what else ""
+        return (
+            f"{prefix}iteration {row.iteration:5d}  objective {row.objective:.6f}  gap {row.gap:.2e}  "
+            f"{row.seconds:6.1f} s"
+        )
+
+    def _on_interrupt(self, signal_number: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+        self._console.print("Ctrl-C: stopping after this iteration; once more to leave at once.", soft_wrap=True)

@@ -1,0 +1,107 @@
+"""Where words go: results to standard output, progress and notes to standard error, and JSON alone if asked for."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+
+class Screen:
+    """What a command says, and to whom.
+
+    Parameters
+    ----------
+    as_json : bool
+        Standard output holds one JSON document and nothing else.
+    quiet : bool
+        No information on the side and no progress: results and errors only.
+    side : bool
+        Information on the side goes to standard error, because standard output is for the result.
+    """
+
+    def __init__(self, *, as_json: bool = False, quiet: bool = False, side: bool = False):
+        self.as_json = as_json
+        self.quiet = quiet
+        self._out = Console(highlight=False)
+        self.progress = Console(stderr=True, highlight=False, quiet=quiet)
+        self._information = self.progress if side else self._out
+
+    def say(self, text: str = "", *, wrap: bool = False) -> None:
+        """Information that accompanies a result; prose may ``wrap``, lines with paths stay in one piece."""
+        if not (self.as_json or self.quiet):
+            self._information.print(escape(text), soft_wrap=not wrap)
+
+    def result(self, *parts: str | Table) -> None:
+        """What the command is for: tables, and prose that wraps."""
+        if not self.as_json:
+            for part in parts:
+                self._out.print(escape(part) if isinstance(part, str) else part)
+
+    def note(self, text: str) -> None:
+        """Something to know that is not a result, on standard error."""
+        self.progress.print(f"Note: {escape(' '.join(text.split()))}", soft_wrap=True)
+
+    def document(self, content: dict[str, Any]) -> None:
+        """The result for machines."""
+        if self.as_json:
+            typer.echo(to_json(content))
+
+
+def to_json(content: Any) -> str:
+    """Return JSON text; what is not finite becomes null, which every parser accepts.
+
+    Examples
+    --------
+    >>> print(to_json({"gap": float("nan"), "scores": [1.5, 2]}))
+    {
+      "gap": null,
+      "scores": [
+        1.5,
+        2
+      ]
+    }
+    """
+    return json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    """Python's own types in place of NumPy's and of paths."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return str(value)
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1, title: str | None = None) -> Table:
+    """Return a plain table whose first ``words`` columns are text and the others numbers.
+
+    Cells are shown as they are, square brackets included.
+    """
+    made = Table(
+        box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, title=title, title_justify="left"
+    )
+    for place, header in enumerate(headers):
+        made.add_column(escape(header), no_wrap=True, justify="left" if place < words else "right")
+    for row in rows:
+        made.add_row(*map(escape, row))
+    return made
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a measure as text, a dash for what is not defined."""
+    return f"{value:.{digits}f}" if math.isfinite(value) else "-"

@@ -1,0 +1,140 @@
+"""``smoothperf compare``: whether training for the measure pays on given data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import _options as options
+from ._errors import MISSED_TOLERANCE, one_line_errors
+from ._files import read_labelled, summary
+from ._screen import Screen, table
+
+
+@one_line_errors
+def compare(
+    data: options.Data,
+    test: Annotated[
+        Path | None,
+        typer.Option("--test", metavar="FILE", help="Judge on this file instead of cross-validation."),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option("--measure", "-m", metavar="NAME", help="Train for this; again for more. PRBEP and ROC area."),
+    ] = None,
+    solver: Annotated[
+        list[str] | None,
+        typer.Option("--solver", metavar="NAME", help="Train with this; again for more. Only lbfgs by default."),
+    ] = None,
+    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Folds of the cross-validation.")] = 5,
+    bootstrap: options.Resamples = 1000,
+    seed: options.Seed = 0,
+    tol: options.Tolerance = 1e-4,
+    max_iter: options.MaxIter = 1000,
+    label: options.Label = None,
+    format: options.Format = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Answer "does training for my measure pay?" on your data.
+
+    Example: smoothperf compare mails.svm --test more-mails.svm
+
+    Trains for several measures, with scikit-learn's LogisticRegression and
+    LinearSVC beside them, and judges every model by every measure. Each one
+    chooses, for each measure, its regularisation and its threshold on rows that
+    it was not trained on; other rows judge. Differences that chance in those
+    rows could explain are called ties.
+
+    Exit code: 0 if all our models reached the tolerance, 1 if one did not,
+    2 if the comparison could not run.
+    """
+    screen = Screen(as_json=as_json, quiet=quiet)
+    examples = read_labelled(screen, data, label=label, format=format)
+    others = None
+    if test is not None:
+        others = read_labelled(screen, test, label=label, format=format, n_features=examples.X.shape[1])
+
+    import warnings
+
+    import numpy as np
+
+    from .. import comparison
+    from ..estimators.inputs import encode_labels, known_labels
+    from ..evaluation import NAMES
+
+    classes, positive = encode_labels(examples.y)
+    measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
+    solvers = list(dict.fromkeys(solver or ["lbfgs"]))
+    players = comparison.contenders(measures, solvers, tol=tol, max_iter=max_iter)
+    if others is None:
+        splits = list(comparison.cross_validation_splits(examples.X, positive, folds=folds, seed=seed))
+        how = f"mean of {folds} folds"
+    else:
+        judge = known_labels(others.y, classes, length=others.X.shape[0])
+        splits = [comparison.held_out_split(examples.X, positive, others.X, judge, seed=seed)]
+        how = f"on {test}"
+    times = f", {len(splits)} times" if len(splits) > 1 else ""
+    screen.say(f"Training {len(players)} families of models on {len(splits[0].train[1]):,} rows{times}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # missed tolerances are counted; alphas at which w = 0 are part of every path
+        lines = comparison.compare(
+            splits,
+            players,
+            n_resamples=bootstrap,
+            seed=seed,
+            tell=lambda text: screen.progress.print(text, soft_wrap=True),
+        )
+
+    marks = {column: comparison.best_or_tied(lines, column) for column in comparison.COLUMNS}
+    headers = ["model", *(NAMES[column].replace(" ", "\n") for column in comparison.COLUMNS), "seconds"]
+    rows = [
+        [
+            line.name,
+            *(f"{line.values[c]:.4f}{'*' if marks[c][at] else ' '}" for c in comparison.COLUMNS),
+            f"{line.seconds:.1f}",
+        ]
+        for at, line in enumerate(lines)
+    ]
+    verdicts = [comparison.verdict(lines, column) for column in comparison.COLUMNS]
+    screen.say()
+    screen.result(table(headers, rows), f"\n{how[0].upper()}{how[1:]}; * best, or within noise of the best\n")
+    for sentence in verdicts:
+        screen.result(sentence)
+    missed = sum(line.missed for line in lines)
+    if missed:
+        screen.note(f"{missed} of our models stopped before the certified gap was {tol:g}; raise --max-iter.")
+    screen.document(
+        {
+            "command": "compare",
+            "data": summary(examples),
+            "test": None if others is None else summary(others),
+            "splits": len(splits),
+            "seed": seed,
+            "bootstrap": bootstrap,
+            "models": [
+                {
+                    "name": line.name,
+                    "trained_for": line.trained_for,
+                    "seconds": line.seconds,
+                    "missed_tolerance": line.missed,
+                    "measures": {
+                        column: {
+                            "value": line.values[column],
+                            "low": float(np.quantile(line.samples[column], 0.025)),
+                            "high": float(np.quantile(line.samples[column], 0.975)),
+                            "best_or_tied": marks[column][at],
+                            "chosen": line.strengths[column],
+                        }
+                        for column in comparison.COLUMNS
+                    },
+                }
+                for at, line in enumerate(lines)
+            ],
+            "verdicts": verdicts,
+        }
+    )
+    if missed:
+        raise typer.Exit(MISSED_TOLERANCE)

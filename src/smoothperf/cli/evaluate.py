@@ -1,0 +1,80 @@
+"""``smoothperf evaluate``: all measures of a model on a file of examples, with bootstrap intervals."""
+
+from __future__ import annotations
+
+from . import _options as options
+from ._errors import one_line_errors
+from ._files import read_for_model, read_model, summary
+from ._screen import Screen, number, table
+
+#: What is shown, with what it is about.
+LABELS = {
+    "prbep": "PRBEP",
+    "roc_area": "ROC area",
+    "average_precision": "average precision",
+    "best_f1": "F1 at the best threshold *",
+    "f1": "F1",
+    "precision": "precision",
+    "recall": "recall",
+    "false_positive_rate": "false positive rate",
+    "accuracy": "accuracy",
+}
+#: These need a decision, which the model makes with its own threshold.
+DECISIONS = ("f1", "precision", "recall", "false_positive_rate", "accuracy")
+
+
+@one_line_errors
+def evaluate(
+    model: options.ModelFile,
+    data: options.Data,
+    bootstrap: options.Resamples = 1000,
+    seed: options.Seed = 0,
+    label: options.Label = None,
+    format: options.Format = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Judge a model by all measures, with 95 % intervals.
+
+    Example: smoothperf evaluate mails.model test.svm
+
+    The intervals say how much the figures could differ had other rows of the
+    same kind been drawn. They come from a bootstrap with a fixed seed, so the
+    same command prints the same numbers.
+    """
+    screen = Screen(as_json=as_json, quiet=quiet)
+    fitted = read_model(model)
+    examples = read_for_model(screen, fitted, data, label=label, format=format)
+
+    from ..evaluation import Ranking, interval, resamples
+
+    positive = examples.y == fitted.classes_[1]
+    ranking = Ranking(positive, fitted.decision_function(examples.X))
+    values = ranking.measures()
+    with screen.progress.status("Bootstrap"):
+        drawn = [ranking.measures(multiplicity=draw) for draw in resamples(positive, bootstrap, seed)]
+    intervals = {name: interval([draw[name] for draw in drawn]) for name in values}
+
+    def rows(names: list[str]) -> list[list[str]]:
+        return [[LABELS[n], number(values[n]), *map(number, intervals[n])] for n in names]
+
+    headers = ["value", "95 % from", "to"]
+    screen.say()
+    screen.result(
+        table(["of the ranking", *headers], rows([name for name in LABELS if name not in DECISIONS])),
+        "",
+        table(["at the model's threshold", *headers], rows(list(DECISIONS))),
+    )
+    screen.say("\n* chosen on these very rows, so it flatters")
+    screen.document(
+        {
+            "command": "evaluate",
+            "model": model,
+            "data": summary(examples),
+            "bootstrap": bootstrap,
+            "seed": seed,
+            "measures": {
+                name: {"value": values[name], "low": intervals[name][0], "high": intervals[name][1]} for name in values
+            },
+        }
+    )

@@ -1,0 +1,160 @@
+"""``smoothperf path``: what regularisation does, as a table and a figure over alpha."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import _options as options
+from ._errors import MISSED_TOLERANCE, fail, one_line_errors
+from ._files import check_writable, read_labelled, summary
+from ._progress import Watch
+from ._screen import Screen, table
+
+if TYPE_CHECKING:
+    from ..io import Dataset
+
+
+@one_line_errors
+def path(
+    data: options.Data,
+    measure: options.MeasureName = "roc_area",
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", metavar="FILE", help="Draw it too, as .png, .pdf or .svg (needs matplotlib)."),
+    ] = None,
+    validation: Annotated[
+        Path | None, typer.Option("--validation", metavar="FILE", help="Judge on this file, train on all of DATA.")
+    ] = None,
+    holdout: Annotated[
+        float,
+        typer.Option("--holdout", metavar="SHARE", min=0.0, max=0.9, help="Share of DATA to judge on; 0 for none."),
+    ] = 0.25,
+    n_alphas: Annotated[int, typer.Option("--n-alphas", metavar="N", min=2, help="How many alphas.")] = 20,
+    alpha_ratio: Annotated[
+        float, typer.Option("--alpha-ratio", metavar="RATIO", help="Smallest alpha, as a share of the largest.")
+    ] = 1e-6,
+    tol: options.Tolerance = 1e-3,
+    max_iter: options.MaxIter = 1000,
+    solver: options.SolverName = "lbfgs",
+    seed: options.Seed = 0,
+    label: options.Label = None,
+    format: options.Format = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Show what regularisation does: train over a range of alphas.
+
+    Example: smoothperf path mails.svm --measure prbep --figure path.png
+
+    The largest alpha is the one at which w = 0 is best already. Rows that are
+    held out judge; a star marks the alpha that they like best.
+
+    Exit code: 0 if every alpha reached the tolerance, 1 if one did not, 2 if
+    the path could not be trained.
+    """
+    screen = Screen(as_json=as_json, quiet=quiet)
+    if figure is not None:
+        from .. import plots
+
+        plots.require_matplotlib()
+        check_writable(figure)
+    examples = read_labelled(screen, data, label=label, format=format)
+    X, y, held_out = _split(screen, examples, validation, holdout, seed, label=label, format=format)
+
+    import warnings
+
+    from .. import regularization_path
+    from ..evaluation import NAMES
+
+    with warnings.catch_warnings(), Watch(screen) as watch:
+        warnings.simplefilter("ignore")  # the table says all that they would
+        found = regularization_path(
+            X,
+            y,
+            measure=measure,
+            n_alphas=n_alphas,
+            alpha_ratio=alpha_ratio,
+            validation=held_out,
+            tol=tol,
+            max_iter=max_iter,
+            solver=solver,
+            callback=watch,
+        )
+    name = NAMES.get(measure, measure)
+    scores = found.validation_scores
+    best = int((found.train_scores if scores is None else scores).argmax())
+    columns: dict[str, list[str]] = {
+        "alpha": [f"{alpha:.3g}" for alpha in found.alphas],
+        "objective": [f"{value:.5f}" for value in found.objectives],
+        "certified gap": [f"{gap:.1e}" for gap in found.gaps],
+        "passes": [f"{count:,}" for count in found.n_passes],
+        "seconds": [f"{value:.2f}" for value in found.seconds],
+        "training": [f"{value:.4f}" for value in found.train_scores],
+    }
+    if scores is not None:
+        columns["held out"] = [f"{value:.4f}{'*' if at == best else ' '}" for at, value in enumerate(scores)]
+    screen.say()
+    screen.result(table(list(columns), list(zip(*columns.values(), strict=True)), words=0))
+    if scores is not None:
+        screen.say(f"\n* best {name} on the {held_out[1].shape[0]:,} rows held out")
+    if figure is not None:
+        plots.save(plots.path(found, measure=name), figure)
+        screen.say(f"Saved: {figure}")
+    missed = int((found.gaps > tol).sum())
+    if watch.interrupted:
+        screen.note(f"interrupted: the path ends at alpha {found.alphas[-1]:.3g} instead of going on.")
+    elif missed:
+        screen.note(f"{missed} of {n_alphas} alphas stopped before the certified gap was {tol:g}.")
+    screen.document(
+        {
+            "command": "path",
+            "data": summary(examples),
+            "measure": measure,
+            "solver": solver,
+            "tol": tol,
+            "alphas": found.alphas,
+            "objectives": found.objectives,
+            "lower_bounds": found.lower_bounds,
+            "gaps": found.gaps,
+            "passes": found.n_passes,
+            "seconds": found.seconds,
+            "train_scores": found.train_scores,
+            "validation_scores": scores,
+            "best_alpha": found.alphas[best],
+            "interrupted": watch.interrupted,
+            "figure": figure,
+        }
+    )
+    if missed or watch.interrupted:
+        raise typer.Exit(MISSED_TOLERANCE)
+
+
+def _split(
+    screen: Screen,
+    examples: Dataset,
+    validation: Path | None,
+    holdout: float,
+    seed: int,
+    *,
+    label: str | None,
+    format: str | None,
+) -> tuple[Any, Any, Any]:
+    """Return features and labels to train on, and a pair of them to judge on, or None."""
+    if validation is not None:
+        others = read_labelled(screen, validation, label=label, format=format, n_features=examples.X.shape[1])
+        return examples.X, examples.y, (others.X, others.y)
+    if holdout == 0.0:
+        return examples.X, examples.y, None
+
+    import numpy as np
+    from sklearn.model_selection import train_test_split
+
+    if np.unique(examples.y, return_counts=True)[1].min() < 2:
+        fail(f"{examples.path}: a class has one example only, so none can be held out; use --holdout 0.")
+    X, X_held, y, y_held = train_test_split(
+        examples.X, examples.y, test_size=holdout, stratify=examples.y, random_state=seed
+    )
+    return X, y, (X_held, y_held)

@@ -1,0 +1,58 @@
+"""``smoothperf predict``: labels or scores of new examples, one to a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import _options as options
+from ._errors import one_line_errors
+from ._files import check_feature_names, check_writable, read_labelled, read_model
+from ._screen import Screen
+
+
+@one_line_errors
+def predict(
+    model: options.ModelFile,
+    data: options.Data,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write here instead of standard output."),
+    ] = None,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Scores instead of labels; above 0 is predicted positive.")
+    ] = False,
+    label: options.Label = None,
+    format: options.Format = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Predict the labels of new examples, one to a line.
+
+    Example: smoothperf predict mails.model new.svm -o labels.txt
+
+    The labels in DATA are not looked at, but the format asks for some: write 0
+    in an svmlight file, and name their column with --label in a table.
+    """
+    screen = Screen(as_json=as_json, quiet=quiet, side=True)
+    if output is not None:
+        check_writable(output)
+    fitted = read_model(model)
+    examples = read_labelled(screen, data, label=label, format=format, n_features=fitted.coef_.shape[1])
+    check_feature_names(fitted, examples)
+    values = (fitted.decision_function(examples.X) if scores else fitted.predict(examples.X)).tolist()
+    if as_json:
+        screen.document({"command": "predict", "model": model, "scores" if scores else "labels": values})
+        if output is None:
+            return
+    lines = "".join(f"{value}\n" for value in values)
+    if output is None:
+        typer.echo(lines, nl=False)
+    else:
+        from .._files import written_whole
+
+        with written_whole(output) as file:
+            file.write(lines.encode())
+        screen.say(f"Saved: {output}")

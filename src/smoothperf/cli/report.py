@@ -1,0 +1,61 @@
+"""``smoothperf report``: a page on a model, with a threshold to move."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import _options as options
+from ._errors import one_line_errors
+from ._files import check_writable, read_for_model, read_model, summary
+from ._screen import Screen
+
+
+@one_line_errors
+def report(
+    model: options.ModelFile,
+    data: options.Data,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")] = Path(
+        "report.html"
+    ),
+    bootstrap: options.Resamples = 200,
+    seed: options.Seed = 0,
+    label: options.Label = None,
+    format: options.Format = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write an HTML page on a model, with a threshold to move.
+
+    Example: smoothperf report mails.model test.svm -o report.html
+
+    Precision/recall and ROC curves, scores by class, the certificate and how
+    training went. It is one file that opens in any browser without a network.
+    """
+    screen = Screen(as_json=as_json, quiet=quiet)
+    check_writable(output)
+    fitted = read_model(model)
+    examples = read_for_model(screen, fitted, data, label=label, format=format)
+
+    from .._files import written_whole
+    from ..report import gather, render_report
+
+    with screen.progress.status("Writing the report"):
+        contents = gather(
+            fitted,
+            examples.X,
+            examples.y,
+            model_name=model.name,
+            data_name=data.name,
+            n_resamples=bootstrap,
+            seed=seed,
+        )
+        page = render_report(contents).encode()
+        with written_whole(output) as file:
+            file.write(page)
+    screen.say(f"Saved: {output} ({len(page) / 1000:.0f} kB); open it in a browser")
+    screen.document(
+        {"command": "report", "model": model, "data": summary(examples), "report": output, "bytes": len(page)}
+    )

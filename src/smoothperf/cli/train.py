@@ -1,0 +1,196 @@
+"""``smoothperf train``: fit a model to a file of examples, and save it with its certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import _options as options
+from ._errors import MISSED_TOLERANCE, fail, one_line_errors
+from ._files import check_writable, read_labelled, summary
+from ._progress import Watch
+from ._screen import Screen
+
+if TYPE_CHECKING:
+    from ..estimators.classifier import MeasureClassifier
+
+AUTO = "auto"
+
+
+@one_line_errors
+def train(
+    data: options.Data,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")],
+    measure: options.MeasureName = "roc_area",
+    alpha: Annotated[
+        str,
+        typer.Option(
+            "--alpha",
+            "-a",
+            metavar="NUMBER|auto",
+            help="Strength of the regulariser; 'auto' tries many and takes the one that is best on rows held out.",
+        ),
+    ] = "1e-4",
+    validation: Annotated[
+        Path | None,
+        typer.Option(
+            "--validation", metavar="FILE", help="For --alpha auto: choose on this file instead of cross-validation."
+        ),
+    ] = None,
+    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="For --alpha auto: how many folds.")] = 5,
+    tol: options.Tolerance = 1e-3,
+    max_iter: options.MaxIter = 1000,
+    solver: options.SolverName = "lbfgs",
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Weigh the classes so that both count the same in all.")
+    ] = False,
+    label: options.Label = None,
+    format: options.Format = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Train a linear model for a performance measure, and save it.
+
+    Example: smoothperf train mails.svm --measure prbep --alpha 1e-4 -o model
+
+    The model comes with a certificate: how far above the best possible its
+    objective can be at most. Training ends when that gap is within --tol.
+    Ctrl-C ends it earlier and saves the best model so far.
+
+    Of the two labels in DATA, the one that sorts last is the positive one.
+
+    Exit code: 0 if the tolerance is reached, 1 if not (the model is saved all
+    the same), 2 if training could not begin.
+    """
+    screen = Screen(as_json=as_json, quiet=quiet)
+    strength = _strength(alpha)
+    check_writable(output)
+    _check_measure(measure)
+    if validation is not None and strength is not None:
+        fail("--validation is for choosing alpha: use it with --alpha auto.")
+    examples = read_labelled(screen, data, label=label, format=format)
+
+    import warnings
+
+    from ..estimators.classifier import MeasureClassifier
+    from ..model_file import save_model
+
+    model = MeasureClassifier(
+        measure=measure, tol=tol, max_iter=max_iter, solver=solver, class_weight="balanced" if balanced else None
+    )
+    search = None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if strength is None:
+            from ._alpha import choose_alpha
+
+            others = None
+            if validation is not None:
+                others = read_labelled(screen, validation, label=label, format=format, n_features=examples.X.shape[1])
+            search = choose_alpha(model, examples, others, folds=folds, screen=screen)
+            strength = search.alpha
+            caught.clear()  # what the search met on the way is not about the model
+        screen.say(f"Training for {_name(measure)}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
+        with Watch(screen) as watch:
+            model.set_params(alpha=strength, callback=watch).fit(examples.X, examples.y)
+    model.set_params(callback=None)
+    if examples.feature_names is not None:
+        import numpy as np
+
+        model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
+    save_model(model, output)
+
+    score = _training_score(model, examples.X, examples.y)
+    notes = _notes(caught)
+    converged = bool(model.gap_ <= tol)
+    for line in _outcome(model, converged=converged, interrupted=watch.interrupted):
+        screen.say(line, wrap=True)
+    screen.say(f"{_name(measure)} on these rows: {score:.4f}")
+    screen.say(f"Saved: {output}")
+    for note in notes:
+        screen.note(note)
+    screen.document(
+        {
+            "command": "train",
+            "data": summary(examples),
+            "measure": measure,
+            "alpha": strength,
+            "alpha_search": None if search is None else search.document(),
+            "solver": solver,
+            "tol": tol,
+            "objective": model.objective_,
+            "lower_bound": model.lower_bound_,
+            "gap": model.gap_,
+            "converged": converged,
+            "status": model.result_.status.name.lower(),
+            "interrupted": watch.interrupted,
+            "iterations": model.n_iter_,
+            "passes": model.result_.n_matvec + model.result_.n_rmatvec,
+            "seconds": model.result_.seconds,
+            "training_score": score,
+            "notes": notes,
+            "model": output,
+        }
+    )
+    if not converged:
+        raise typer.Exit(MISSED_TOLERANCE)
+
+
+def _strength(alpha: str) -> float | None:
+    """Return alpha as a number, None for auto."""
+    if alpha == AUTO:
+        return None
+    try:
+        value = float(alpha)
+    except ValueError:
+        value = float("nan")
+    if not 0.0 < value < float("inf"):
+        fail(f"--alpha must be a number above 0 or 'auto', got {alpha!r}.")
+    return value
+
+
+def _check_measure(measure: str) -> None:
+    """Fail before a large file is read."""
+    from ..measures import get_measure
+
+    get_measure(measure)
+
+
+def _outcome(model: MeasureClassifier, *, converged: bool, interrupted: bool) -> list[str]:
+    """Say how it ended, as certified."""
+    result = model.result_
+    passes = result.n_matvec + result.n_rmatvec
+    lines = [
+        f"Finished: {result.n_iter:,} iterations, {passes:,} passes over the data, {result.seconds:.2f} s",
+        f"Objective {model.objective_:.6f}, certified to be at most {model.gap_:.2g} above the optimum",
+    ]
+    if not converged:
+        why = "Interrupted: this is the best model so far." if interrupted else result.status.value
+        lines.append(f"The tolerance of {model.tol:g} was not reached. {why}")
+    return lines
+
+
+def _training_score(model: MeasureClassifier, X: Any, y: Any) -> float:
+    import numpy as np
+    from sklearn.utils.extmath import safe_sparse_dot
+
+    from ..measures import get_measure
+
+    scores = np.asarray(safe_sparse_dot(X, model.coef_[0]))
+    return get_measure(model.measure).score(y == model.classes_[1], scores)
+
+
+def _name(measure: str) -> str:
+    from ..evaluation import NAMES
+
+    return NAMES.get(measure, measure)
+
+
+def _notes(caught: list[Any]) -> list[str]:
+    """Return warnings as sentences; that a tolerance was missed is said elsewhere."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    wanted = [str(w.message) for w in caught if not issubclass(w.category, (ConvergenceWarning, DeprecationWarning))]
+    return list(dict.fromkeys(wanted))

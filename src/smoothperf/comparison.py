@@ -1,0 +1,390 @@
+r"""Does training for the measure pay? Every way of training, judged by every measure, with the noise beside it.
+
+Fair play: each contender is a family of models that differ in the strength of regularisation. It trains them on one
+part of the rows, and on another chooses, for each measure by itself, the strength and (where a decision is judged) the
+threshold. A third part judges. So whoever is behind in a column is behind although it was tuned for that column.
+
+Noise: rows of the judging parts are drawn again with replacement, the same rows for all contenders. The interval of a
+difference is that of these paired values; two contenders whose interval holds 0 are called a tie. The intervals are
+99 % ones, because a table makes five verdicts and one of them should be wrong by chance in at most 5 % of tables. They
+cover the chance in the rows that judge, not the chance in the rows that train, nor that the strongest on either side
+was found by looking at these rows.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._validation import whole_number
+from .evaluation import NAMES, Ranking, interval, resamples
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.bool_]
+
+#: The columns of the matrix. F1 and accuracy are of a decision, so they come with a chosen threshold.
+COLUMNS = ("prbep", "roc_area", "average_precision", "f1", "accuracy")
+DECISIONS = ("f1", "accuracy")
+#: Of the interval of a difference: 95 % for all columns together.
+LEVEL = 1.0 - 0.05 / len(COLUMNS)
+#: Strengths of scikit-learn's models; ours come from the data, as many and over as many powers of ten.
+C_GRID = tuple(10.0 ** (exponent / 2) for exponent in range(-4, 9))
+N_ALPHAS = len(C_GRID)
+ALPHA_RATIO = 1e-6
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One fitted model of a family: a linear score and how it came about."""
+
+    strength: str
+    coef: Array
+    converged: bool = True
+
+    def scores(self, X: Any) -> Array:
+        """Return ``X w``; a constant would change no measure, as thresholds are chosen afterwards."""
+        scores: Array = np.asarray(X @ self.coef)
+        return scores
+
+
+class Family(Protocol):
+    """A way of training at several strengths of regularisation, the strongest first."""
+
+    def __call__(self, X: Any, positive: Labels) -> list[Candidate]:
+        """Train them all."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A line of the matrix.
+
+    Attributes
+    ----------
+    name : str
+        As it is shown.
+    family : callable
+        Trains at several strengths.
+    trained_for : str or None
+        The measure in :data:`COLUMNS` that it is trained for; None for baselines.
+    """
+
+    name: str
+    family: Family
+    trained_for: str | None = None
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to train on, to choose on and to be judged on."""
+
+    train: tuple[Any, Labels]
+    choose: tuple[Any, Labels]
+    judge: tuple[Any, Labels]
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """What a contender reached: means over the splits.
+
+    Attributes
+    ----------
+    name, trained_for
+        Of the contender.
+    values : dict of str to float
+        By measure.
+    samples : dict of str to ndarray
+        The same for every resample.
+    strengths : dict of str to list of str
+        What was chosen in each split.
+    seconds : float
+        To train all strengths, mean over the splits.
+    missed : int
+        Models that stopped before their tolerance.
+    """
+
+    name: str
+    trained_for: str | None
+    values: dict[str, float]
+    samples: dict[str, Array] = field(repr=False)
+    strengths: dict[str, list[str]]
+    seconds: float
+    missed: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much more one line has than another in a column, with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether chance in the judging rows could explain it."""
+        return self.low <= 0.0 <= self.high
+
+
+def contenders(
+    measures: Sequence[str] = ("prbep", "roc_area"),
+    solvers: Sequence[str] = ("lbfgs",),
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+) -> list[Contender]:
+    """Return our models, one for every measure and solver, and scikit-learn's two.
+
+    Examples
+    --------
+    >>> [contender.name for contender in contenders(["prbep"], ["lbfgs", "bmrm"])]
+    ['for PRBEP, lbfgs', 'for PRBEP, bmrm', 'LogisticRegression', 'LinearSVC']
+    """
+    ours = [
+        Contender(
+            f"for {NAMES.get(measure, measure)}" + (f", {solver}" if len(solvers) > 1 else ""),
+            _path_family(measure, solver, tol, max_iter),
+            measure,
+        )
+        for measure in measures
+        for solver in solvers
+    ]
+    return [*ours, Contender("LogisticRegression", _logistic), Contender("LinearSVC", _support_vector)]
+
+
+def _path_family(measure: str, solver: str, tol: float, max_iter: int) -> Family:
+    def train(X: Any, positive: Labels) -> list[Candidate]:
+        from . import regularization_path
+
+        path = regularization_path(
+            X,
+            positive,
+            measure=measure,
+            solver=solver,
+            n_alphas=N_ALPHAS,
+            alpha_ratio=ALPHA_RATIO,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        return [
+            Candidate(f"alpha {alpha:.2g}", coef, bool(gap <= tol))
+            for alpha, coef, gap in zip(path.alphas, path.coefs, path.gaps, strict=True)
+        ]
+
+    return train
+
+
+def _logistic(X: Any, positive: Labels) -> list[Candidate]:
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(max_iter=1000, warm_start=True)
+    return [_fit_sklearn(model.set_params(C=C), X, positive) for C in C_GRID]
+
+
+def _support_vector(X: Any, positive: Labels) -> list[Candidate]:
+    from sklearn.svm import LinearSVC
+
+    return [_fit_sklearn(LinearSVC(C=C, dual="auto", random_state=0), X, positive) for C in C_GRID]
+
+
+def _fit_sklearn(model: Any, X: Any, positive: Labels) -> Candidate:
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # their tolerance is no certificate; ours is counted
+        model.fit(X, positive)
+    return Candidate(f"C {model.C:.2g}", model.coef_[0].copy())
+
+
+def cross_validation_splits(X: Any, positive: Labels, *, folds: int = 5, seed: int = 0) -> Iterator[Split]:
+    """Judge on each fold in turn; of the other rows a quarter chooses and the rest trains. Stratified."""
+    from sklearn.model_selection import StratifiedKFold
+
+    whole_number("folds", folds, at_least=2)
+    rarer = min(int(positive.sum()), int((~positive).sum()))
+    if rarer < 2 * folds:
+        raise ValueError(
+            f"{folds} folds need {2 * folds} examples of each class, but one has {rarer}; use fewer folds."
+        )
+    for rest, judge in StratifiedKFold(folds, shuffle=True, random_state=seed).split(positive, positive):
+        yield held_out_split(X[rest], positive[rest], X[judge], positive[judge], seed=seed)
+
+
+def held_out_split(X: Any, positive: Labels, X_judge: Any, judge: Labels, *, seed: int = 0) -> Split:
+    """Judge on given rows; of the others a quarter chooses and the rest trains. Stratified."""
+    from sklearn.model_selection import train_test_split
+
+    train, choose = train_test_split(np.arange(positive.shape[0]), test_size=0.25, stratify=positive, random_state=seed)
+    return Split((X[train], positive[train]), (X[choose], positive[choose]), (X_judge, judge))
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What a contender puts forward for one column in one split: scores of the judging rows and a threshold."""
+
+    ranking: Ranking
+    threshold: float
+    strength: str
+
+
+def compare(
+    splits: Sequence[Split],
+    players: Sequence[Contender],
+    *,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    tell: Callable[[str], None] = lambda text: None,
+) -> list[Line]:
+    """Let all contenders train on all splits, and judge them.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        From :func:`cross_validation_splits` or :func:`held_out_split`.
+    players : sequence of Contender
+        From :func:`contenders`.
+    n_resamples, seed : int
+        Of the bootstrap.
+    tell : callable, optional
+        Gets a line whenever a contender has finished a split.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> splits = list(cross_validation_splits(X / X.max(axis=0), y == 1, folds=2))
+    >>> lines = compare(splits, contenders(["roc_area"]), n_resamples=20)
+    >>> [line.name for line in lines]
+    ['for ROC area', 'LogisticRegression', 'LinearSVC']
+    >>> all(line.values["roc_area"] > 0.9 for line in lines)
+    True
+    """
+    choices: list[list[dict[str, _Choice]]] = []
+    seconds: list[list[float]] = []
+    missed: list[int] = []
+    for player in players:
+        choices.append([])
+        seconds.append([])
+        missed.append(0)
+        for number, split in enumerate(splits, start=1):
+            begin = time.perf_counter()
+            candidates = player.family(*split.train)
+            seconds[-1].append(time.perf_counter() - begin)
+            missed[-1] += sum(not candidate.converged for candidate in candidates)
+            choices[-1].append(_choose(candidates, split))
+            tell(f"{player.name}, split {number} of {len(splits)}: {seconds[-1][-1]:.1f} s")
+    values = [[_judge(chosen, None) for chosen in row] for row in choices]
+    samples = _resample(splits, choices, n_resamples, seed)
+    return [
+        Line(
+            name=player.name,
+            trained_for=player.trained_for,
+            values={column: float(np.mean([value[column] for value in values[at]])) for column in COLUMNS},
+            samples={column: samples[at, :, place] for place, column in enumerate(COLUMNS)},
+            strengths={column: [chosen[column].strength for chosen in choices[at]] for column in COLUMNS},
+            seconds=float(np.mean(seconds[at])),
+            missed=missed[at],
+        )
+        for at, player in enumerate(players)
+    ]
+
+
+def _choose(candidates: Sequence[Candidate], split: Split) -> dict[str, _Choice]:
+    """Pick for every column the candidate, and the threshold, that are best on the choosing rows."""
+    X, positive = split.choose
+    rankings = [Ranking(positive, candidate.scores(X)) for candidate in candidates]
+    judged: dict[int, Ranking] = {}
+    chosen = {}
+    for column in COLUMNS:
+        options = [_best_threshold(ranking, column) for ranking in rankings]
+        # Of equally good ones the first, which is the most regularised.
+        best = max(range(len(candidates)), key=lambda at: options[at][0])
+        if best not in judged:
+            judged[best] = Ranking(split.judge[1], candidates[best].scores(split.judge[0]))
+        chosen[column] = _Choice(judged[best], options[best][1], candidates[best].strength)
+    return chosen
+
+
+def _best_threshold(ranking: Ranking, column: str) -> tuple[float, float]:
+    """Return the best value of a measure, and the threshold for it (any, if it needs none)."""
+    if column not in DECISIONS:
+        return ranking.measures()[column], 0.0
+    cuts = ranking.cuts()
+    values = cuts.f1 if column == "f1" else cuts.accuracy
+    at = int(values.argmax())
+    levels = ranking.levels
+    if at == 0:
+        return float(values[at]), float(levels[0])
+    if at == levels.shape[0]:
+        return float(values[at]), float(np.nextafter(levels[-1], -np.inf))
+    return float(values[at]), float(levels[at - 1] + levels[at]) / 2.0
+
+
+def _judge(chosen: dict[str, _Choice], multiplicity: Array | None) -> dict[str, float]:
+    """Return the measures of what was put forward; a ranking that serves several columns is evaluated once."""
+    known: dict[tuple[int, float], dict[str, float]] = {}
+    values = {}
+    for column, choice in chosen.items():
+        key = id(choice.ranking), choice.threshold
+        if key not in known:
+            known[key] = choice.ranking.measures(choice.threshold, multiplicity)
+        values[column] = known[key][column]
+    return values
+
+
+def _resample(
+    splits: Sequence[Split], choices: Sequence[Sequence[dict[str, _Choice]]], n_resamples: int, seed: int
+) -> Array:
+    """Return the means over splits for every contender, resample and column: shape (contenders, resamples, columns)."""
+    total = np.zeros((len(choices), n_resamples, len(COLUMNS)))
+    for number, split in enumerate(splits):
+        for draw, multiplicity in enumerate(resamples(split.judge[1], n_resamples, seed + number)):
+            for at, row in enumerate(choices):
+                values = _judge(row[number], multiplicity)
+                total[at, draw] += [values[column] for column in COLUMNS]
+    return total / len(splits)
+
+
+def difference(one: Line, other: Line, column: str) -> Difference:
+    """Return how much more the first has in a column."""
+    low, high = interval(one.samples[column] - other.samples[column], LEVEL)
+    return Difference(one.values[column] - other.values[column], low, high)
+
+
+def best_or_tied(lines: Sequence[Line], column: str) -> list[bool]:
+    """Say for each line whether it is the best of a column or cannot be told from the best."""
+    best = max(lines, key=lambda line: line.values[column])
+    return [line is best or difference(best, line, column).is_tie for line in lines]
+
+
+def verdict(lines: Sequence[Line], column: str) -> str:
+    """Say in a sentence whether training for a measure paid; a difference within noise is a tie.
+
+    The model trained for the measure meets the better of the baselines. In columns that nothing was trained for, the
+    best of ours meets it; that answers another question, so the words are others.
+    """
+    ours = [line for line in lines if line.trained_for == column]
+    name = NAMES[column]
+    if ours:
+        own = ours[0]
+        subject = f"training for {name}"
+    else:
+        own = max((line for line in lines if line.trained_for is not None), key=lambda line: line.values[column])
+        subject = f"training {own.name}, the best of ours here,"
+    rival = max((line for line in lines if line.trained_for is None), key=lambda line: line.values[column])
+    gain = difference(own, rival, column)
+    figures = f"{own.values[column]:.4f} against {rival.values[column]:.4f}"
+    noise = f"({100 * LEVEL:.0f} %: {gain.low:+.4f} to {gain.high:+.4f})"
+    best = max(lines, key=lambda line: line.values[column])
+    rest = f" The best is the model {best.name}, {best.values[column]:.4f}." if best not in (own, rival) else ""
+    if gain.is_tie:
+        who = f"{subject[0].upper()}{subject[1:]} and {rival.name}"
+        return f"{name}: a tie. {who} differ by {abs(gain.value):.4f}, which is within noise {noise}.{rest}"
+    won = gain.low > 0.0
+    outcome = ("pays" if won else "does not pay") if ours else ("is ahead" if won else "is behind")
+    return f"{name}: {subject} {outcome}: {figures} of {rival.name}, {gain.value:+.4f} {noise}.{rest}"

@@ -1,0 +1,235 @@
+"""Solutions for a whole range of alphas, from the largest that matters downwards, each started from the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, check_X_y
+
+from .._validation import positive_number, vector, whole_number
+from ..design import as_design
+from ..measures import Measure, get_measure
+from ..smoothing import Smoothing
+from ..solvers import Callback, Solver, Status
+from ..threads import check_n_threads, use_threads
+from .continuation import Continuation, Solution
+from .inputs import check_lengths, encode_labels, example_weights, known_labels, make_callback, make_solver
+from .linear import scores_of
+from .operating_point import threshold_for_weight
+
+Array = NDArray[np.float64]
+#: At the largest alpha w = 0 is optimal within this or within tol; a smaller tol does not move the grid to where
+#: nothing happens.
+EVENTLESS = 1e-3
+
+
+@dataclass(frozen=True)
+class RegularizationPath:
+    """Solutions for descending alphas; row or entry i of every array belongs to ``alphas[i]``.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        Strengths of the regulariser, descending.
+    coefs : ndarray of shape (n_alphas, n_features)
+        The weights.
+    intercepts : ndarray of shape (n_alphas,)
+        The operating point of the measure on the training set.
+    objectives, lower_bounds, gaps : ndarray of shape (n_alphas,)
+        Exact J, a certified lower bound of its minimum, and their difference.
+    train_scores : ndarray of shape (n_alphas,)
+        The measure on the training set.
+    validation_scores : ndarray of shape (n_alphas,) or None
+        The measure on the validation set, if there is one.
+    n_passes : ndarray of shape (n_alphas,)
+        Products with X and its transpose; 0 where the solution before already certified this one. The first entry
+        includes two for the first plane.
+    seconds : ndarray of shape (n_alphas,)
+        Time to solve, without the scores on the validation set.
+    statuses : tuple of Status
+        How each run ended.
+    classes : ndarray of shape (2,)
+        The labels; the second is the positive one.
+    """
+
+    alphas: Array
+    coefs: Array
+    intercepts: Array
+    objectives: Array
+    lower_bounds: Array
+    gaps: Array
+    train_scores: Array
+    validation_scores: Array | None
+    n_passes: NDArray[np.int64]
+    seconds: Array
+    statuses: tuple[Status, ...]
+    classes: NDArray[Any]
+
+    @property
+    def best(self) -> int:
+        """Position of the best validation score; of equally good ones that with the largest alpha."""
+        if self.validation_scores is None:
+            raise ValueError("best needs validation scores: pass validation=(X, y) to regularization_path.")
+        return int(self.validation_scores.argmax())
+
+
+def regularization_path(
+    X: Any,
+    y: ArrayLike,
+    *,
+    measure: str | Measure = "roc_area",
+    alphas: ArrayLike | None = None,
+    n_alphas: int = 20,
+    alpha_ratio: float = 1e-6,
+    validation: tuple[Any, ...] | None = None,
+    sample_weight: ArrayLike | None = None,
+    class_weight: dict[Any, float] | str | None = None,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    solver: str | Solver = "lbfgs",
+    smoothing: str | float | Smoothing = "adaptive",
+    n_threads: int | None = None,
+    verbose: int = 0,
+    callback: Callback | None = None,
+) -> RegularizationPath:
+    """Minimise the regularised risk of a measure for a range of alphas, each to a certified gap.
+
+    Every solution starts from the one before and from its certificate, so that a path costs a few times what its
+    smallest alpha costs alone.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n, d)
+        Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy.
+    y : array-like of shape (n,)
+        Two kinds of labels; the larger (in sorted order) is positive.
+    measure : str or Measure, default="roc_area"
+        What to be good at.
+    alphas : array-like, optional
+        The strengths of the regulariser, in any order; the path goes from the largest to the smallest. By default
+        ``n_alphas``, evenly on a logarithmic scale, from where w = 0 is optimal within tol (or 1e-3, if tol is
+        smaller) down to ``alpha_ratio`` times that.
+    n_alphas : int, default=20
+        How many, if ``alphas`` is not given.
+    alpha_ratio : float, default=1e-6
+        Smallest alpha as a share of the largest, if ``alphas`` is not given.
+    validation : tuple (X, y) or (X, y, sample_weight), optional
+        Data to score every solution on.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights; an integer weight c stands for c copies.
+    class_weight : dict or "balanced", optional
+        Weights of the classes, multiplied into the sample weights.
+    tol, max_iter, solver, smoothing, n_threads, verbose, callback
+        As in :class:`~smoothperf.MeasureClassifier`. A callback that returns a true value ends the path with the
+        solution of the current alpha.
+
+    Returns
+    -------
+    RegularizationPath
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from smoothperf import regularization_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
+    >>> path = regularization_path(X[::2], y[::2], measure="prbep", n_alphas=8, validation=(X[1::2], y[1::2]))
+    >>> path.coefs.shape, bool((path.gaps <= 1e-3).all())
+    ((8, 30), True)
+    >>> bool(path.validation_scores[path.best] > 0.95)
+    True
+    """
+    measure = get_measure(measure)
+    made = make_solver(solver, tol=tol, max_iter=max_iter, smoothing=smoothing)
+    grid = None if alphas is None else checked_alphas(alphas)
+    check_n_threads(n_threads)
+    check_lengths(X, y)
+    X, labels = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
+    classes, positive = encode_labels(labels)
+    weights = example_weights(class_weight, classes, positive, sample_weight)
+    held_out = None if validation is None else _checked_validation(validation, X.shape[1], classes)
+
+    solutions: list[Solution] = []
+    intercepts: list[float] = []
+    train_scores: list[float] = []
+    validation_scores: list[float] = []
+    wanted = measure.predicted_positive(positive, weights)
+    with use_threads(n_threads):
+        continuation = Continuation(as_design(X), measure.bind(positive, weights), made)
+        if grid is None:
+            grid = alphas_from_data(continuation, n_alphas, alpha_ratio)
+        for solution in follow(continuation, grid, make_callback(verbose, callback)):
+            intercepts.append(-threshold_for_weight(solution.scores, weights, wanted))
+            train_scores.append(measure.score(positive, solution.scores, weights))
+            if held_out is not None:
+                X_held_out, positive_held_out, weights_held_out = held_out
+                scores = scores_of(X_held_out, solution.coef)
+                validation_scores.append(measure.score(positive_held_out, scores, weights_held_out))
+            solutions.append(solution)
+
+    def column(name: str) -> NDArray[Any]:
+        return np.array([getattr(solution, name) for solution in solutions])
+
+    return RegularizationPath(
+        alphas=column("alpha"),
+        coefs=column("coef"),
+        intercepts=np.array(intercepts),
+        objectives=column("objective"),
+        lower_bounds=column("lower_bound"),
+        gaps=column("gap"),
+        train_scores=np.array(train_scores),
+        validation_scores=None if held_out is None else np.array(validation_scores),
+        n_passes=column("n_passes"),
+        seconds=column("seconds"),
+        statuses=tuple(solution.status for solution in solutions),
+        classes=classes,
+    )
+
+
+def follow(continuation: Continuation, alphas: Array, callback: Callback | None = None) -> Iterator[Solution]:
+    """Yield the solution for one alpha after another, until the end or until the callback asks to stop."""
+    for alpha in alphas:
+        solution = continuation.solve(float(alpha), callback)
+        yield solution
+        if solution.status is Status.STOPPED:
+            return
+
+
+def alphas_from_data(continuation: Continuation, n_alphas: int, alpha_ratio: float) -> Array:
+    """``n_alphas`` from where w = 0 is optimal down to ``alpha_ratio`` times that, evenly on a logarithmic scale."""
+    whole_number("n_alphas", n_alphas, at_least=1)
+    if positive_number("alpha_ratio", alpha_ratio) >= 1.0:
+        raise ValueError(f"alpha_ratio must lie between 0 and 1, got {alpha_ratio!r}.")
+    largest = continuation.largest_alpha(EVENTLESS)
+    return np.geomspace(largest, alpha_ratio * largest, n_alphas)
+
+
+def checked_alphas(alphas: ArrayLike) -> Array:
+    """Alphas in descending order, each once; all must be above 0."""
+    values = vector("alphas", alphas)
+    if values.size == 0:
+        raise ValueError("alphas are empty; give at least one, or None for alphas from the data.")
+    if values.min() <= 0.0:
+        raise ValueError(f"alphas must be above 0, got {values.min()} at position {int(values.argmin())}.")
+    return np.unique(values)[::-1]
+
+
+def _checked_validation(
+    validation: Sequence[Any], n_features: int, classes: NDArray[Any]
+) -> tuple[Any, NDArray[np.bool_], ArrayLike | None]:
+    """X, the mask of positives and the weights or None."""
+    if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
+        raise ValueError(f"validation must be (X, y) or (X, y, sample_weight), got {type(validation).__name__}.")
+    X, y, weights = (*validation, None)[:3]
+    X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], input_name="validation X")
+    if X.shape[1] != n_features:
+        raise ValueError(f"validation X has {X.shape[1]} features but X has {n_features}; they must match.")
+    try:
+        return X, known_labels(y, classes, length=X.shape[0]), weights
+    except ValueError as error:
+        raise ValueError(f"validation: {error}") from error

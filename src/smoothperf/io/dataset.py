@@ -1,0 +1,61 @@
+"""What reading a file gives: a data set, or an error of one line."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Features and labels, and where they come from.
+
+    Attributes
+    ----------
+    X : csr_matrix or ndarray of shape (n, d)
+        Features, finite numbers; CSR from svmlight and sparse .npz files, an array otherwise.
+    y : ndarray of shape (n,)
+        Labels as they are in the file: whole numbers as int64, other numbers as float64, truth values as bool, text as
+        str.
+    format : str
+        "svmlight", "npz", "csv" or "parquet".
+    feature_names : list of str or None
+        Names of the columns of X, if the file has them.
+    path : Path
+        The file.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    format: str
+    feature_names: list[str] | None
+    path: Path
+
+
+class DataError(ValueError):
+    """A data file cannot be used; one line says which file, which line of it if one is to blame, and why."""
+
+
+def data_error(path: str | os.PathLike[str], reason: str, *, line: int | None = None) -> DataError:
+    """Make the error for a file and, where one is to blame, its line (counted from 1)."""
+    where = os.fspath(path) if line is None else f"{os.fspath(path)}, line {line}"
+    return DataError(" ".join(f"{where}: {reason}".split()))
+
+
+def quoted(text: str | bytes, limit: int = 40) -> str:
+    r"""Show text from a file in an error: quoted, printable, and not longer than a person wants to read.
+
+    Examples
+    --------
+    >>> print(quoted(b"1:x" + bytes([0, 255])))
+    '1:x\x00\xff'
+    >>> print(quoted("9" * 1000, limit=5))
+    '99999'... (1000 characters)
+    """
+    beginning = text[:limit]
+    shown = ascii(beginning.decode("latin-1")) if isinstance(beginning, bytes) else repr(beginning)
+    return shown if len(text) <= limit else f"{shown}... ({len(text)} characters)"

@@ -1,0 +1,146 @@
+"""CSV: names of the columns in the first line, then numbers, with the labels in one of the columns.
+
+The numbers are read by ``numpy.loadtxt``, which rounds like Python's ``float``, complains about ragged lines and needs
+no further library. Of comma, semicolon and tab, the most frequent in the first line separates the fields.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from array import array
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import labels
+from .dataset import data_error, quoted
+from .streams import DECODING_ERRORS, explain
+
+DELIMITERS = ",;\t"
+
+
+class Lines:
+    """The lines of a text that are not blank; ``number`` is that of the last one, counted from 1."""
+
+    def __init__(self, text: io.TextIOBase):
+        self._text = text
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._text:
+            self.number += 1
+            if not line.isspace():
+                yield line
+
+
+def read_csv(
+    file: io.BufferedReader, path: Path, label: str | None
+) -> tuple[NDArray[np.float64], NDArray[Any], list[str]]:
+    """Read features, labels and the names of the features; see :func:`~smoothperf.io.read_data`."""
+    text = io.TextIOWrapper(file, encoding="utf-8")
+    lines = Lines(text)
+    try:
+        return _read(iter(lines), lines, path, label)
+    except UnicodeDecodeError as error:
+        # Decoding runs ahead of the lines.
+        raise data_error(
+            path, f"it is not UTF-8 text: {error.reason} at or after this line", line=lines.number + 1
+        ) from error
+    except DECODING_ERRORS as error:
+        raise data_error(path, f"it cannot be read further: {explain(error)}", line=lines.number) from error
+    finally:
+        text.detach()  # the file is closed by whoever opened it
+
+
+def _read(
+    rows: Iterator[str], lines: Lines, path: Path, label: str | None
+) -> tuple[NDArray[np.float64], NDArray[Any], list[str]]:
+    header = next(rows, None)
+    if header is None:
+        raise data_error(path, "it is empty")
+    delimiter = max(DELIMITERS, key=header.count)
+    names = _names(header, delimiter, path, lines.number)
+    at = label_column(names, label, path)
+    first = next(rows, None)
+    if first is None:
+        raise data_error(path, "there are no examples in it")
+
+    codes: dict[str, int] = {}
+    line_of_row = array("q")
+
+    def encode(text: str) -> float:
+        """Note the line, and replace the label by a number that NumPy can keep beside the features."""
+        line_of_row.append(lines.number)
+        return codes.setdefault(text.strip(), len(codes))
+
+    try:
+        table = np.loadtxt(
+            chain([first], rows),
+            delimiter=delimiter,
+            comments=None,
+            quotechar='"',
+            converters={at: encode},
+            encoding=None,
+            ndmin=2,
+        )
+    except UnicodeDecodeError:
+        raise
+    except ValueError as error:
+        raise data_error(path, _reason(str(error), names), line=lines.number) from error
+    if table.shape[1] != len(names):
+        reason = f"{table.shape[1]} fields where the first line names {len(names)} columns"
+        raise data_error(path, reason, line=line_of_row[0])
+    members = table[:, at].astype(np.intp)
+    X = np.delete(table, at, axis=1)
+    if "" in codes:
+        row = int(np.flatnonzero(members == codes[""])[0])
+        raise data_error(path, f"the label, column {names[at]!r}, is missing", line=line_of_row[row])
+    del names[at]
+    if not np.isfinite(X).all():
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
+        reason = f"column {names[column]!r} holds {X[row, column]}; remove or replace values that are not finite"
+        raise data_error(path, reason, line=line_of_row[row])
+    return X, labels.from_text(list(codes))[members], names
+
+
+def label_column(names: list[str], label: str | None, path: Path) -> int:
+    """Return the position of the labels among the columns of a table."""
+    columns = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+    if label is None:
+        raise data_error(path, f"say which column holds the labels; there are {columns}")
+    if label not in names:
+        raise data_error(path, f"there is no column {label!r} for the labels; there are {columns}")
+    if len(names) == 1:
+        raise data_error(path, f"there are no features: {label!r} is the only column")
+    return names.index(label)
+
+
+def _names(header: str, delimiter: str, path: Path, line: int) -> list[str]:
+    try:
+        names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
+    except csv.Error as error:
+        raise data_error(path, f"the names of the columns cannot be read: {error}", line=line) from error
+    if "" in names:
+        reason = f"column {names.index('') + 1} has no name; name it, or leave it out if it only counts the rows"
+        raise data_error(path, reason, line=line)
+    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+    if twice is not None:
+        raise data_error(path, f"the column {twice!r} occurs twice", line=line)
+    return names
+
+
+def _reason(message: str, names: list[str]) -> str:
+    """Turn NumPy's complaint, which counts rows and columns, into one that names the column."""
+    found = re.match(r"could not convert string '(.*)' to float64 at row \d+, column (\d+)", message, re.DOTALL)
+    if found is not None and int(found[2]) <= len(names):
+        name, text = names[int(found[2]) - 1], found[1]
+        what = f"holds {quoted(text)}, which is not a number; encode such columns first" if text else "is missing"
+        return f"column {name!r} {what}"
+    ragged = re.match(r"(?:the number of columns changed from \d+ to|converter .* the number of fields) (\d+)", message)
+    return message if ragged is None else f"{ragged[1]} fields where the first line names {len(names)} columns"

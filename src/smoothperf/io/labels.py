@@ -1,0 +1,58 @@
+"""Labels as users write them, in the most telling type: whole numbers, numbers, truth values or text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+TRUTH = ({"True", "False"}, {"true", "false"}, {"TRUE", "FALSE"})
+
+
+def whole_if_possible(labels: NDArray[np.floating[Any]]) -> NDArray[Any]:
+    """Turn labels that are all whole numbers into int64; others stay.
+
+    Examples
+    --------
+    >>> whole_if_possible(np.array([-1.0, 1.0]))
+    array([-1,  1])
+    """
+    if bool(np.all((np.rint(labels) == labels) & (np.abs(labels) <= 2.0**53))):
+        return labels.astype(np.int64)
+    return labels
+
+
+def from_text(texts: list[str]) -> NDArray[Any]:
+    """Find the type of labels that were read as text.
+
+    Examples
+    --------
+    >>> from_text(["1", "-1"]), from_text(["ham", "spam"]), from_text(["false", "true"])
+    (array([ 1, -1]), array(['ham', 'spam'], dtype='<U4'), array([False,  True]))
+    """
+    if any(set(texts) <= words for words in TRUTH):
+        return np.array([text.lower() == "true" for text in texts])
+    try:
+        numbers = np.array([float(text) for text in texts])
+    except ValueError:
+        return np.array(texts)
+    return whole_if_possible(numbers) if np.isfinite(numbers).all() else np.array(texts)
+
+
+def problem_of(y: NDArray[Any], n_rows: int) -> str | None:
+    """Say what is wrong with an array of labels that a file brought; None if nothing is."""
+    if y.shape != (n_rows,):
+        return f"its labels have the shape {y.shape} where {n_rows} rows need ({n_rows},)"
+    if y.dtype.kind not in "biufU":
+        return f"its labels are of the type {y.dtype}; use numbers, truth values or text"
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        return f"its label of row {int(np.flatnonzero(~np.isfinite(y))[0]) + 1} is missing or not finite"
+    return None
+
+
+def tidy(y: NDArray[Any]) -> NDArray[Any]:
+    """Bring sound labels into the four types: bool, int64, float64, str."""
+    if y.dtype.kind == "f":
+        return whole_if_possible(y.astype(np.float64))
+    return y.astype(np.int64) if y.dtype.kind == "i" or (y.dtype.kind == "u" and y.dtype.itemsize < 8) else y

@@ -1,0 +1,135 @@
+"""NumPy archives: a sparse matrix as SciPy writes it, or a dense array ``X``, and the labels ``y``.
+
+``scipy.sparse.save_npz`` has no place for labels. An array ``y`` in the same archive is that place; SciPy's own
+``load_npz`` still reads such a file. Labels may also lie beside NAME.npz in NAME.y.npy. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from .._files import written_whole
+from . import labels
+from .dataset import DataError, data_error
+
+
+def read_npz(file: io.BufferedReader, path: Path) -> tuple[Any, NDArray[Any], list[str] | None]:
+    """Read features, labels and, if there is an array ``feature_names``, the names of the features."""
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            found = set(archive.files)
+            if not found & {"X", "format"}:
+                inside = ", ".join(sorted(found)) or "nothing"
+                raise data_error(path, f"it has neither a sparse matrix nor an array X, but {inside}")
+            y = archive["y"] if "y" in found else _labels_beside(path)
+            names = [str(name) for name in archive["feature_names"]] if "feature_names" in found else None
+            dense = archive["X"] if "X" in found else None
+        if dense is None:
+            file.seek(0)
+            X = _sparse(sp.load_npz(file))
+        else:
+            X = dense
+    except DataError:
+        raise
+    except Exception as error:  # a damaged archive fails in more ways than zipfile, zlib and NumPy tell
+        raise data_error(path, f"it is damaged or not a NumPy archive of this kind: {error}") from error
+    if X.ndim != 2 or 0 in X.shape:
+        raise data_error(path, f"X has the shape {X.shape}; rows and columns are needed")
+    values = X.data if sp.issparse(X) else X
+    if values.dtype.kind not in "biuf":
+        raise data_error(path, f"X holds {values.dtype} values; real numbers are needed")
+    if values.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+        values = X.data if sp.issparse(X) else X
+    if not np.isfinite(values).all():
+        at = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
+        row = int(np.searchsorted(X.indptr, at, side="right")) if sp.issparse(X) else at // X.shape[1] + 1
+        raise data_error(path, f"row {row} of X holds a value that is not finite; remove or replace it")
+    if names is not None and len(names) != X.shape[1]:
+        raise data_error(path, f"it names {len(names)} features but X has {X.shape[1]}")
+    if y.dtype.kind == "S":
+        y = np.char.decode(y, "utf-8", "backslashreplace")
+    problem = labels.problem_of(y, X.shape[0])
+    if problem is not None:
+        raise data_error(path, problem)
+    return X, labels.tidy(y), names
+
+
+def write_npz(
+    path: str | os.PathLike[str], X: Any, y: ArrayLike, *, feature_names: Sequence[str] | None = None
+) -> Path:
+    """Write features and labels to a compressed .npz file, which keeps every bit, text as labels, and names.
+
+    Parameters
+    ----------
+    path : path-like
+        Where; ends in ".npz".
+    X : {sparse matrix, array-like} of shape (n, d)
+        The features. Sparse ones can also be read by ``scipy.sparse.load_npz``.
+    y : array-like of shape (n,)
+        The labels.
+    feature_names : sequence of str, optional
+        Names of the columns of X.
+
+    Returns
+    -------
+    Path
+        The path written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from smoothperf.io import read_data
+    >>> file = write_npz(Path(tempfile.mkdtemp(), "train.npz"), sp.eye(2, format="csr"), ["ham", "spam"])
+    >>> read_data(file).y
+    array(['ham', 'spam'], dtype='<U4')
+    """
+    target = Path(path)
+    if target.suffix != ".npz":
+        raise ValueError(f"path must end in .npz, got {str(path)!r}.")
+    if sp.issparse(X):
+        matrix: Any = sp.csr_matrix(cast(Any, X))
+        arrays = {
+            "format": np.array(b"csr"),
+            "shape": np.array(matrix.shape),
+            "data": matrix.data,
+            "indices": matrix.indices,
+            "indptr": matrix.indptr,
+        }
+    else:
+        matrix = np.asarray(X)
+        arrays = {"X": matrix}
+    classes = np.asarray(y)
+    if classes.dtype.kind == "O":  # as strings come from pandas; NumPy would pickle them
+        classes = np.array(classes.tolist())
+    problem = labels.problem_of(classes, matrix.shape[0])
+    if problem is not None:
+        raise ValueError(f"y cannot be written: {problem}.")
+    if feature_names is not None:
+        arrays["feature_names"] = np.array([str(name) for name in feature_names])
+    with written_whole(target) as file:
+        np.savez_compressed(file, y=classes, **arrays)
+    return target
+
+
+def _labels_beside(path: Path) -> NDArray[Any]:
+    beside = path.with_name(f"{path.stem}.y.npy")
+    if not beside.exists():
+        raise data_error(path, f"no labels: neither an array y in it nor a file {beside.name} beside it")
+    found: NDArray[Any] = np.load(beside, allow_pickle=False)
+    return found
+
+
+def _sparse(loaded: Any) -> sp.csr_matrix:
+    # The kernels trust their indices: a file must not be able to send them outside the matrix.
+    if hasattr(loaded, "check_format"):
+        loaded.check_format(full_check=True)
+    return sp.csr_matrix(loaded)

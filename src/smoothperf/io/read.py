@@ -1,0 +1,142 @@
+"""One door for all data files: finds out the format, and reads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .._validation import choice, whole_number
+from .dataset import Dataset, data_error
+from .delimited import DELIMITERS, read_csv
+from .npz import read_npz
+from .parquet import read_parquet
+from .streams import COMPRESSED_SUFFIXES, uncompressed
+from .svmlight import read_svmlight
+
+FORMATS = ("svmlight", "npz", "csv", "parquet")
+MAGIC = {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"PAR1": "parquet"}
+SUFFIXES = {
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".csv": "csv",
+    ".tsv": "csv",
+}
+
+
+def read_data(
+    path: str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    format: str | None = None,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+) -> Dataset:
+    r"""Read features and labels from a file.
+
+    ========  =========================================================================================================
+    format    what it is
+    ========  =========================================================================================================
+    svmlight  Text, ``label index:value index:value ...``, also known as libsvm.
+    npz       What :func:`write_npz` writes: the arrays of ``scipy.sparse.save_npz``, or a dense array ``X``, with the
+              labels as an array ``y`` in the same file, or beside NAME.npz in NAME.y.npy.
+    csv       Text with the names of the columns in the first line and commas, semicolons or tabs between the fields.
+              All columns but ``label`` must be numbers, none missing.
+    parquet   The same as a Parquet file; needs pyarrow (``pip install 'smoothperf[parquet]'``).
+    ========  =========================================================================================================
+
+    Files that are compressed with gzip, bzip2 or xz are read as they are.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    label : str, optional
+        Name of the column with the labels; needed for CSV and Parquet.
+    format : {"svmlight", "npz", "csv", "parquet"}, optional
+        By default the first bytes and the suffix decide, and the first line where those say nothing.
+    n_features : int, optional
+        Number of features that are expected. An svmlight file with fewer gets empty columns, as it cannot say
+        how many there are; anything else is an error.
+    zero_based : bool, optional
+        Whether the indices of an svmlight file count from 0. By default they do if index 0 occurs, which fails for a
+        part of a zero-based set in which the first feature never occurs: then say so.
+
+    Returns
+    -------
+    Dataset
+        With ``X``, ``y``, ``format``, ``feature_names`` and ``path``.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or has anything in it that is not right: one line with file, line and reason.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp(), "train.csv")
+    >>> _ = file.write_text("age,income,bought\n31,2.5,yes\n47,1.0,no\n")
+    >>> data = read_data(file, label="bought")
+    >>> data.X, data.y, data.feature_names
+    (array([[31. ,  2.5],
+           [47. ,  1. ]]), array(['yes', 'no'], dtype='<U3'), ['age', 'income'])
+    """
+    if format is not None:
+        choice("format", format, FORMATS)
+    if n_features is not None:
+        whole_number("n_features", n_features, at_least=1)
+    path = Path(path)
+    with uncompressed(path) as file:
+        head = file.peek()
+        if not head:
+            raise data_error(path, "it is empty")
+        if format is None:
+            format = _detect(head, path)
+        X: Any
+        names: list[str] | None = None
+        if label is not None and format in ("svmlight", "npz"):
+            raise data_error(
+                path, f"a file of the {format} format has no named columns, so label={label!r} means nothing"
+            )
+        if format == "svmlight":
+            X, y = read_svmlight(file, path, n_features=n_features, zero_based=zero_based)
+            return Dataset(X, y, format, None, path)
+        if format == "npz":
+            X, y, names = read_npz(file, path)
+        else:
+            X, y, names = (read_csv if format == "csv" else read_parquet)(file, path, label)
+    if n_features is not None and X.shape[1] != n_features:
+        raise data_error(path, f"it has {X.shape[1]} features where {n_features} are expected")
+    return Dataset(X, y, format, names, path)
+
+
+def _detect(head: bytes, path: Path) -> str:
+    """Decide by the first bytes, then the suffix, then the first line that says something."""
+    for magic, found in MAGIC.items():
+        if head.startswith(magic):
+            return found
+    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED_SUFFIXES else path
+    by_suffix = SUFFIXES.get(plain.suffix.lower())
+    if by_suffix is not None:
+        return by_suffix
+    if b"\0" not in head:
+        lines = (line.partition(b"#")[0].split() for line in head.splitlines())
+        first = next((line for line in lines if line), [])
+        if first and _is_number(first[0]) and all(b":" in pair for pair in first[1:]):
+            return "svmlight"
+        if any(delimiter.encode() in head.splitlines()[0] for delimiter in DELIMITERS):
+            return "csv"
+    raise data_error(
+        path, f"its format is not known: none of {', '.join(FORMATS)} begins like this; name the format if it is one"
+    )
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

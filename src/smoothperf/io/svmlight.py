@@ -1,0 +1,141 @@
+"""svmlight / libsvm text: ``label [qid:n] index:value index:value ... [# comment]``, one example to a line.
+
+What the format leaves open is settled as scikit-learn's ``load_svmlight_file`` does, whose matrix is the same:
+
+- Indices count from 1 unless index 0 occurs in the file; ``zero_based`` says so where the file cannot.
+- Indices ascend within a line. Unsorted or repeated ones are errors, as nobody can know what was meant.
+- Blank lines, comments, CRLF, a missing newline at the end and ``qid`` are fine; query ids are not kept.
+- Zeros that are written out are kept as entries.
+
+Stricter than scikit-learn: values and labels must be finite decimal numbers. The memory used beyond the result does not
+depend on the file: lines may be as long as they like, tokens may have up to 256 KiB. Indices are 32-bit unless there
+are 2^31 or more entries.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..kernels._svmlight import LARGEST_INDEX, SvmlightParser
+from .dataset import data_error, quoted
+from .labels import whole_if_possible
+from .streams import DECODING_ERRORS, explain
+
+PIECE = 2**18
+#: The parser's names of what can be wrong, and what a person needs to know.
+REASONS = {
+    "bad label": "the label {token} is not a number",
+    "bad query": "{token} is neither qid:number nor index:value",
+    "bad pair": "{token} is not index:value",
+    "bad value": "the value in {token} is not a number",
+    "infinite label": "the label {token} is not finite",
+    "infinite value": "the value in {token} is not finite; remove or replace it",
+    "negative index": "the index in {token} is negative",
+    "zero index": "index 0 in {token}, but the file was said to count from 1",
+    "large index": f"the index in {{token}} is larger than {LARGEST_INDEX}",
+    "repeated index": "the index in {token} occurs twice in the line",
+    "unsorted index": "the index in {token} is smaller than the one before; sort the indices of each line",
+}
+
+
+class Readable(Protocol):
+    """A binary file, as far as it is needed here."""
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Fill the buffer and return the number of bytes, 0 at the end."""
+
+
+def read_svmlight(
+    file: Readable,
+    path: str | os.PathLike[str],
+    *,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+) -> tuple[sp.csr_matrix, NDArray[Any]]:
+    r"""Read features and labels; see :func:`~smoothperf.io.read_data`.
+
+    Parameters
+    ----------
+    file : binary file
+        What to read, uncompressed.
+    path : path-like
+        Its name in errors.
+    n_features : int, optional
+        Number of columns; by default as many as occur.
+    zero_based : bool, optional
+        Whether indices count from 0; by default they do if index 0 occurs.
+
+    Examples
+    --------
+    >>> import io
+    >>> X, y = read_svmlight(io.BytesIO(b"+1 1:0.5 3:2  # first\n-1 2:1"), "example")
+    >>> X.toarray()
+    array([[0.5, 0. , 2. ],
+           [0. , 1. , 0. ]])
+    >>> y
+    array([ 1, -1])
+    """
+    parser = _parse(file, path, one_based=zero_based is False)
+    values, indices, starts, labels = parser.arrays()
+    if labels.size == 0:
+        raise data_error(path, "there are no examples in it")
+    if zero_based is None:
+        zero_based = indices.size == 0 or int(indices.min()) == 0
+    if not zero_based:
+        indices -= 1
+    width = int(indices.max()) + 1 if indices.size else 1
+    if n_features is None:
+        n_features = width
+    elif width > n_features:
+        first = "0" if zero_based else "1"
+        raise data_error(
+            path, f"it has at least {width} features (counted from {first}) where {n_features} are expected"
+        )
+    index_type: Any = np.int32 if values.size < 2**31 else np.int64
+    arrays = values, indices.astype(index_type, copy=False), starts.astype(index_type, copy=False)
+    return sp.csr_matrix(arrays, shape=(labels.size, n_features)), whole_if_possible(labels)
+
+
+def _parse(file: Readable, path: str | os.PathLike[str], *, one_based: bool) -> SvmlightParser:
+    parser = SvmlightParser(one_based)
+    buffer = bytearray(PIECE + 1)  # one more for the newline that the last line may lack
+    view = memoryview(buffer)
+    filled = 0
+    while True:
+        try:
+            count = file.readinto(view[filled:PIECE])
+        except DECODING_ERRORS as error:
+            raise data_error(path, f"it cannot be read further: {explain(error)}", line=parser.line) from error
+        if not count:
+            break
+        filled += count
+        used = _feed(parser, view[:filled], path)
+        if used == 0 and filled == PIECE:
+            reason = f"more than {PIECE} characters without a space, beginning with {quoted(bytes(view[:40]))}"
+            raise data_error(path, reason, line=parser.line)
+        view[: filled - used] = view[used:filled]
+        filled -= used
+    view[filled] = ord("\n")
+    _feed(parser, view[: filled + 1], path)
+    return parser
+
+
+def _feed(parser: SvmlightParser, text: memoryview, path: str | os.PathLike[str]) -> int:
+    used = parser.feed(text)
+    if parser.problem is not None:
+        token = bytes(text[parser.problem_at :]).split(maxsplit=1)[0]
+        raise data_error(path, _reason(parser.problem, token), line=parser.line)
+    return used
+
+
+def _reason(problem: str, token: bytes) -> str:
+    """Say what is wrong with a token; "nan" and "inf" are numbers to most people, so they get their own words."""
+    number = token.rpartition(b":")[2].lower().lstrip(b"+-")
+    if number in (b"nan", b"inf", b"infinity"):
+        problem = {"bad label": "infinite label", "bad value": "infinite value"}.get(problem, problem)
+    return REASONS[problem].format(token=quoted(token))

@@ -1,0 +1,15 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LARGEST_INDEX: int
+OUTCOMES: dict[int, str]
+
+class SvmlightParser:
+    line: int
+    problem: str | None
+    problem_at: int
+    def __init__(self, one_based: bool) -> None: ...
+    def feed(self, text: Any) -> int: ...
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]: ...

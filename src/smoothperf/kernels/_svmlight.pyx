@@ -1,0 +1,315 @@
+"""Parser of svmlight text, one piece of the file at a time, into the arrays of a CSR matrix.
+
+A line is ``label [qid:number] index:value index:value ... [# comment]`` with indices that ascend. The grammar of a
+number is that of Python's ``float`` without underscores, "nan" and "inf", and so is its value, bit for bit: a mantissa
+of at most 2^53 and a power of ten of at most 22 are both exact doubles, so one multiplication or division rounds once
+and correctly (Clinger's fast path); any other number goes to the function behind ``float`` itself. Neither depends on
+the locale.
+
+Memory: a piece of m bytes holds at most m/4 + 2 entries and m/2 + 2 rows, which are reserved before it is parsed, so
+that the loop over its bytes neither allocates nor holds the GIL. The last byte of what is parsed is white space or
+``#``, where every token ends: no look ahead can leave the piece.
+"""
+
+from libc.math cimport NAN, isfinite
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memchr
+
+import numpy as np
+
+cdef extern from "Python.h":
+    double PyOS_string_to_double(const char* text, char** end, void* overflow_exception) except? -1.0
+
+ctypedef const unsigned char* Text
+
+#: Largest index of a file: columns are counted in 32 bits.
+LARGEST_INDEX = 2**31 - 2
+cdef int64_t LARGEST = 2**31 - 2
+cdef uint64_t LARGEST_EXACT = 1 << 53
+#: A mantissa that takes no more digits. It is above LARGEST_EXACT, so that the digits left out are Python's business.
+cdef uint64_t FULL = 10**18
+#: An exponent that takes no more digits: no number of decimals brings it back to 22.
+cdef int64_t LARGEST_EXPONENT = 1 << 40
+
+cdef double[23] POWERS
+for power in range(23):
+    POWERS[power] = float(10**power)
+
+cdef enum Outcome:
+    GOOD
+    BAD_LABEL
+    BAD_QUERY
+    BAD_PAIR
+    BAD_VALUE
+    INFINITE_LABEL
+    INFINITE_VALUE
+    NEGATIVE_INDEX
+    ZERO_INDEX
+    LARGE_INDEX
+    REPEATED_INDEX
+    UNSORTED_INDEX
+
+OUTCOMES = {
+    BAD_LABEL: "bad label",
+    BAD_QUERY: "bad query",
+    BAD_PAIR: "bad pair",
+    BAD_VALUE: "bad value",
+    INFINITE_LABEL: "infinite label",
+    INFINITE_VALUE: "infinite value",
+    NEGATIVE_INDEX: "negative index",
+    ZERO_INDEX: "zero index",
+    LARGE_INDEX: "large index",
+    REPEATED_INDEX: "repeated index",
+    UNSORTED_INDEX: "unsorted index",
+}
+
+
+cdef inline bint is_digit(unsigned char c) noexcept nogil:
+    return 48 <= c <= 57
+
+
+cdef inline bint is_space(unsigned char c) noexcept nogil:
+    return c == 32 or 9 <= c <= 13
+
+
+cdef inline bint ends_token(unsigned char c) noexcept nogil:
+    return is_space(c) or c == 35  # '#'
+
+
+cdef double by_python(Text start) noexcept with gil:
+    """What ``float`` makes of a token whose grammar has been checked; infinite if it is too large for a double."""
+    cdef char* end
+    try:
+        return PyOS_string_to_double(<const char*>start, &end, NULL)
+    except MemoryError:
+        return NAN
+
+
+cdef Text read_number(Text at, double* number) noexcept nogil:
+    """Read a number and return where it ends, or NULL if what is there is not a number."""
+    cdef Text start = at
+    cdef uint64_t mantissa = 0
+    cdef int64_t exponent = 0, written = 0
+    cdef bint negative = at[0] == 45, negative_exponent, any_digit
+    if at[0] == 45 or at[0] == 43:
+        at += 1
+    any_digit = is_digit(at[0])
+    while is_digit(at[0]):
+        if mantissa < FULL:
+            mantissa = 10 * mantissa + (at[0] - 48)
+        at += 1
+    if at[0] == 46:  # '.'
+        at += 1
+        any_digit = any_digit or is_digit(at[0])
+        while is_digit(at[0]):
+            if mantissa < FULL:
+                mantissa = 10 * mantissa + (at[0] - 48)
+                exponent -= 1
+            at += 1
+    if not any_digit:
+        return NULL
+    if at[0] | 32 == 101:  # 'e' or 'E'
+        at += 1
+        negative_exponent = at[0] == 45
+        if at[0] == 45 or at[0] == 43:
+            at += 1
+        if not is_digit(at[0]):
+            return NULL
+        while is_digit(at[0]):
+            if written < LARGEST_EXPONENT:
+                written = 10 * written + (at[0] - 48)
+            at += 1
+        exponent += -written if negative_exponent else written
+    if not ends_token(at[0]):
+        return NULL
+    if mantissa == 0:
+        number[0] = 0.0
+    elif mantissa <= LARGEST_EXACT and 0 <= exponent <= 22:
+        number[0] = <double>mantissa * POWERS[exponent]
+    elif mantissa <= LARGEST_EXACT and -22 <= exponent < 0:
+        number[0] = <double>mantissa / POWERS[-exponent]
+    else:
+        number[0] = by_python(start)
+        return at
+    if negative:
+        number[0] = -number[0]
+    return at
+
+
+cdef class SvmlightParser:
+    """Takes the bytes of a file in order; :meth:`arrays` returns what they mean.
+
+    Parameters
+    ----------
+    one_based : bool
+        Whether index 0 is an error.
+    """
+
+    #: Number of the line that is being read, from 1.
+    cdef readonly int64_t line
+    #: What is wrong, a value of ``OUTCOMES``; None as long as all is well.
+    cdef readonly object problem
+    #: Where in the last piece the bad token begins.
+    cdef readonly Py_ssize_t problem_at
+
+    cdef bint one_based, in_row, in_comment, query_allowed
+    cdef int64_t previous, n_rows, n_entries
+    cdef object values, indices, starts, labels
+
+    def __cinit__(self, bint one_based):
+        self.one_based = one_based
+        self.line = 1
+        self.values, self.indices = np.empty(0), np.empty(0, dtype=np.int32)
+        self.starts, self.labels = np.zeros(1, dtype=np.int64), np.empty(0)
+
+    def feed(self, const unsigned char[::1] text):
+        """Parse as much of ``text`` as ends with a whole token; return the number of bytes used.
+
+        Pass the others again, followed by more. If a token is wrong, ``problem`` says how, and the parser is of no
+        further use.
+        """
+        cdef Py_ssize_t stop = text.shape[0]
+        cdef Py_ssize_t problem_at = 0
+        cdef Outcome outcome
+        while stop > 0 and not ends_token(text[stop - 1]):
+            stop -= 1
+        if stop > 0:
+            self._reserve(stop // 4 + 2, stop // 2 + 2)
+            outcome = self._parse(
+                &text[0], stop, self.values, self.indices, self.starts, self.labels, &problem_at
+            )
+            if outcome != GOOD:
+                self.problem = OUTCOMES[outcome]
+                self.problem_at = problem_at
+        return text.shape[0] if self.in_comment else stop
+
+    def arrays(self):
+        """Values, indices as written, starts of the rows and labels: trimmed, and handed over."""
+        for array, used in (
+            (self.values, self.n_entries),
+            (self.indices, self.n_entries),
+            (self.starts, self.n_rows + 1),
+            (self.labels, self.n_rows),
+        ):
+            array.resize(used, refcheck=False)
+        arrays = self.values, self.indices, self.starts, self.labels
+        self.values = self.indices = self.starts = self.labels = None  # now somebody else's: never to be resized again
+        return arrays
+
+    cdef _reserve(self, Py_ssize_t entries, Py_ssize_t rows):
+        # A quarter more each time: the work of growing stays proportional to the whole, and so does what is unused.
+        cdef Py_ssize_t wanted = self.n_entries + entries
+        if self.values.shape[0] < wanted:
+            self.values.resize(wanted + wanted // 4, refcheck=False)
+            self.indices.resize(wanted + wanted // 4, refcheck=False)
+        wanted = self.n_rows + rows
+        if self.labels.shape[0] < wanted:
+            self.labels.resize(wanted + wanted // 4, refcheck=False)
+            self.starts.resize(wanted + wanted // 4 + 1, refcheck=False)
+
+    cdef Outcome _parse(
+        self,
+        Text text,
+        Py_ssize_t length,
+        double[::1] values,
+        int32_t[::1] indices,
+        int64_t[::1] starts,
+        double[::1] labels,
+        Py_ssize_t* problem_at,
+    ):
+        cdef Text at = text
+        cdef Text stop = text + length
+        cdef Text after
+        cdef Outcome outcome = GOOD
+        with nogil:
+            while at < stop:
+                if self.in_comment and at[0] != 10:
+                    at = <Text>memchr(at, 10, stop - at)
+                    if at == NULL:
+                        break
+                if at[0] == 10:
+                    if self.in_row:
+                        self.n_rows += 1
+                        starts[self.n_rows] = self.n_entries
+                    self.in_row = self.in_comment = False
+                    self.line += 1
+                    at += 1
+                elif is_space(at[0]):
+                    at += 1
+                elif at[0] == 35:
+                    self.in_comment = True
+                else:
+                    after = at
+                    if not self.in_row:
+                        outcome = self._read_label(&after, &labels[self.n_rows])
+                    elif self.query_allowed and at[0] == 113:  # 'q'
+                        outcome = self._read_query(&after)
+                    else:
+                        outcome = self._read_pair(&after, &indices[self.n_entries], &values[self.n_entries])
+                    if outcome != GOOD:
+                        problem_at[0] = at - text
+                        break
+                    at = after
+        return outcome
+
+    cdef Outcome _read_label(self, Text* at, double* label) noexcept nogil:
+        at[0] = read_number(at[0], label)
+        if at[0] == NULL:
+            return BAD_LABEL
+        if not isfinite(label[0]):
+            return INFINITE_LABEL
+        self.in_row = self.query_allowed = True
+        self.previous = -1
+        return GOOD
+
+    cdef Outcome _read_query(self, Text* at) noexcept nogil:
+        """Skip ``qid:number``, which only ranking uses."""
+        cdef Text p = at[0]
+        if not (p[0] == 113 and p[1] == 105 and p[2] == 100 and p[3] == 58):
+            return BAD_QUERY
+        p += 4
+        if p[0] == 45:
+            p += 1
+        if not is_digit(p[0]):
+            return BAD_QUERY
+        while is_digit(p[0]):
+            p += 1
+        if not ends_token(p[0]):
+            return BAD_QUERY
+        self.query_allowed = False
+        at[0] = p
+        return GOOD
+
+    cdef Outcome _read_pair(self, Text* at, int32_t* column, double* value) noexcept nogil:
+        cdef Text p = at[0]
+        cdef int64_t index = 0
+        cdef bint negative = p[0] == 45
+        if negative:
+            p += 1
+        if not is_digit(p[0]):
+            return BAD_PAIR
+        while is_digit(p[0]):
+            if index <= LARGEST:
+                index = 10 * index + (p[0] - 48)
+            p += 1
+        if p[0] != 58:  # ':'
+            return BAD_PAIR
+        if negative:
+            return NEGATIVE_INDEX
+        if index > LARGEST:
+            return LARGE_INDEX
+        if index == 0 and self.one_based:
+            return ZERO_INDEX
+        if index <= self.previous:
+            return REPEATED_INDEX if index == self.previous else UNSORTED_INDEX
+        p = read_number(p + 1, value)
+        if p == NULL:
+            return BAD_VALUE
+        if not isfinite(value[0]):
+            return INFINITE_VALUE
+        column[0] = <int32_t>index
+        self.previous = index
+        self.query_allowed = False
+        self.n_entries += 1
+        at[0] = p
+        return GOOD

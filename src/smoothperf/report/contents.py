@@ -1,0 +1,258 @@
+"""The numbers of a report, gathered from a model and data: no text for the eye, no HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..evaluation import Ranking, interval, resamples
+from .thinning import column_extremes, separating_thresholds, thin_cuts
+
+if TYPE_CHECKING:
+    from ..estimators.classifier import MeasureClassifier
+
+Array = NDArray[np.float64]
+
+#: Measures of the whole ranking, which no threshold changes.
+RANKING_MEASURES = ("prbep", "roc_area", "average_precision")
+#: Most points of the convergence curves.
+TRACE_COLUMNS = 150
+BINS = 60
+#: Share of the scores at either end that the outermost bins may swallow, so that one outlier does not flatten the rest.
+TAIL = 5e-4
+
+
+@dataclass(frozen=True)
+class Training:
+    """What was trained and how far it got.
+
+    Attributes
+    ----------
+    measure, solver : str
+        Names as the estimator takes them.
+    alpha, tol : float
+        Strength of the regulariser, and the gap that was asked for.
+    n_features, n_iter, passes : int
+        Columns of X, iterations, and products with X and its transpose.
+    seconds : float
+        Time of the fit.
+    objective, lower_bound, gap : float
+        The certificate.
+    status : str
+        How the run ended, in words.
+    converged : bool
+        Whether the gap is within the tolerance.
+    trace : dict of str to ndarray
+        Columns ``iteration``, ``passes``, ``objective`` (best so far), ``lower_bound`` and ``gap``; empty arrays if
+        the model does not know its past.
+    """
+
+    measure: str
+    solver: str
+    alpha: float
+    tol: float
+    n_features: int
+    n_iter: int
+    passes: int
+    seconds: float
+    objective: float
+    lower_bound: float
+    gap: float
+    status: str
+    converged: bool
+    trace: dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Scores of the two classes in common bins; the outermost bins also hold what lies beyond them."""
+
+    edges: Array
+    positive: NDArray[np.intp]
+    negative: NDArray[np.intp]
+    beyond: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Contingency tables at some of the cuts, from nothing predicted positive to everything; all exact.
+
+    Attributes
+    ----------
+    thresholds : list of float
+        Positive is what scores above.
+    tp, fp : list of int
+        True and false positives.
+    operating_point, break_even, best_f1 : int
+        Positions of the model's own threshold, of precision = recall (as near as ties allow), and of the largest F1.
+    n_cuts : int
+        How many cuts there are in all.
+    """
+
+    thresholds: list[float]
+    tp: list[int]
+    fp: list[int]
+    operating_point: int
+    break_even: int
+    best_f1: int
+    n_cuts: int
+
+
+@dataclass(frozen=True)
+class ReportContents:
+    """All that a report shows.
+
+    Attributes
+    ----------
+    model_name, data_name : str
+        What to call the two files.
+    classes : tuple of str
+        The negative and the positive label.
+    n_positive, n_negative : int
+        Examples of the data.
+    training : Training
+        About the model.
+    measures : dict of str to (float, float, float)
+        Value and 95 % bootstrap interval of the measures of the ranking.
+    curve : Curve
+        For the curves and the slider.
+    histogram : Histogram
+        Scores by class.
+    """
+
+    model_name: str
+    data_name: str
+    classes: tuple[str, str]
+    n_positive: int
+    n_negative: int
+    training: Training
+    measures: dict[str, tuple[float, float, float]]
+    curve: Curve
+    histogram: Histogram
+
+
+def gather(
+    model: MeasureClassifier,
+    X: Any,
+    y: ArrayLike,
+    *,
+    model_name: str = "model",
+    data_name: str = "data",
+    n_resamples: int = 200,
+    seed: int = 0,
+) -> ReportContents:
+    """Score the data and count.
+
+    Parameters
+    ----------
+    model : MeasureClassifier
+        Fitted.
+    X : {array-like, sparse matrix} of shape (n, d)
+        Data to judge the model on.
+    y : array-like of shape (n,)
+        Labels that the model knows, both of them.
+    model_name, data_name : str
+        What to call them.
+    n_resamples, seed : int
+        Of the bootstrap.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from smoothperf import MeasureClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = X / X.max(axis=0)
+    >>> contents = gather(MeasureClassifier("prbep", alpha=1e-3).fit(X, y), X, y)
+    >>> contents.n_positive, contents.curve.thresholds[contents.curve.operating_point]
+    (357, 0.0)
+    """
+    positive = np.asarray(y) == model.classes_[1]
+    scores = model.decision_function(X)
+    ranking = Ranking(positive, scores)
+    return ReportContents(
+        model_name=model_name,
+        data_name=data_name,
+        classes=(str(model.classes_[0]), str(model.classes_[1])),
+        n_positive=int(positive.sum()),
+        n_negative=int((~positive).sum()),
+        training=_training(model),
+        measures=_measures(ranking, positive, n_resamples, seed),
+        curve=_curve(ranking),
+        histogram=_histogram(positive, scores),
+    )
+
+
+def _training(model: MeasureClassifier) -> Training:
+    result = model.result_
+    return Training(
+        measure=model.measure if isinstance(model.measure, str) else model.measure.name,
+        solver=model.solver if isinstance(model.solver, str) else type(model.solver).__name__.lower(),
+        alpha=float(getattr(model, "alpha_", model.alpha)),
+        tol=float(model.tol),
+        n_features=int(model.coef_.shape[1]),
+        n_iter=int(model.n_iter_),
+        passes=int(result.n_matvec + result.n_rmatvec),
+        seconds=float(result.seconds),
+        objective=float(model.objective_),
+        lower_bound=float(model.lower_bound_),
+        gap=float(model.gap_),
+        status=result.status.value,
+        converged=bool(model.gap_ <= model.tol),
+        trace=_trace(result.trace),
+    )
+
+
+def _trace(trace: Any) -> dict[str, Array]:
+    columns = {name: trace[name] for name in ("iteration", "passes", "objective", "lower_bound", "gap")}
+    columns["objective"] = np.minimum.accumulate(columns["objective"])
+    passes = columns["passes"]
+    if passes.shape[0] <= 4 * TRACE_COLUMNS:
+        return columns
+    # The gap never rises, so the first and last of a column are its extremes, for the bounds too.
+    kept = column_extremes(passes / passes[-1], columns["gap"], TRACE_COLUMNS)
+    return {name: values[kept] for name, values in columns.items()}
+
+
+def _measures(
+    ranking: Ranking, positive: NDArray[np.bool_], n_resamples: int, seed: int
+) -> dict[str, tuple[float, float, float]]:
+    values = ranking.measures()
+    drawn = [ranking.measures(multiplicity=draw) for draw in resamples(positive, n_resamples, seed)]
+    return {name: (values[name], *interval([draw[name] for draw in drawn])) for name in RANKING_MEASURES}
+
+
+def _curve(ranking: Ranking) -> Curve:
+    cuts = ranking.cuts()
+    operating_point = ranking.cut_at(0.0)
+    break_even = int(np.abs(cuts.tp + cuts.fp - cuts.tp[-1]).argmin())
+    best_f1 = int(cuts.f1.argmax())
+    shown = thin_cuts(cuts, ranking.levels, keep=(operating_point, break_even, best_f1))
+    place = {int(cut): position for position, cut in enumerate(shown)}
+    return Curve(
+        thresholds=separating_thresholds(ranking.levels, shown),
+        tp=cuts.tp[shown].astype(int).tolist(),
+        fp=cuts.fp[shown].astype(int).tolist(),
+        operating_point=place[operating_point],
+        break_even=place[break_even],
+        best_f1=place[best_f1],
+        n_cuts=cuts.tp.shape[0],
+    )
+
+
+def _histogram(positive: NDArray[np.bool_], scores: Array) -> Histogram:
+    tails = [np.quantile(part, [TAIL, 1.0 - TAIL]) for part in (scores[positive], scores[~positive])]
+    low = min(float(tail[0]) for tail in tails)
+    high = max(float(tail[1]) for tail in tails)
+    if not low < high:  # all scores are equal, as for w = 0
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, BINS + 1)
+    inside = np.clip(scores, low, high)
+    return Histogram(
+        edges=edges,
+        positive=np.histogram(inside[positive], edges)[0],
+        negative=np.histogram(inside[~positive], edges)[0],
+        beyond=int(((scores < low) | (scores > high)).sum()),
+    )

@@ -1,0 +1,124 @@
+"""Few cuts that show what all cuts would: the page carries at most about 2,000, whatever the number of examples.
+
+A curve on a screen has columns of pixels. Of all points in one column, the first, last, lowest and highest draw the
+same picture as the whole; so these are kept for the precision/recall curve, where precision jumps up and down. The
+ROC curve only rises, so an even grid in each of its axes bounds the error of what is drawn. Two more grids serve the
+slider: one in the score, one in the logarithm of the number predicted positive, which is where rare classes live.
+Counts at the kept cuts are never interpolated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..evaluation import Cuts
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+#: More cuts than these are thinned.
+MOST_CUTS = 2000
+COLUMNS = 260
+RATE_GRID = 220
+SCORE_GRID = 200
+LOG_GRID = 160
+
+
+def thin_cuts(cuts: Cuts, levels: Array, keep: Iterable[int] = ()) -> Indices:
+    """Return which cuts to show, rising; all of them if they are few.
+
+    Parameters
+    ----------
+    cuts : Cuts
+        Weights above the m + 1 cuts.
+    levels : ndarray of shape (m,)
+        The distinct scores, falling.
+    keep : iterable of int
+        Cuts that must be among them; the first and the last always are.
+
+    Examples
+    --------
+    >>> from smoothperf.evaluation import Ranking
+    >>> ranking = Ranking([1, 0, 0], [3.0, 2.0, 1.0])
+    >>> thin_cuts(ranking.cuts(), ranking.levels)
+    array([0, 1, 2, 3])
+    """
+    size = cuts.tp.shape[0]
+    if size <= MOST_CUTS:
+        return np.arange(size)
+    recall, rate = cuts.recall, cuts.false_positive_rate
+    even = np.linspace(0.0, 1.0, RATE_GRID)
+    scores = np.linspace(levels[0], levels[-1], SCORE_GRID)
+    chosen = [
+        np.array([0, size - 1, *keep]),
+        column_extremes(recall[1:], cuts.precision[1:], COLUMNS) + 1,
+        np.searchsorted(rate, even, side="left"),
+        np.searchsorted(recall, even, side="left"),
+        np.searchsorted(-levels, -scores, side="left"),
+        np.geomspace(1, size - 1, LOG_GRID).astype(np.intp),
+    ]
+    few = np.unique(np.concatenate(chosen).astype(np.intp))
+    # The room that is left goes to an even grid, for a slider with small steps everywhere.
+    even_ranks = np.linspace(0, size - 1, MOST_CUTS - few.size).astype(np.intp)
+    return np.union1d(few, even_ranks)
+
+
+def column_extremes(x: Array, y: Array, columns: int) -> Indices:
+    """Return the first, last, lowest and highest point of each of many columns of equal width, rising.
+
+    ``x`` rises. The polyline through these points covers the same range of y in every column as the whole.
+
+    Examples
+    --------
+    >>> column_extremes(np.array([0.0, 0.1, 0.2, 0.3, 0.9]), np.array([0.5, 0.9, 0.1, 0.6, 0.7]), columns=2)
+    array([0, 1, 2, 3, 4])
+    """
+    column = np.minimum((x * columns).astype(np.intp), columns - 1)
+    starts = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
+    kept: list[int] = []
+    for begin, end in pairwise([*starts.tolist(), x.shape[0]]):
+        part = y[begin:end]
+        kept += [begin, begin + int(part.argmin()), begin + int(part.argmax()), end - 1]
+    return np.unique(np.array(kept, dtype=np.intp))
+
+
+def separating_thresholds(levels: Array, cuts: Indices) -> list[float]:
+    """Return for each cut k the shortest decimal t with ``levels[k] <= t < levels[k - 1]``.
+
+    "Positive where the score is above t" then is the cut, exactly, and t can be read and typed. It is 0 where that
+    will do.
+
+    Examples
+    --------
+    >>> separating_thresholds(np.array([1.2345, 0.35, -0.2]), np.array([0, 1, 2, 3]))
+    [1.3, 0.8, 0.0, -0.24]
+    """
+    step = max(float(np.ptp(levels)) / 20.0, 1e-3 * float(np.abs(levels).max()), 1e-300)
+    found = []
+    for cut in cuts.tolist():
+        upper = float(levels[cut - 1]) if cut > 0 else float(levels[0]) + step
+        lower = float(levels[cut]) if cut < levels.shape[0] else float(levels[-1]) - step
+        found.append(shortest_between(lower, upper))
+    return found
+
+
+def shortest_between(lower: float, upper: float) -> float:
+    """Return a number t with ``lower <= t < upper`` that has few digits, near the middle.
+
+    Examples
+    --------
+    >>> shortest_between(0.1234, 0.1241)
+    0.124
+    """
+    if lower <= 0.0 < upper:
+        return 0.0
+    middle = lower + (upper - lower) / 2.0
+    for digits in range(1, 17):
+        candidate = float(f"{middle:.{digits}g}")
+        if lower <= candidate < upper:
+            return candidate
+    return lower

@@ -1,0 +1,56 @@
+"""Scorers of the measures, for scikit-learn's ``scoring=``: model selection by what you will be judged by.
+
+They are scikit-learn's own scorer objects, so everything that takes a scorer takes them, and
+``scorers.prbep.set_score_request(sample_weight=True)`` routes weights to them. Any binary classifier can be scored: by
+its ``decision_function``, or by its ``predict_proba`` if it has no other. The larger label is positive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics import make_scorer
+
+from .measures import PRBEP, Measure, ROCArea, get_measure
+
+__all__ = ["get_scorer", "prbep", "roc_area"]
+
+
+def get_scorer(measure: str | Measure) -> Any:
+    """Return the scorer of a measure, given by name or as an object.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from smoothperf.scorers import get_scorer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> bool(cross_val_score(model, X, y, scoring=get_scorer("prbep")).min() > 0.9)
+    True
+    """
+    return make_scorer(_score, response_method=("decision_function", "predict_proba"), measure=get_measure(measure))
+
+
+def _score(y: ArrayLike, scores: ArrayLike, *, measure: Measure, sample_weight: ArrayLike | None = None) -> float:
+    """The measure, for labels of any kind."""
+    labels = np.asarray(y)
+    classes = np.unique(labels)
+    if classes.size != 2:
+        shown = ", ".join(map(repr, classes[:5].tolist()))
+        raise ValueError(
+            f"y must hold two kinds of labels to compute {measure.name}, got {classes.size}: {shown}. "
+            "Use stratified folds if a fold has one class only."
+        )
+    return measure.score(labels == classes[1], scores, sample_weight)
+
+
+#: Precision/recall break-even point.
+prbep = get_scorer(PRBEP())
+#: Area under the ROC curve.
+roc_area = get_scorer(ROCArea())

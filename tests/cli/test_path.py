@@ -1,0 +1,69 @@
+"""``smoothperf path``: table, figure, JSON."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import smoothperf
+
+
+def test_table_and_best(run, train_file):
+    result = run("path", train_file, "-m", "prbep", "--n-alphas", 6)
+    rows = re.findall(
+        r"^ *([\d.e+-]+) +(\d\.\d{5}) +(\d\.\de[+-]\d\d) +(\d+) +([\d.]+) +(\d\.\d{4}) +(\d\.\d{4})(\*?)",
+        result.stdout,
+        re.M,
+    )
+    assert len(rows) == 6
+    alphas = [float(row[0]) for row in rows]
+    assert alphas == sorted(alphas, reverse=True)
+    assert alphas[-1] == pytest.approx(1e-6 * alphas[0], rel=0.01)
+    starred = [row for row in rows if row[7]]
+    assert len(starred) == 1
+    assert starred[0][6] == max(row[6] for row in rows)
+    assert "75 rows held out" in result.stdout
+    assert all(len(line) <= 80 for line in result.stdout.splitlines() if "train.svm" not in line)
+
+
+def test_json_is_the_path_of_the_library(run_json, train_file, test_file, examples):
+    found = run_json("path", train_file, "--validation", test_file, "--n-alphas", 5)
+    path = smoothperf.regularization_path(*examples(300, 0), n_alphas=5, validation=examples(200, 1))
+    np.testing.assert_allclose(found["alphas"], path.alphas)
+    np.testing.assert_allclose(found["objectives"], path.objectives, atol=1e-3)
+    np.testing.assert_allclose(found["validation_scores"], path.validation_scores, atol=5e-3)
+    assert found["best_alpha"] == found["alphas"][int(np.argmax(found["validation_scores"]))]
+    for name in ("lower_bounds", "gaps", "passes", "seconds", "train_scores"):
+        assert len(found[name]) == 5
+
+
+def test_without_rows_held_out(run, run_json, train_file):
+    assert "held out" not in run("path", train_file, "--holdout", 0, "--n-alphas", 3).stdout
+    assert run_json("path", train_file, "--holdout", 0, "--n-alphas", 3)["validation_scores"] is None
+
+
+def test_figure(run, train_file, tmp_path):
+    result = run("path", train_file, "--n-alphas", 3, "--figure", tmp_path / "path.png")
+    assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
+    assert f"Saved: {tmp_path / 'path.png'}" in result.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["path.png"]
+
+
+def test_missing_matplotlib_is_one_line(run, train_file, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    message = run("path", train_file, "--figure", tmp_path / "path.png", code=2).stderr
+    assert message == "smoothperf: Figures need matplotlib: pip install 'smoothperf[plots]'.\n"
+    run("path", train_file, "--n-alphas", 2)  # the table needs none
+
+
+def test_missed_tolerances_are_exit_code_1(run, train_file):
+    result = run("path", train_file, "--n-alphas", 3, "--max-iter", 0, "--tol", "1e-4", code=1)
+    assert "stopped before the certified gap was 0.0001" in result.stderr
+
+
+def test_bad_input_is_one_line(run, train_file, tmp_path):
+    lonely = tmp_path / "lonely.svm"
+    lonely.write_text("1 1:1\n-1 1:2\n-1 1:3\n")
+    assert "a class has one example only" in run("path", lonely, "-q", code=2).stderr
+    assert "alpha_ratio" in run("path", train_file, "--alpha-ratio", 2, "-q", code=2).stderr

@@ -1,0 +1,147 @@
+"""The command line as a process of its own: signals, pipes, exit codes, and how soon help is there."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import smoothperf
+
+COMMAND = [sys.executable, "-m", "smoothperf"]
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+
+
+@pytest.fixture
+def endless(train_file, tmp_path):
+    """A training that nobody can finish, when its first iteration has been reported."""
+    model = tmp_path / "model"
+    process = start(
+        "train",
+        train_file,
+        "-m",
+        "prbep",
+        "-a",
+        "1e-7",
+        "--tol",
+        "1e-300",
+        "--max-iter",
+        10**9,
+        "--solver",
+        "nesterov",
+        "-o",
+        model,
+    )
+    first = process.stderr.readline()
+    assert first.startswith("iteration")
+    yield process, model
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
+def test_ctrl_c_saves_the_best_model_so_far(endless):
+    process, model = endless
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Ctrl-C: stopping after this iteration" in errors
+    text = " ".join(out.split())
+    assert "Interrupted: this is the best model so far." in text
+    gap = float(re.search(r"at most (\S+) above the optimum", text)[1])
+    loaded = smoothperf.load(model)
+    assert loaded.gap_ == pytest.approx(gap, rel=0.05)
+    assert loaded.result_.status is smoothperf.Status.STOPPED
+    assert "Traceback" not in errors
+
+
+def test_ctrl_c_while_reading_writes_nothing(tmp_path):
+    import os
+
+    pipe = tmp_path / "never.svm"
+    os.mkfifo(pipe)
+    process = start("train", pipe, "-o", tmp_path / "model", "--format", "svmlight")
+    with open(pipe, "w"):  # returns when the other side has opened it, and keeps it waiting
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1] == "smoothperf: interrupted; nothing was written."
+    assert "Traceback" not in errors
+    assert not (tmp_path / "model").exists()
+
+
+def test_piped_output_has_no_control_characters(train_file, tmp_path):
+    process = start("train", train_file, "-o", tmp_path / "model")
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "\x1b" not in out + errors
+    assert "\r" not in out + errors
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(model_file, tmp_path):
+    many = tmp_path / "many.svm"
+    many.write_text("1 1:0.5\n" * 60_000)
+    process = start("predict", model_file, many, "-q")
+    with process, process.stderr as errors:
+        process.stdout.readline()
+        process.stdout.close()
+        assert errors.read() == ""
+    assert process.returncode == 0
+
+
+def test_help_comes_without_the_libraries_that_training_needs():
+    code = (
+        "import sys; import smoothperf.cli; smoothperf.cli.app(['--help'], standalone_mode=False); "
+        "heavy = {'numpy', 'scipy', 'sklearn', 'matplotlib'} & set(sys.modules); assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Train a linear model" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_terminal_shows_live_progress(train_file, tmp_path):
+    import os
+    import pty
+
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [
+            *COMMAND,
+            "train",
+            str(train_file),
+            "-m",
+            "prbep",
+            "-a",
+            "1e-6",
+            "--tol",
+            "1e-6",
+            "-o",
+            str(tmp_path / "model"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"},
+    )
+    os.close(terminal)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(controller, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    process.communicate(timeout=60)
+    os.close(controller)
+    assert b"\x1b[" in seen
+    assert b"gap" in seen

@@ -1,0 +1,230 @@
+"""``smoothperf train``: what it prints, what it saves, how it ends."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import smoothperf
+from smoothperf import MeasureClassifier
+from smoothperf.cli import train
+
+
+def test_saves_the_model_that_the_library_fits(run, train_file, tmp_path, examples):
+    model = tmp_path / "model"
+    result = run("train", train_file, "--measure", "prbep", "--alpha", "1e-3", "-o", model)
+    X, y = examples(300, 0)
+    expected = MeasureClassifier("prbep", alpha=1e-3).fit(X, y)
+    loaded = smoothperf.load(model)
+    np.testing.assert_allclose(loaded.coef_, expected.coef_, atol=1e-6)
+    assert loaded.predict(X).tolist() == expected.predict(X).tolist()
+    assert loaded.callback is None
+    lines = result.stdout.splitlines()
+    n_positive = (y > 0).sum()
+    assert lines[0] == f"{train_file}: svmlight, 300 rows x 4 features, 1,200 stored values"
+    assert (
+        lines[1]
+        == f"Positive: {n_positive} ({n_positive / 300:.2%}) labelled 1; negative: {300 - n_positive} labelled -1"
+    )
+    assert lines[2] == "Training for PRBEP, alpha 0.001, tolerance 0.001, solver lbfgs"
+    assert re.fullmatch(r"Finished: \d+ iterations, \d+ passes over the data, [\d.]+ s", lines[3])
+    assert re.fullmatch(r"Objective 0\.\d{6}, certified to be at most 0\.\d+ above the optimum", lines[4])
+    assert lines[5] == f"PRBEP on these rows: {expected.score(X, y):.4f}"
+    assert lines[6] == f"Saved: {model}"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_progress_is_plain_lines_on_standard_error_when_piped(run, train_file, tmp_path):
+    result = run("train", train_file, "-o", tmp_path / "model")
+    lines = result.stderr.splitlines()
+    pattern = r"iteration +\d+  objective \d\.\d{6}  gap \d\.\d\de[+-]\d\d +[\d.]+ s"
+    assert len(lines) >= 2
+    assert all(re.fullmatch(pattern, line) for line in lines)
+    assert "gap" not in result.stdout
+
+
+def test_quiet_says_nothing(run, train_file, tmp_path):
+    result = run("train", train_file, "-o", tmp_path / "model", "--quiet")
+    assert result.output == ""
+
+
+def test_json(run_json, train_file, tmp_path, examples):
+    found = run_json("train", train_file, "-m", "prbep", "-a", "1e-3", "-o", tmp_path / "model")
+    model = smoothperf.load(tmp_path / "model")
+    assert found["command"] == "train"
+    assert found["data"] == {
+        "path": str(train_file),
+        "format": "svmlight",
+        "rows": 300,
+        "features": 4,
+        "classes": [
+            {"label": -1, "rows": int((examples(300, 0)[1] < 0).sum())},
+            {"label": 1, "rows": int((examples(300, 0)[1] > 0).sum())},
+        ],
+    }
+    assert (found["measure"], found["alpha"], found["tol"], found["solver"]) == ("prbep", 1e-3, 1e-3, "lbfgs")
+    assert (found["objective"], found["lower_bound"], found["gap"]) == (
+        model.objective_,
+        model.lower_bound_,
+        model.gap_,
+    )
+    assert found["converged"] is True
+    assert found["interrupted"] is False
+    assert found["status"] == "converged"
+    assert found["alpha_search"] is None
+    assert found["notes"] == []
+    assert found["model"] == str(tmp_path / "model")
+    assert found["passes"] == model.result_.n_matvec + model.result_.n_rmatvec
+
+
+def test_a_missed_tolerance_is_exit_code_1_and_the_model_is_saved(run, run_json, train_file, tmp_path):
+    result = run("train", train_file, "-o", tmp_path / "model", "--max-iter", 1, code=1)
+    text = " ".join(result.stdout.split())
+    assert "The tolerance of 0.001 was not reached. The iteration limit was reached before" in text
+    assert all(
+        len(line) <= 80 for line in result.stdout.splitlines() if str(tmp_path) not in line and "train.svm" not in line
+    )
+    assert smoothperf.load(tmp_path / "model").n_iter_ == 1
+    found = run_json("train", train_file, "-o", tmp_path / "model", "--max-iter", 1, code=1)
+    assert found["converged"] is False
+    assert found["status"] == "iteration_limit"
+
+
+def test_settings_reach_the_solver(run, train_file, tmp_path):
+    run("train", train_file, "-o", tmp_path / "model", "--solver", "bmrm", "--tol", "0.01", "--balanced")
+    model = smoothperf.load(tmp_path / "model")
+    assert (model.solver, model.tol, model.class_weight) == ("bmrm", 0.01, "balanced")
+    assert model.gap_ <= 0.01
+
+
+def test_tables_keep_their_names(run, csv_file, tmp_path):
+    run("train", csv_file, "--label", "kind", "-o", tmp_path / "model")
+    model = smoothperf.load(tmp_path / "model")
+    assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    assert model.classes_.tolist() == ["ham", "spam"]
+
+
+def test_a_model_of_zero_weights_is_said_to_be_one(run, run_json, train_file, tmp_path):
+    result = run("train", train_file, "-m", "prbep", "-a", "1e6", "-o", tmp_path / "model")
+    assert "Note: At alpha=1e+06 the optimum is w = 0 within tol" in result.stderr
+    found = run_json("train", train_file, "-m", "prbep", "-a", "1e6", "-o", tmp_path / "model")
+    assert len(found["notes"]) == 1
+
+
+def test_auto_chooses_by_cross_validation(run, run_json, train_file, tmp_path):
+    result = run("train", train_file, "--alpha", "auto", "--folds", 3, "-o", tmp_path / "model")
+    found = run_json("train", train_file, "--alpha", "auto", "--folds", 3, "-o", tmp_path / "model")
+    search = found["alpha_search"]
+    assert len(search["alphas"]) == len(search["scores"]) > 5
+    assert search["alphas"] == sorted(search["alphas"], reverse=True)
+    best = max(range(len(search["scores"])), key=search["scores"].__getitem__)
+    assert found["alpha"] == search["alphas"][best]
+    assert smoothperf.load(tmp_path / "model").alpha == found["alpha"]
+    assert f"Chose alpha {found['alpha']:.3g}" in result.stdout
+
+
+def test_auto_chooses_on_a_validation_file(run_json, train_file, test_file, tmp_path, examples):
+    found = run_json("train", train_file, "-a", "auto", "--validation", test_file, "-o", tmp_path / "model")
+    (X, y), (X_held_out, held_out) = examples(300, 0), examples(200, 1)
+    path = smoothperf.regularization_path(X, y, validation=(X_held_out, held_out))
+    np.testing.assert_allclose(found["alpha_search"]["alphas"], path.alphas)
+    np.testing.assert_allclose(found["alpha_search"]["scores"], path.validation_scores, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--alpha", "much"], "--alpha must be a number above 0 or 'auto', got 'much'."),
+        (["--alpha", "-1"], "--alpha must be a number above 0 or 'auto', got '-1'."),
+        (["--alpha", "nan"], "--alpha must be a number above 0 or 'auto', got 'nan'."),
+        (["--measure", "acuracy"], "measure must be one of"),
+        (["--solver", "adam"], "solver must be one of 'lbfgs', 'nesterov', 'bmrm', got 'adam'."),
+        (["--tol", "0"], "tol must be a finite number above 0, got 0.0."),
+        (["--max-iter", "-3"], "max_iter must be a whole number of at least"),
+        (["--label", "kind"], "label"),
+        (["--format", "xls"], "format must be one of"),
+        (["--validation", "other.svm"], "--validation is for choosing alpha: use it with --alpha auto."),
+        (["--folds", "1", "--alpha", "auto"], "--folds"),
+        (["--tol", "small"], "--tol"),
+        (["--nonsense"], "No such option"),
+    ],
+)
+def test_bad_options_are_one_line(run, train_file, tmp_path, arguments, message):
+    # What was read before is said on standard output; here only how it ends matters.
+    result = run("train", train_file, "-o", tmp_path / "model", "--quiet", *arguments, code=2)
+    assert message in result.stderr
+    assert not (tmp_path / "model").exists()
+
+
+def test_bad_files_are_one_line(run, train_file, tmp_path):
+    garbage = tmp_path / "garbage.svm"
+    garbage.write_bytes(b"1 1:0.5\n-1 1:abc\n")
+    assert "garbage.svm, line 2" in run("train", garbage, "-o", tmp_path / "model", code=2).stderr
+    assert "No such file" in run("train", tmp_path / "absent.svm", "-o", tmp_path / "model", code=2).stderr
+    one_class = tmp_path / "one.svm"
+    one_class.write_text("1 1:0.5\n1 1:2\n")
+    assert "one class only" in run("train", one_class, "-o", tmp_path / "model", "-q", code=2).stderr
+    three = tmp_path / "three.svm"
+    three.write_text("1 1:0.5\n2 1:2\n3 1:1\n")
+    assert "Only binary classification" in run("train", three, "-o", tmp_path / "model", "-q", code=2).stderr
+    nowhere = run("train", train_file, "-o", tmp_path / "no" / "model", code=2).stderr
+    assert nowhere == f"smoothperf: there is no folder {tmp_path / 'no'} to write model to.\n"
+    assert "is a folder; name a file" in run("train", train_file, "-o", tmp_path, code=2).stderr
+    assert "Missing option" in run("train", train_file, code=2).stderr
+
+
+def test_an_unexpected_error_is_one_line_too(run, train_file, tmp_path, monkeypatch):
+    def broken(*arguments, **options):
+        raise TypeError("oh\nno")
+
+    monkeypatch.setattr(MeasureClassifier, "fit", broken)
+    message = run("train", train_file, "-o", tmp_path / "model", "-q", code=2).stderr
+    assert message.startswith(
+        "smoothperf: unexpected TypeError: oh no (a mistake of this program; set SMOOTHPERF_TRACEB"
+    )
+
+
+def test_notes_are_warnings_that_matter():
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.warn("missed", ConvergenceWarning, stacklevel=1)
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+        warnings.warn("odd", UserWarning, stacklevel=1)
+        warnings.warn("odd", UserWarning, stacklevel=1)
+    assert train._notes(caught) == ["odd"]
+
+
+@pytest.mark.parametrize(("during", "known"), [(1, "part of a path"), (3, "2 folds")])
+def test_ctrl_c_while_alpha_is_chosen_takes_the_best_so_far(run, train_file, tmp_path, monkeypatch, during, known):
+    from smoothperf.cli._progress import Watch
+
+    show = Watch.__call__
+
+    def interrupt(watch, row):
+        if watch.what == f"choosing alpha, path {during} of 5" and row.iteration == 2 and not watch.interrupted:
+            watch._on_interrupt(2, None)
+        return show(watch, row)
+
+    monkeypatch.setattr(Watch, "__call__", interrupt)
+    result = run("train", train_file, "-m", "prbep", "-a", "auto", "--tol", "1e-4", "-o", tmp_path / "model")
+    assert "Choosing alpha was interrupted" in result.stdout
+    chosen = re.search(r"Chose alpha (\S+) of \d+: 0\.\d{4} on rows held out \((.*)\)", result.stdout)
+    assert chosen[2] == known
+    model = smoothperf.load(tmp_path / "model")
+    assert model.alpha == pytest.approx(float(chosen[1]), rel=0.01)
+    assert model.gap_ <= 1e-4  # the training itself was not interrupted
+
+
+def test_a_second_ctrl_c_leaves_at_once(capsys):
+    from smoothperf.cli._progress import Watch
+    from smoothperf.cli._screen import Screen
+
+    watch = Watch(Screen())
+    watch._on_interrupt(2, None)
+    assert watch.interrupted
+    with pytest.raises(KeyboardInterrupt):
+        watch._on_interrupt(2, None)
+    assert "once more to leave at once" in capsys.readouterr().err

@@ -1,0 +1,127 @@
+"""The numbers of a report against the model and scikit-learn."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, confusion_matrix, f1_score, roc_auc_score
+
+from smoothperf import PRBEP, MeasureClassifier
+from smoothperf.report import gather
+from smoothperf.report.contents import BINS, TRACE_COLUMNS, _trace
+from smoothperf.solvers import LBFGS, Status, Trace, TraceRow
+
+
+def test_counts_are_exact_at_every_threshold(fitted, judged, contents):
+    X, y = judged
+    scores = fitted.decision_function(X)
+    curve = contents.curve
+    for threshold, tp, fp in zip(curve.thresholds, curve.tp, curve.fp, strict=True):
+        called = scores > threshold
+        assert (tp, fp) == ((called & (y == "spam")).sum(), (called & (y == "ham")).sum())
+
+
+def test_operating_point_is_predict(fitted, judged, contents):
+    X, y = judged
+    at = contents.curve.operating_point
+    table = confusion_matrix(y, fitted.predict(X), labels=["spam", "ham"])
+    assert contents.curve.tp[at] == table[0, 0]
+    assert contents.curve.fp[at] == table[1, 0]
+    assert contents.curve.thresholds[at] == 0.0
+
+
+def test_marks(fitted, judged, contents):
+    X, y = judged
+    scores, curve = fitted.decision_function(X), contents.curve
+    assert curve.tp[curve.break_even] + curve.fp[curve.break_even] == contents.n_positive == (y == "spam").sum()
+    best = max(f1_score(y == "spam", scores >= cut) for cut in scores)
+    assert f1_score(y == "spam", scores > curve.thresholds[curve.best_f1]) == pytest.approx(best)
+
+
+def test_measures_and_intervals(fitted, judged, contents):
+    X, y = judged
+    positive, scores = y == "spam", fitted.decision_function(X)
+    values = {name: value for name, (value, _, _) in contents.measures.items()}
+    assert values == pytest.approx(
+        {
+            "prbep": PRBEP().score(positive, scores),
+            "roc_area": roc_auc_score(positive, scores),
+            "average_precision": average_precision_score(positive, scores),
+        }
+    )
+    for value, low, high in contents.measures.values():
+        assert low < value < high
+        assert high - low < 0.3
+    again = gather(fitted, X, y, model_name="spam.model", data_name="mails.csv", n_resamples=50)
+    assert again.measures == contents.measures
+    assert gather(fitted, X, y, n_resamples=50, seed=1).measures != contents.measures
+
+
+def test_training_is_what_the_model_says(fitted, contents):
+    training = contents.training
+    assert (training.measure, training.solver, training.alpha, training.tol) == ("prbep", "lbfgs", 1e-3, 1e-3)
+    assert (training.objective, training.lower_bound, training.gap) == (
+        fitted.objective_,
+        fitted.lower_bound_,
+        fitted.gap_,
+    )
+    assert training.passes == fitted.result_.n_matvec + fitted.result_.n_rmatvec
+    assert training.converged
+    assert training.status == Status.CONVERGED.value
+    assert (np.diff(training.trace["objective"]) <= 0.0).all()
+    assert contents.classes == ("ham", "spam")
+
+
+def test_objects_for_measure_and_solver_have_names(judged):
+    X, y = judged
+    model = MeasureClassifier(PRBEP(), alpha=1e-3, solver=LBFGS(tol=1e-2)).fit(X, y)
+    training = gather(model, X, y, n_resamples=1).training
+    assert (training.measure, training.solver) == ("prbep", "lbfgs")
+
+
+def test_histogram_counts_everyone_once(judged, contents):
+    histogram = contents.histogram
+    assert histogram.edges.size == BINS + 1
+    assert histogram.positive.sum() == contents.n_positive
+    assert histogram.negative.sum() == contents.n_negative
+
+
+def test_an_outlier_does_not_flatten_the_histogram(fitted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((10_000, 2))
+    X[0] = 1e9 * fitted.coef_[0]
+    y = np.where(np.arange(10_000) % 2, "spam", "ham")
+    histogram = gather(fitted, X, y, n_resamples=1).histogram
+    assert histogram.edges[-1] < 100
+    assert 1 <= histogram.beyond <= 20
+    assert histogram.negative[-1] >= 1
+
+
+def test_equal_scores_are_fine(fitted):
+    contents = gather(fitted, np.zeros((4, 2)), np.array(["ham", "spam", "spam", "ham"]), n_resamples=2)
+    assert contents.curve.tp == [0, 2]
+    assert contents.histogram.positive.sum() == 2
+    assert contents.measures["roc_area"][0] == 0.5
+
+
+def test_long_traces_are_thinned_and_keep_their_ends():
+    rows = [
+        TraceRow(i, i / 1e3, 2 * i + 1, 1.0 + (i % 2), 0.0, -1.0 / (i + 1), 1.0 / (i + 1) + 1.0, 0.0)
+        for i in range(20_000)
+    ]
+    thinned = _trace(Trace(rows))
+    assert thinned["passes"].size <= 4 * TRACE_COLUMNS
+    assert thinned["passes"][[0, -1]].tolist() == [1, 39_999]
+    assert thinned["gap"][0] == 2.0
+    assert (thinned["objective"] == 1.0).all()  # the best so far, not the last
+    short = _trace(Trace(rows[:10]))
+    assert short["passes"].size == 10
+
+
+def test_a_missed_tolerance_is_known(fitted, judged):
+    model = MeasureClassifier("prbep", alpha=1e-3, max_iter=2, callback=lambda row: row.iteration == 1)
+    X, y = judged
+    contents = gather(model.fit(X, y), X, y, n_resamples=1)
+    assert not contents.training.converged
+    assert contents.training.status == Status.STOPPED.value
+    assert replace(contents.training, converged=True) != contents.training

@@ -1,0 +1,177 @@
+"""The page as text: self-contained, safe, small, and true to its contents."""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from smoothperf.report import gather, render_report
+from smoothperf.report.charts import Axis, Chart
+
+HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;"
+
+
+class Elements(HTMLParser):
+    """All start tags with their attributes, and all text that is not style or script."""
+
+    VOID = ("meta", "input", "br", "img", "link")
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.text, self.open, self.unbalanced = [], [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.unbalanced.append(tag)
+
+    def handle_data(self, data):
+        if self.open[-1:] not in (["style"], ["script"]):
+            self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def page(contents):
+    return render_report(contents)
+
+
+def embedded(page):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def test_elements_are_balanced_and_ids_unique(page):
+    found = Elements(page)
+    assert not found.unbalanced
+    assert not found.open
+    ids = [attributes["id"] for _, attributes in found.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {"pr", "roc", "scores", "gap", "bounds", "threshold", "data"} <= set(ids)
+
+
+def test_nothing_comes_from_elsewhere(page):
+    assert not re.search(r"https?:|//[a-z]|url\(|@import|\bfetch\b|XMLHttp|<link|<img|<iframe", page)
+    for _, attributes in Elements(page).tags:
+        assert not {"src", "href", "onclick", "onload"} & attributes.keys()
+    policy = next(a["content"] for t, a in Elements(page).tags if t == "meta" and "http-equiv" in a)
+    assert "default-src 'none'" in policy
+    script = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    assert len(script) == 1
+    digest = base64.b64encode(hashlib.sha256(script[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+def test_names_and_labels_cannot_break_out(contents):
+    hostile = replace(
+        contents,
+        model_name=HOSTILE,
+        data_name=HOSTILE,
+        classes=(HOSTILE, HOSTILE),
+        training=replace(contents.training, measure=HOSTILE, solver=HOSTILE, status=HOSTILE),
+    )
+    found, clean = Elements(render_report(hostile)), Elements(render_report(contents))
+    assert [tag for tag, _ in found.tags] == [tag for tag, _ in clean.tags]
+    assert not found.unbalanced
+    assert "".join(found.text).count(HOSTILE) >= 8
+    assert "onerror" not in {name for _, attributes in found.tags for name in attributes}
+
+
+def test_embedded_numbers_are_the_contents(page, contents):
+    data = embedded(page)
+    assert data["tp"] == contents.curve.tp
+    assert data["fp"] == contents.curve.fp
+    assert data["thresholds"] == contents.curve.thresholds
+    assert (data["positives"], data["negatives"]) == (contents.n_positive, contents.n_negative)
+    assert data["marks"] == {
+        "operating": contents.curve.operating_point,
+        "even": contents.curve.break_even,
+        "best": contents.curve.best_f1,
+    }
+
+
+def test_says_what_was_trained_and_what_is_certified(page, contents):
+    text = " ".join("".join(Elements(page).text).split())
+    training = contents.training
+    assert "trained for PRBEP, judged on 600 examples" in text
+    assert f"At this model it is {training.objective:.6g}" in text
+    assert f"bring it below {training.lower_bound:.6g}" in text
+    assert "within the tolerance of 0.001" in text
+    assert "The certified gap is within the tolerance." in text
+    assert "✓ Within" in text
+    for fact in ("Regulariser alpha0.001", "SolverL-BFGS", "Positive labelspam", "Negative labelham", "Features2"):
+        assert fact in text
+    for name in ("prbep", "roc_area", "average_precision"):
+        value, low, high = contents.measures[name]
+        assert f"{value:.4f}95 %: {low:.4f} to {high:.4f}" in text
+
+
+def test_a_missed_tolerance_is_said(contents):
+    missed = replace(contents.training, gap=0.25, converged=False, status="The callback asked to stop.")
+    text = " ".join("".join(Elements(render_report(replace(contents, training=missed))).text).split())
+    assert "⚠ Stopped early: up to 0.25 above the optimum" in text
+    assert "was not reached" in text
+    assert "✓" not in text
+
+
+def test_a_model_without_a_past_has_no_curve(contents):
+    empty = {name: values[:1] for name, values in contents.training.trace.items()}
+    page = render_report(replace(contents, training=replace(contents.training, trace=empty)))
+    assert 'id="gap"' not in page
+    assert "no trace of more than one iteration" in page
+
+
+def test_large_data_make_a_small_page(fitted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200_000, 2))
+    y = np.where(rng.random(200_000) < 0.01, "spam", "ham")
+    contents = gather(fitted, X, y, n_resamples=1)
+    page = render_report(contents)
+    assert len(page.encode()) < 200_000
+    assert f"{len(contents.curve.tp):,} of {contents.curve.n_cuts:,} possible thresholds" in page
+
+
+def test_controls_have_names(page):
+    found = Elements(page)
+    labelled = {attributes.get("for") for tag, attributes in found.tags if tag == "label"}
+    for tag, attributes in found.tags:
+        if tag == "input":
+            assert attributes["id"] in labelled
+        if tag == "svg":
+            assert attributes["role"] == "img"
+            assert len(attributes["aria-label"]) > 20
+    assert ("html", {"lang": "en"}) in found.tags
+
+
+def test_axes():
+    assert Axis("", 0.0, 1.0).ticks() == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
+    assert Axis("", -1.7, 0.9).ticks() == pytest.approx([-1, 0])
+    assert Axis("", 1e-5, 10.0, log=True).ticks() == pytest.approx([1e-5, 1e-3, 0.1, 10])
+    assert Axis("", 1e-12, 1.0, log=True).tick_label(1e-12) == "10<sup>\u221212</sup>"
+    assert Axis("", -1, 1).tick_label(-0.30000000000000004) == "\u22120.3"
+    assert Axis("", -1, 1, signed=False).tick_label(-0.25) == "0.25"
+    assert Axis("", 0, 10).place(20) == 1.0
+
+
+def test_chart_marks_are_in_data_units():
+    chart = Chart("c", "<t>", "<d>", Axis("<x>", 0, 10), Axis("<y>", 0, 4))
+    chart.mark(5, 1, "now")
+    chart.upright(2, "now")
+    chart.bars([0, 5, 10], [4, 2], "positive")
+    html = chart.render()
+    assert 'style="left:50.00%;bottom:25.00%"' in html
+    assert 'style="left:20.00%"' in html
+    assert 'd="M0 1000L0 0L500 0L500 500L1000 500L1000 1000Z"' in html
+    assert "&lt;t&gt;" in html
+    assert not re.search(r"<[tdxy]>", html)

@@ -1,0 +1,153 @@
+"""The comparison: fair choices, honest words, and resamples that are paired."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score, roc_auc_score
+
+from smoothperf import comparison
+from smoothperf.comparison import Candidate, Contender, Line, Split
+
+
+def problem(n, seed):
+    """Return two features: the first tells the classes apart, the second is noise."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < 0.3
+    X = rng.standard_normal((n, 2))
+    X[:, 0] += 1.5 * positive
+    return X, positive
+
+
+GOOD, BAD = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+
+
+@pytest.fixture(scope="module")
+def split():
+    return Split(problem(200, 0), problem(150, 1), problem(400, 2))
+
+
+def family(*coefs):
+    return lambda X, positive: [Candidate(f"number {i}", coef) for i, coef in enumerate(coefs)]
+
+
+def test_chooses_on_the_choosing_rows_and_judges_on_others(split):
+    [line] = comparison.compare([split], [Contender("one", family(BAD, GOOD))], n_resamples=10)
+    X, positive = split.judge
+    assert line.strengths["roc_area"] == ["number 1"]
+    assert line.values["roc_area"] == pytest.approx(roc_auc_score(positive, X @ GOOD))
+    # F1 is that of the threshold that is best on the choosing rows.
+    chosen = split.choose[0] @ GOOD
+    best = max((f1_score(split.choose[1], chosen > t), t) for t in np.append(chosen, chosen.min() - 1))
+    assert line.values["f1"] == pytest.approx(f1_score(positive, best[1] < X @ GOOD), abs=0.01)
+
+
+def test_equally_good_strengths_prefer_the_strongest(split):
+    [line] = comparison.compare([split], [Contender("one", family(GOOD, 2 * GOOD))], n_resamples=1)
+    assert line.strengths["roc_area"] == ["number 0"]
+
+
+def test_resamples_are_paired_and_follow_the_seed(split):
+    twins = [Contender("one", family(GOOD)), Contender("other", family(3 * GOOD))]
+    one, other = comparison.compare([split], twins, n_resamples=30)
+    for column in comparison.COLUMNS:
+        np.testing.assert_allclose(one.samples[column], other.samples[column], atol=1e-12)
+    assert np.ptp(one.samples["roc_area"]) > 0.0
+    [again], [another] = (comparison.compare([split], twins[:1], n_resamples=30, seed=seed) for seed in (0, 1))
+    np.testing.assert_array_equal(one.samples["f1"], again.samples["f1"])
+    assert not np.array_equal(one.samples["f1"], another.samples["f1"])
+
+
+def test_splits_share_no_rows_and_cover_all():
+    X = np.arange(100.0).reshape(-1, 1)
+    positive = np.arange(100) % 4 == 0
+    judged = []
+    for split in comparison.cross_validation_splits(X, positive, folds=5):
+        parts = [set(part[0][:, 0]) for part in (split.train, split.choose, split.judge)]
+        assert set.union(*parts) == set(range(100))
+        assert sum(map(len, parts)) == 100
+        assert [len(part) for part in parts] == [60, 20, 20]
+        assert all(np.array_equal(part[1], part[0][:, 0] % 4 == 0) for part in (split.train, split.choose, split.judge))
+        assert split.judge[1].sum() == 5
+        judged += parts[2]
+    assert sorted(judged) == list(range(100))
+
+
+def test_too_few_examples_for_the_folds():
+    X, positive = problem(30, 0)
+    with pytest.raises(ValueError, match="5 folds need 10 examples of each class, but one has"):
+        list(comparison.cross_validation_splits(X, positive & (np.arange(30) < 20), folds=5))
+
+
+def test_real_contenders_learn():
+    splits = list(comparison.cross_validation_splits(*problem(400, 3), folds=2))
+    lines = comparison.compare(splits, comparison.contenders(solvers=["lbfgs", "bmrm"]), n_resamples=20)
+    assert [line.name for line in lines] == [
+        "for PRBEP, lbfgs",
+        "for PRBEP, bmrm",
+        "for ROC area, lbfgs",
+        "for ROC area, bmrm",
+        "LogisticRegression",
+        "LinearSVC",
+    ]
+    for line in lines:
+        assert line.values["roc_area"] > 0.8
+        assert line.values["f1"] > 0.55
+        assert line.missed == 0
+        assert line.seconds > 0.0
+        assert all(len(chosen) == 2 for chosen in line.strengths.values())
+    # Two solvers of one problem reach the same optimum.
+    assert lines[2].values["roc_area"] == pytest.approx(lines[3].values["roc_area"], abs=2e-3)
+
+
+def test_missed_tolerances_are_counted():
+    players = comparison.contenders(["roc_area"], tol=1e-4, max_iter=0)
+    splits = list(comparison.cross_validation_splits(*problem(100, 4), folds=2))
+    assert comparison.compare(splits, players, n_resamples=1)[0].missed > 0
+
+
+def line(name, trained_for, value, noise, column="prbep"):
+    values = dict.fromkeys(comparison.COLUMNS, 0.5) | {column: value}
+    samples = {key: value + noise * np.linspace(-1, 1, 101) for key in comparison.COLUMNS}
+    return Line(name, trained_for, values, samples, {}, 0.0, 0)
+
+
+def test_verdicts():
+    ours, roc = line("for PRBEP", "prbep", 0.80, 0.01), line("for ROC area", "roc_area", 0.70, 0.01)
+    rival, weak = line("LogisticRegression", None, 0.75, 0.0), line("LinearSVC", None, 0.60, 0.0)
+    lines = [ours, roc, rival, weak]
+    assert comparison.verdict(lines, "prbep") == (
+        "PRBEP: training for PRBEP pays: 0.8000 against 0.7500 of LogisticRegression, +0.0500 "
+        "(99 %: +0.0401 to +0.0599)."
+    )
+    lines = [ours, roc, line("LogisticRegression", None, 0.85, 0.0), weak]
+    assert comparison.verdict(lines, "prbep") == (
+        "PRBEP: training for PRBEP does not pay: 0.8000 against 0.8500 of LogisticRegression, -0.0500 "
+        "(99 %: -0.0599 to -0.0401)."
+    )
+    lines = [ours, roc, line("LogisticRegression", None, 0.805, 0.0), weak]
+    assert comparison.verdict(lines, "prbep") == (
+        "PRBEP: a tie. Training for PRBEP and LogisticRegression differ by 0.0050, which is within noise "
+        "(99 %: -0.0149 to +0.0049)."
+    )
+    lines = [ours, line("for ROC area", "roc_area", 0.9, 0.0), rival, weak]
+    assert comparison.verdict(lines, "prbep").endswith(" The best is the model for ROC area, 0.9000.")
+    other = [line("for PRBEP", "prbep", 0.8, 0.0, "f1"), line("LinearSVC", None, 0.7, 0.0, "f1")]
+    assert comparison.verdict(other, "f1").startswith("F1: training for PRBEP, the best of ours here, is ahead: 0.8000")
+
+
+def test_best_or_tied():
+    lines = [line("a", None, 0.80, 0.02), line("b", None, 0.79, 0.0), line("c", None, 0.70, 0.0)]
+    assert comparison.best_or_tied(lines, "prbep") == [True, True, False]
+
+
+def test_difference_of_equal_lines_is_a_tie():
+    one = line("a", None, 0.8, 0.3)
+    gain = comparison.difference(one, one, "prbep")
+    assert (gain.value, gain.low, gain.high) == (0.0, 0.0, 0.0)
+    assert gain.is_tie
+
+
+def test_every_split_draws_rows_of_its_own(split):
+    player = [Contender("one", family(GOOD))]
+    [once], [twice] = (comparison.compare([split] * n, player, n_resamples=300) for n in (1, 2))
+    # The mean of two independent draws spreads less by the root of two; that of one draw taken twice would not.
+    assert np.std(twice.samples["roc_area"]) < 0.85 * np.std(once.samples["roc_area"])

@@ -1,0 +1,88 @@
+"""Every measure against scikit-learn or the measure's own score, with ties and multiplicities."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from smoothperf import PRBEP, ROCArea
+from smoothperf.evaluation import NAMES, Ranking, interval, resamples
+
+# Few distinct scores, so that there are many ties, also across the threshold 0.
+examples = st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), min_size=2, max_size=30).filter(
+    lambda rows: len({positive for positive, _ in rows}) == 2
+)
+
+
+def expected(y, scores, threshold, weight=None):
+    decided = scores > threshold
+    with np.errstate(invalid="ignore"):
+        counts = {"sample_weight": weight}
+        return {
+            "prbep": PRBEP().score(y, scores, weight),
+            "roc_area": ROCArea().score(y, scores, weight),
+            "average_precision": metrics.average_precision_score(y, scores, **counts),
+            "best_f1": max(
+                metrics.f1_score(y, scores >= cut, zero_division=0, **counts) for cut in [*np.unique(scores), np.inf]
+            ),
+            "f1": metrics.f1_score(y, decided, zero_division=0, **counts),
+            "precision": metrics.precision_score(y, decided, zero_division=0, **counts),
+            "recall": metrics.recall_score(y, decided, **counts),
+            "false_positive_rate": 1 - metrics.recall_score(~y, ~decided, **counts),
+            "accuracy": metrics.accuracy_score(y, decided, **counts),
+        }
+
+
+@settings(deadline=None, max_examples=50)
+@given(examples, st.sampled_from([-4.0, -1.0, 0.0, 0.5, 3.0]))
+def test_all_measures(rows, threshold):
+    y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
+    found = Ranking(y, scores).measures(threshold)
+    assert found == pytest.approx(expected(y, scores, threshold), abs=1e-12)
+    assert found.keys() == NAMES.keys()
+
+
+@settings(deadline=None, max_examples=50)
+@given(examples, st.integers(0, 100))
+def test_multiplicities_are_copies_and_zeros_are_absence(rows, seed):
+    y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
+    times = np.random.default_rng(seed).integers(0, 3, size=y.size)
+    times[[y.argmax(), y.argmin()]] += 1
+    found = Ranking(y, scores).measures(0.0, times.astype(float))
+    copies = Ranking(np.repeat(y, times), np.repeat(scores, times)).measures(0.0)
+    assert found == pytest.approx(copies, abs=1e-12)
+
+
+@settings(deadline=None, max_examples=50)
+@given(examples, st.integers(-4, 4))
+def test_cut_at_a_threshold_counts_what_scores_above(rows, threshold):
+    y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
+    ranking = Ranking(y, scores)
+    cuts, at = ranking.cuts(), ranking.cut_at(threshold)
+    assert cuts.tp[at] == (y & (scores > threshold)).sum()
+    assert cuts.fp[at] == (~y & (scores > threshold)).sum()
+    assert len(ranking) == y.size
+
+
+def test_resamples_keep_size_and_both_classes_and_follow_the_seed():
+    y = np.array([1, 0, 0, 0, 0])
+    first, again, other = (list(resamples(y, 200, seed)) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    for draw in first:
+        assert draw.sum() == 5
+        assert 1 <= draw[0] <= 4  # with one positive, a third of the draws would miss it
+    # Of the draws that hit both classes, a row is drawn once on average.
+    assert np.mean(first, axis=0) == pytest.approx([1.45, 0.89, 0.89, 0.89, 0.89], abs=0.25)
+
+
+def test_interval_covers_the_middle():
+    assert interval(np.arange(101), level=0.9) == pytest.approx((5.0, 95.0))
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match="n_resamples must be a whole number of at least 1, got 0"):
+        next(resamples([0, 1], 0, 0))
+    with pytest.raises(ValueError, match="y has one class only"):
+        Ranking([1, 1], [0.0, 1.0])
