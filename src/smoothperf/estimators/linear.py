@@ -115,7 +115,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that :func:`smoothperf.load` reads; it holds numbers and text, no code."""
-        from ..model_file import save_model  # type: ignore[import-not-found,unused-ignore]
+        from ..model_file import save_model
 
         check_is_fitted(self)
         save_model(self, path)

@@ -9,9 +9,9 @@ from .._validation import positive_number, whole_number
 from ..certificate import Planes
 from ..design.base import Array
 from ..objective import RegularizedRisk
+from .calm import calm_blas
 from .monitor import Callback, Monitor
 from .result import Result
-from .calm import calm_blas
 
 
 @dataclass(frozen=True, kw_only=True)
