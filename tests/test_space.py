@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import oracles
 from problems import problem
-from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, ROCArea, Status, objective
+from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, ROCArea, Status
+from smoothperf import space as space_module
 from smoothperf.design import as_design
 from smoothperf.space import RowSpace, WeightSpace
 
@@ -64,9 +65,9 @@ def test_row_space_is_weight_space_in_other_words(seed, n, d, started):
 
 def both_spaces(monkeypatch, run):
     """What ``run`` returns in weight space and in row space."""
-    monkeypatch.setattr(objective, "MANY_COLUMNS", 10**9)
+    monkeypatch.setattr(space_module, "MANY_COLUMNS", 10**9)
     plain = run()
-    monkeypatch.setattr(objective, "MANY_COLUMNS", 0)
+    monkeypatch.setattr(space_module, "MANY_COLUMNS", 0)
     return plain, run()
 
 

@@ -147,6 +147,11 @@ class Bundle:
         return waiting * self._design.n_entries >= self._count * self._space.terms or self._count == self._max_planes
 
     @property
+    def value(self) -> float:
+        """The best bound so far, before rounding is taken off."""
+        return self._best.value
+
+    @property
     def dual_coef(self) -> Array:
         """The minimiser of ``(alpha/2)|w|^2 + max_k <a_k, w> + b_k``: where a cutting-plane method goes next."""
         return self._aggregate() / -self._alpha

@@ -102,11 +102,16 @@ class RegularizedRisk:
             scores = self.space.scores(coef)
         return self._regulariser(coef) + self.risk.exact_value(scores)
 
-    def exact_at(self, point: Point) -> float:
-        """``J`` at a point of ``J_mu``, or a close upper bound: nothing to compute if the risk has a ceiling."""
-        if math.isnan(point.risk.ceiling):
+    def exact_at(self, point: Point, *, good_enough: float = -math.inf) -> float:
+        """``J`` at a point of ``J_mu``, or a value a little above it that costs nothing; no pass over X.
+
+        It is J itself if that may be at most ``good_enough`` while the value that costs nothing is not.
+        """
+        ceiling = point.value - point.risk.value + point.risk.ceiling
+        floor = point.value - point.risk.value + point.risk.height
+        if math.isnan(ceiling) or floor <= good_enough < ceiling:
             return self.exact(point.coef, point.scores)
-        return point.value - point.risk.value + point.risk.ceiling
+        return ceiling
 
     def evaluate(self, coef: Array, mu: float, scores: Array | None = None) -> Point:
         """``J_mu(w)``, its gradient and the cutting plane; no product with X if the scores are given."""

@@ -31,32 +31,32 @@ class LBFGS(Solver):
 
     Parameters
     ----------
-        tol : float, default=1e-3
-            Stop when the certified gap of the exact objective is at most this.
-        max_iter : int, default=1000
-            Most iterations.
-        smoothing : Smoothing, default=Adaptive()
-            How mu is chosen.
-        memory : int, optional
-            Number of curvature pairs; the paper uses 6. By default 20, or fewer, but at least 8, where they would cost
-            more than the products with X.
-        flatness : float, default=0.5
-            The line search ends where the slope is at most this fraction of the initial slope.
-        max_planes : int, optional
-            Most planes kept for the certificate; 40 by default, with which nothing is lost.
+    tol : float, default=1e-3
+        Stop when the certified gap of the exact objective is at most this.
+    max_iter : int, default=1000
+        Most iterations.
+    smoothing : Smoothing, default=Adaptive()
+        How mu is chosen.
+    memory : int, optional
+        Number of curvature pairs; the paper uses 6. By default 20, or fewer, but at least 8, where they would cost more
+        than the products with X.
+    flatness : float, default=0.5
+        The line search ends where the slope is at most this fraction of the initial slope.
+    max_planes : int, optional
+        Most planes kept for the certificate; 40 by default, with which nothing is lost.
 
     Examples
     --------
-        >>> import numpy as np
-        >>> from smoothperf import ROCArea
-        >>> from smoothperf.design import as_design
-        >>> from smoothperf.objective import RegularizedRisk
-        >>> rng = np.random.default_rng(0)
-        >>> X, y = rng.normal(size=(200, 3)), np.repeat([1, -1], 100)
-        >>> X[:100] += 1.0
-        >>> result = LBFGS(tol=1e-6).run(RegularizedRisk(as_design(X), ROCArea().bind(y), alpha=1e-2))
-        >>> result.status.name, result.gap <= 1e-6
-        ('CONVERGED', True)
+    >>> import numpy as np
+    >>> from smoothperf import ROCArea
+    >>> from smoothperf.design import as_design
+    >>> from smoothperf.objective import RegularizedRisk
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(200, 3)), np.repeat([1, -1], 100)
+    >>> X[:100] += 1.0
+    >>> result = LBFGS(tol=1e-6).run(RegularizedRisk(as_design(X), ROCArea().bind(y), alpha=1e-2))
+    >>> result.status.name, result.gap <= 1e-6
+    ('CONVERGED', True)
     """
 
     max_iter: int = 1000
@@ -77,7 +77,7 @@ class LBFGS(Solver):
         memory = CurvatureMemory(self.memory or default_memory(objective), objective.space)
         while True:
             monitor.add_plane(point.slope, point.risk)
-            exact = objective.exact_at(point)
+            exact = objective.exact_at(point, good_enough=monitor.bundle.value + self.tol)
             status = monitor.record(point.coef, exact, point.value, point.mu)
             if status is not None:
                 return monitor.result(status)
