@@ -25,6 +25,7 @@ MODULES = [
         ".solvers",
         ".design",
         ".kernels",
+        ".space",
     )
 ]
 

@@ -28,8 +28,8 @@ LAST_MARGIN = 50.0
 BEYOND = 1e308
 #: Size of the sample.
 SAMPLE = 1 << 11
-#: The cut of the exact risk is found to this many binary digits of the interval that it is sought in.
-HALVINGS = 8
+#: The cut of the exact risk is found to so many binary digits, in units of u.
+CUT_DIGITS = 8
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 15
 
@@ -164,8 +164,9 @@ def top_k_smoothed(
     if certain:
         low, high = tau - FIRST_MARGIN, tau + FIRST_MARGIN
         undecided = collect(low, high + 1.0)
+    halvings = CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0)))
     theta = _top_k.threshold(
-        *undecided[:4], target_negative, target_positive, undecided.above, total, low, high, HALVINGS
+        *undecided[:4], target_negative, target_positive, undecided.above, total, low, high, halvings
     )
     sums = threads.over_ranges(
         lambda begin, end: _top_k.finish(
