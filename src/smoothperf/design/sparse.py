@@ -16,7 +16,7 @@ from .. import kernels, threads
 from .base import Array, Design
 
 #: Entries for which a thread pays.
-LEAST_ENTRIES = 1 << 17
+LEAST_ENTRIES = 1 << 19
 
 
 class _Compressed(Design):
