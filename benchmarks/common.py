@@ -18,9 +18,24 @@ import scipy
 import scipy.sparse as sp
 import sklearn
 from numpy.typing import NDArray
-from sklearn.datasets import load_svmlight_file
+
+from smoothperf.io import read_data
 
 OPENERS: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open, ".svm": open}
+
+#: What the benchmarks of speed run on, where a folder has it.
+DATA_SETS = (
+    "a9a",
+    "w8a",
+    "ijcnn1",
+    "covtype",
+    "kdd99-10pct",
+    "rcv1-ccat",
+    "rcv1-c11",
+    "news20-bigram",
+    "arxiv-astro",
+    "worm100k",
+)
 
 
 def arguments(description: str | None, *, needs_data: bool = True) -> argparse.Namespace:
@@ -44,11 +59,24 @@ def load(folder: Path, name: str) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
     found = [path for path in sorted(folder.glob(f"{name}.svm*")) if path.suffix in OPENERS]
     if not found:
         raise SystemExit(f"{name}: no file {name}.svm, .svm.gz, .svm.bz2 or .svm.xz in {folder}")
-    with OPENERS[found[0].suffix](found[0], "rb") as file:
-        X, y = load_svmlight_file(file)
-    if X.nnz < 2**31:  # the reader may return 64-bit indices, which double the memory traffic for nothing
-        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return X, y
+    data = read_data(found[0])
+    return data.X, np.asarray(data.y, dtype=np.float64)
+
+
+def present(folder: Path) -> list[str]:
+    """The data sets that a folder has; says which are missing."""
+    names = [name for name in DATA_SETS if any(path.suffix in OPENERS for path in folder.glob(f"{name}.svm*"))]
+    for name in DATA_SETS:
+        if name not in names:
+            print(f"missing: {name}")
+    if not names:
+        raise SystemExit(f"{folder} has none of the data sets {', '.join(DATA_SETS)}")
+    return names
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """The mean of ratios."""
+    return float(np.exp(np.mean(np.log(list(values)))))
 
 
 def machine() -> dict[str, str]:
