@@ -3,7 +3,7 @@
 from .estimators.classifier import MeasureClassifier
 from .measures import PRBEP, ROCArea
 from .smoothing import Adaptive, Fixed
-from .solvers import BMRM, LBFGS, Nesterov, Result, Status
+from .solvers import BMRM, LBFGS, Nesterov, Newton, Result, Status
 
 __version__ = "0.1.0.dev0"
 
@@ -15,6 +15,7 @@ __all__ = [
     "Fixed",
     "MeasureClassifier",
     "Nesterov",
+    "Newton",
     "ROCArea",
     "Result",
     "Status",

@@ -135,10 +135,13 @@ class RegularizedRisk:
         return Line(self, point, direction, self.space.scores(direction))
 
     @contextmanager
-    def run_from(self, start: Array | None) -> Iterator[None]:
-        """Choose the space for a run that starts at given weights; afterwards vectors are weights again."""
+    def run_from(self, start: Array | None, *, in_weights: bool = False) -> Iterator[None]:
+        """Choose the space for a run that starts at given weights; afterwards vectors are weights again.
+
+        With ``in_weights`` vectors are weights during the run as well.
+        """
         n, d = self.design.shape
-        if d > MANY_COLUMNS * n:
+        if d > MANY_COLUMNS * n and not in_weights:
             nonzero = start if start is not None and np.any(start) else None
             self.space = RowSpace(self, n, d, self.design.frobenius_norm, nonzero)
         try:
