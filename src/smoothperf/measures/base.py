@@ -93,12 +93,15 @@ class Risk(ABC):
         The sample weights c; None for ones.
     shift_invariant : bool
         Whether adding a constant to all scores changes nothing.
+    has_curvature : bool
+        Whether there is :meth:`curvature`.
     """
 
     n_examples: int
     diameter: float
     weights: Array | None
     shift_invariant: ClassVar[bool]
+    has_curvature: ClassVar[bool] = False
 
     @abstractmethod
     def exact(self, scores: Array) -> RiskValue:
@@ -116,9 +119,9 @@ class Risk(ABC):
     def lipschitz(self, mu: float) -> float:
         """``L`` with ``R_mu(f + h) <= R_mu(f) + <gradient, h> + (L/2) sum_i c_i h_i^2``: the weighted curvature."""
 
-    def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature | None:
-        """Second derivative where ``smoothed`` was evaluated with ``mu``, for the mu to follow; None if not offered."""
-        return None
+    def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
+        """Second derivative where ``smoothed`` was evaluated with ``mu``, for the mu to follow."""
+        raise NotImplementedError(f"{type(self).__name__} has no second derivatives of the form that Curvature has.")
 
 
 class Measure(ABC):

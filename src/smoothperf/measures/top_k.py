@@ -64,6 +64,7 @@ class PRBEPRisk(Risk):
     """The risk (prbep-risk) for given labels and weights; made by :meth:`PRBEP.bind`."""
 
     shift_invariant: ClassVar[bool] = True
+    has_curvature: ClassVar[bool] = True
 
     def __init__(self, positive: NDArray[np.bool_], weights: Array | None):
         self.n_examples = positive.shape[0]

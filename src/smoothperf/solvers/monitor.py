@@ -68,10 +68,13 @@ class Monitor:
         self._mu = 0.0
         self.gap = np.inf
 
-    def add_plane(self, slope: Array, risk: RiskValue) -> None:
-        """Report a cutting plane, and improve the bound with it if that is cheap, or else with the next ones."""
+    def add_plane(self, slope: Array, risk: RiskValue, *, at_once: bool = False) -> None:
+        """Report a cutting plane, and improve the bound with it if that is cheap, or else with the next ones.
+
+        With ``at_once`` the bound is improved in any case.
+        """
         self.bundle.add(slope, risk.offset, rounding=risk.rounding, gradient_norm=float(np.linalg.norm(risk.gradient)))
-        if self.bundle.overdue:
+        if at_once or self.bundle.overdue:
             self.bundle.solve()
 
     def record(self, coef: Array, exact: float, smoothed: float, mu: float) -> Status | None:

@@ -42,6 +42,8 @@ from .result import Result, Status
 
 #: Most features: the matrix has 128 MiB, and its factor takes longer than most passes over data.
 MOST_FEATURES = 4096
+#: A Gram matrix and a factor cost little when X has so many times as many entries as they have.
+FEW_FEATURES = 4
 #: The line search ends where the slope is at most this fraction of the initial slope.
 FLATNESS = 0.5
 #: Rounding of a Gram matrix, relative to its trace.
@@ -87,7 +89,17 @@ class Newton(Solver):
 
     in_weights: ClassVar[bool] = True
 
+    @staticmethod
+    def suits(objective: RegularizedRisk) -> bool:
+        """Whether it should be no slower than L-BFGS, for want of passes over X that cost more than d by d systems."""
+        design = objective.design
+        return objective.risk.has_curvature and FEW_FEATURES * design.shape[1] ** 2 <= design.n_entries
+
     def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
+        if not objective.risk.has_curvature:
+            raise ValueError(
+                f"Newton needs second derivatives, which {type(objective.risk).__name__} lacks; use LBFGS."
+            )
         if objective.design.shape[1] > MOST_FEATURES:
             raise ValueError(
                 f"Newton solves systems in all features, of which X has {objective.design.shape[1]} "
@@ -95,7 +107,8 @@ class Newton(Solver):
             )
         point = objective.starting_point(start, self.smoothing.first(objective.risk))
         while True:
-            monitor.add_plane(point.slope, point.risk)
+            # There are few iterations, and at a minimiser of J_mu the plane may close the gap: no bound is put off.
+            monitor.add_plane(point.slope, point.risk, at_once=True)
             exact = objective.exact_at(point)
             status = monitor.record(point.coef, exact, point.value, point.mu)
             if status is not None:
@@ -105,10 +118,6 @@ class Newton(Solver):
                 return monitor.result(Status.SMOOTHING_LIMIT)
 
             curvature = objective.risk.curvature(point.risk, point.mu, mu)
-            if curvature is None:
-                raise ValueError(
-                    f"Newton needs second derivatives, which {type(objective.risk).__name__} lacks; use LBFGS."
-                )
             line = objective.along(point, newton_direction(objective, point, curvature))
             origin = line.origin(mu)
             found = flat_point(line, origin, flatness=FLATNESS) if origin.derivative < 0.0 else None
