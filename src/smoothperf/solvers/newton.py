@@ -13,14 +13,14 @@ the same,
 
 with g_a the risk's gradient on the active rows: the step follows the minimisers along mu. (The rows that are active at
 mu' itself are a poor guide, because the ramps become narrower around scores that have not moved yet; with them a9a
-takes up to twice the passes.)
+takes up to 1.7 times the passes.)
 
 Cost of an iteration: one product with X and one with its transpose, O(n) per trial of the line search, the Gram matrix
 of the active rows and d^3/3 for the Cholesky factor. All rows are active at the start and few later on, so all the Gram
 matrices of a run read as many entries as two to four passes do; they are not counted as passes.
 
 It is for few features: then it needs a fraction of the passes of L-BFGS, the more so the smaller the tolerance. With
-tens of thousands of features H could be used in conjugate gradients only, which lose to L-BFGS.
+tens of thousands of features H could be used in conjugate gradients only, which beat L-BFGS in some cases and not in most.
 """
 
 from __future__ import annotations
