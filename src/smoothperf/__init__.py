@@ -15,7 +15,7 @@ if _TYPE_CHECKING:
     from .estimators.path import RegularizationPath, regularization_path
     from .measures import PRBEP, ROCArea
     from .smoothing import Adaptive, Fixed
-    from .solvers import BMRM, LBFGS, Nesterov, Result, Status
+    from .solvers import BMRM, LBFGS, Nesterov, Newton, Result, Status
 
 __version__ = "0.1.0.dev0"
 
@@ -28,6 +28,7 @@ __all__ = [
     "MeasureClassifier",
     "MeasureClassifierCV",
     "Nesterov",
+    "Newton",
     "ROCArea",
     "RegularizationPath",
     "Result",
@@ -43,7 +44,7 @@ _HOMES = {
     ".estimators.path": ("RegularizationPath", "regularization_path"),
     ".measures": ("PRBEP", "ROCArea"),
     ".smoothing": ("Adaptive", "Fixed"),
-    ".solvers": ("BMRM", "LBFGS", "Nesterov", "Result", "Status"),
+    ".solvers": ("BMRM", "LBFGS", "Nesterov", "Newton", "Result", "Status"),
 }
 
 

@@ -140,9 +140,13 @@ class RegularizedRisk:
         return Line(self, point, direction, self.space.scores(direction))
 
     @contextmanager
-    def run_from(self, start: Array | None) -> Iterator[None]:
-        """Choose the space for a run that starts at given weights; afterwards vectors are weights again."""
-        self.space = smaller_space(self, self.design.shape, self.design.frobenius_norm, start)
+    def run_from(self, start: Array | None, *, in_weights: bool = False) -> Iterator[None]:
+        """Choose the space for a run that starts at given weights; afterwards vectors are weights again.
+
+        With ``in_weights`` vectors are weights during the run as well.
+        """
+        if not in_weights:
+            self.space = smaller_space(self, self.design.shape, self.design.frobenius_norm, start)
         try:
             yield
         finally:

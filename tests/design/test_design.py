@@ -121,6 +121,26 @@ def vectors(seed=0):
 
 
 @every_door
+def test_every_door_leads_to_the_same_gram_matrix(enter):
+    design = as_design(enter(X))
+    rows, weights = np.array([5, 0, 2, 1]), np.array([0.5, 2.0, 1.0, 3.0])
+    result = design.gram(rows, weights)
+    assert result.dtype == np.float64
+    np.testing.assert_array_equal(result, X[rows].T @ np.diag(weights) @ X[rows])
+    np.testing.assert_array_equal(design.gram(rows[:0], weights[:0]), np.zeros((4, 4)))
+
+
+def test_gram_matrix_of_more_rows_than_a_block_holds():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(7000, 20))
+    rows, weights = np.flatnonzero(rng.random(7000) < 0.9), rng.random(7000)
+    weights = weights[rows]
+    expected = (A[rows] * weights[:, None]).T @ A[rows]
+    for matrix in (A, A.astype(np.float32), sp.csr_array(A)):
+        np.testing.assert_allclose(as_design(matrix).gram(rows, weights), expected, rtol=1e-6, atol=1e-5)
+
+
+@every_door
 def test_every_door_leads_to_the_same_products(enter):
     design = as_design(enter(X))
     w, g = vectors()

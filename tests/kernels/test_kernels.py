@@ -106,6 +106,18 @@ def test_scatter(data, A):
 
 
 @searching
+@given(data=st.data(), A=sparse_arrays())
+def test_half_gram(data, A):
+    rows = frozen(data.draw(st.lists(st.integers(0, A.rows - 1), max_size=9) if A.rows else st.just([])), np.intp)
+    weights = data.draw(vectors(len(rows)))
+    out, expected, size = np.full((3, A.columns, A.columns), 7.0)
+    kernels.half_gram(*A[:3], rows, weights, out)
+    reference.half_gram(*A[:3], rows, weights, expected)
+    reference.half_gram(*A.absolute()[:3], rows, np.abs(weights), size)
+    assert (np.abs(out - expected) <= error_of_sums(len(rows) * (len(A.data) + 1)) * size).all()
+
+
+@searching
 @given(A=sparse_arrays(), distinct=st.booleans())
 def test_row_norms(A, distinct):
     expected = reference.row_norms(A.indptr, A.data, distinct)

@@ -40,3 +40,7 @@ class Design(ABC):
     @abstractmethod
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:
         """``X^T g``; ``out`` is overwritten if given."""
+
+    @abstractmethod
+    def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
+        """``sum_i weights_i x_i x_i^T`` over some rows: d by d numbers."""

@@ -62,6 +62,16 @@ class DenseDesign(Design):
             result += coefficients @ block.astype(np.float64, copy=False)
         return result
 
+    def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
+        """``sum_i weights_i x_i x_i^T`` over some rows, copied in blocks; O(rows d^2)."""
+        result = np.zeros((self.shape[1], self.shape[1]))
+        step = max(1, BLOCK // max(1, self.shape[1]))
+        for begin in range(0, rows.size, step):
+            piece = slice(begin, begin + step)
+            block = self._matrix[rows[piece]].astype(np.float64, copy=False)
+            result += block.T @ (weights[piece, None] * block)
+        return result
+
     def _blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         n, d = self.shape
         step = max(1, BLOCK // max(1, d))

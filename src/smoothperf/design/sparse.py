@@ -11,6 +11,8 @@ import itertools
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from .. import kernels, threads
 from .base import Array, Design
@@ -90,6 +92,12 @@ class CSRDesign(_Compressed):
         """``X^T g``; rows with ``g_i = 0`` are not read."""
         return self._scatter(g, self.shape[1], out)
 
+    def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
+        """``sum_i weights_i x_i x_i^T`` over some rows; O(sum of the squares of their numbers of entries)."""
+        half = np.zeros((self.shape[1], self.shape[1]))
+        kernels.half_gram(self._indptr, self._indices, self._data, rows, weights, half)
+        return half + half.T
+
 
 class CSCDesign(_Compressed):
     """Columns are stored together: ``X w`` scatters the columns with a non-zero weight, ``X^T g`` gathers."""
@@ -112,3 +120,8 @@ class CSCDesign(_Compressed):
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:
         """``X^T g``."""
         return self._gather(g, out)
+
+    def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
+        """``sum_i weights_i x_i x_i^T`` over some rows, which are copied; that takes a pass over X."""
+        some = sp.csc_array((self._data, self._indices, self._indptr), shape=self.shape)[rows]
+        return CSRDesign(some.tocsr()).gram(np.arange(rows.size), weights)

@@ -2,7 +2,7 @@
 
 from ._roc_area import pair_ramps, sorted_hinges
 from ._simplex_qp import maximise_on_simplex
-from ._sparse import gather, row_norms, scatter
+from ._sparse import gather, half_gram, row_norms, scatter
 from ._two_loop import along, two_loop
 from .binned_pairs import binned_pairs
 from .capped_simplex import top_k_smoothed
@@ -11,6 +11,7 @@ __all__ = [
     "along",
     "binned_pairs",
     "gather",
+    "half_gram",
     "maximise_on_simplex",
     "pair_ramps",
     "row_norms",

@@ -20,4 +20,12 @@ def scatter(
     start: int,
     stop: int,
 ) -> None: ...
+def half_gram(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    data: NDArray[Any],
+    rows: NDArray[Any],
+    weights: NDArray[Any],
+    out: NDArray[Any],
+) -> None: ...
 def row_norms(indptr: NDArray[Any], data: NDArray[Any], distinct: bool) -> tuple[float, float]: ...

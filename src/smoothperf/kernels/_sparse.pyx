@@ -70,6 +70,29 @@ def scatter(
                 out[indices[p]] += coefficient * data[p]
 
 
+def half_gram(
+    const index_t[::1] indptr,
+    const index_t[::1] indices,
+    const value_t[::1] data,
+    const Py_ssize_t[::1] rows,
+    const double[::1] weights,
+    double[:, ::1] out,
+):
+    """Add to ``out`` so that ``out + out.T`` is ``sum_k weights[k] a_k a_k^T`` with ``a_k`` the row ``rows[k]``."""
+    cdef Py_ssize_t i, k, p, q, start
+    cdef double scaled
+    with nogil:
+        for k in range(rows.shape[0]):
+            i = rows[k]
+            start = indptr[i]
+            for p in range(start, indptr[i + 1]):
+                scaled = weights[k] * data[p]
+                # Each pair of entries once, in whatever order they are; an entry with itself counts half.
+                for q in range(start, p):
+                    out[indices[p], indices[q]] += scaled * data[q]
+                out[indices[p], indices[p]] += 0.5 * scaled * data[p]
+
+
 def row_norms(const index_t[::1] indptr, const value_t[::1] data, bint distinct):
     """Largest Euclidean norm of a row, and the Frobenius norm.
 

@@ -34,6 +34,16 @@ def scatter(indptr: Array, indices: Array, data: Array, g: Array, out: Array, st
         np.add.at(out, indices[row], g[i] * data[row].astype(np.float64))
 
 
+def half_gram(indptr: Array, indices: Array, data: Array, rows: Array, weights: Array, out: Array) -> None:
+    """``out + out.T`` grows by ``sum_k weights[k] a_k a_k^T``; each entry meets those before it, and half itself."""
+    for i, weight in zip(rows, weights, strict=True):
+        row = slice(indptr[i], indptr[i + 1])
+        values, columns = data[row].astype(np.float64), indices[row]
+        pairs = weight * np.tril(np.outer(values, values))
+        np.fill_diagonal(pairs, np.diag(pairs) / 2.0)
+        np.add.at(out, (columns[:, None], columns[None, :]), pairs)
+
+
 def row_norms(indptr: Array, data: Array, distinct: bool) -> tuple[float, float]:
     """Largest Euclidean norm of a row and Frobenius norm; bounds of both if columns may repeat within a row."""
     rows = [data[begin:end].astype(np.float64) for begin, end in itertools.pairwise(indptr)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .base import Measure, Risk, RiskValue
+from .base import Curvature, Measure, Risk, RiskValue
 from .roc_area import ROCArea
 from .top_k import PRBEP
 
-__all__ = ["PRBEP", "Measure", "ROCArea", "Risk", "RiskValue", "get_measure"]
+__all__ = ["PRBEP", "Curvature", "Measure", "ROCArea", "Risk", "RiskValue", "get_measure"]
 
 _BY_NAME: dict[str, type[Measure]] = {measure.name: measure for measure in (PRBEP, ROCArea)}
 

@@ -61,6 +61,25 @@ class RiskValue:
     error: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Curvature:
+    """The second derivative of a smoothed risk where few examples make it up: ``diag(k) - k k^T / sum(k)``.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The examples with ``k_i > 0``.
+    weights : ndarray of float64
+        ``k`` on these rows.
+    change : ndarray of float64
+        How the gradient changes on these rows when mu does, at the same scores and as long as the rows stay the same.
+    """
+
+    rows: NDArray[np.intp]
+    weights: Array
+    change: Array
+
+
 class Risk(ABC):
     """A convex function of the scores: the maximum of many planes, one for each way of being wrong.
 
@@ -74,12 +93,15 @@ class Risk(ABC):
         The sample weights c; None for ones.
     shift_invariant : bool
         Whether adding a constant to all scores changes nothing.
+    has_curvature : bool
+        Whether there is :meth:`curvature`.
     """
 
     n_examples: int
     diameter: float
     weights: Array | None
     shift_invariant: ClassVar[bool]
+    has_curvature: ClassVar[bool] = False
 
     @abstractmethod
     def exact(self, scores: Array) -> RiskValue:
@@ -96,6 +118,10 @@ class Risk(ABC):
     @abstractmethod
     def lipschitz(self, mu: float) -> float:
         """``L`` with ``R_mu(f + h) <= R_mu(f) + <gradient, h> + (L/2) sum_i c_i h_i^2``: the weighted curvature."""
+
+    def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
+        """Second derivative where ``smoothed`` was evaluated with ``mu``, for the mu to follow."""
+        raise NotImplementedError(f"{type(self).__name__} has no second derivatives of the form that Curvature has.")
 
 
 class Measure(ABC):

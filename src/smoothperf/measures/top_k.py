@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import binary_labels, vector, weights_of
 from ..kernels import top_k_smoothed
 from ..recycling import Recycler
-from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
+from .base import EPS, LONG_EPS, Array, Curvature, Measure, Risk, RiskValue
 
 
 def heaviest(values: Array, weights: Array | None, total: float) -> Array:
@@ -65,6 +65,7 @@ class PRBEPRisk(Risk):
     """The risk (prbep-risk) for given labels and weights; made by :meth:`PRBEP.bind`."""
 
     shift_invariant: ClassVar[bool] = True
+    has_curvature: ClassVar[bool] = True
 
     def __init__(self, positive: NDArray[np.bool_], weights: Array | None):
         self.n_examples = positive.shape[0]
@@ -128,6 +129,20 @@ class PRBEPRisk(Risk):
     def lipschitz(self, mu: float) -> float:
         """``4 / (N^2 mu)``: the Hessian is that times the centred diagonal matrix of active weights."""
         return self._slope**2 / mu
+
+    def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
+        """(hessian-prbep) on the examples with 0 < u < 1, for the mu to follow; O(n)."""
+        flipped = np.abs(smoothed.gradient)
+        largest = self._slope if self.weights is None else self._slope * self.weights
+        # Where u is 0 or 1 the gradient is 0 or, up to rounding, as large as it can be.
+        rows = np.flatnonzero((flipped > 0.0) & (flipped < (1.0 - 4.0 * EPS) * largest))
+        weights = np.full(rows.shape, self.lipschitz(following))
+        if self.weights is not None:
+            weights *= self.weights[rows]
+        gradient = smoothed.gradient[rows]
+        total = float(weights.sum())
+        change = gradient if total == 0.0 else gradient - weights * (float(gradient.sum()) / total)
+        return Curvature(rows, weights, (mu / following - 1.0) * change)
 
     def _values(self, scores: Array) -> Array:
         """Gain per unit of weight for predicting an example positive: ``(2/N) f - [positive]/N+``."""

@@ -5,6 +5,7 @@ from .bmrm import BMRM
 from .lbfgs import LBFGS
 from .monitor import Callback
 from .nesterov import Nesterov
+from .newton import Newton
 from .result import Result, Status, Trace, TraceRow
 
-__all__ = ["BMRM", "LBFGS", "Callback", "Nesterov", "Result", "Solver", "Status", "Trace", "TraceRow"]
+__all__ = ["BMRM", "LBFGS", "Callback", "Nesterov", "Newton", "Result", "Solver", "Status", "Trace", "TraceRow"]

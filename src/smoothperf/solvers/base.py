@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .._validation import positive_number, whole_number
 from ..certificate import Planes
@@ -31,6 +32,9 @@ class Solver(ABC):
     tol: float = 1e-3
     max_iter: int = 10_000
     max_planes: int | None = None
+
+    #: Whether vectors must be weights, however many columns X has.
+    in_weights: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive_number("tol", self.tol)
@@ -64,7 +68,7 @@ class Solver(ABC):
             Most planes that ``Result.planes`` has of this run, each of d numbers; None if 0.
         """
         whole_number("keep_planes", keep_planes, at_least=0)
-        with objective.run_from(start), calm_blas(objective.design):
+        with objective.run_from(start, in_weights=self.in_weights), calm_blas(objective.design):
             monitor = Monitor(
                 objective,
                 tol=self.tol,
