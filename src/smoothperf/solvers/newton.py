@@ -91,7 +91,7 @@ class Newton(Solver):
 
     @staticmethod
     def suits(objective: RegularizedRisk) -> bool:
-        """Whether it is likely to pay: second derivatives are there, and X has far more entries than a d by d matrix."""
+        """Whether it is likely to pay: second derivatives are there, and X has far more than d^2 entries."""
         design = objective.design
         return objective.risk.has_curvature and FEW_FEATURES * design.shape[1] ** 2 <= design.n_entries
 
