@@ -20,7 +20,7 @@ of the active rows and d^3/3 for the Cholesky factor. All rows are active at the
 matrices of a run read as many entries as two to four passes do; they are not counted as passes.
 
 It is for few features: then it needs a fraction of the passes of L-BFGS, the more so the smaller the tolerance. With
-tens of thousands of features H could be used in conjugate gradients only, which beat L-BFGS in some cases and not in most.
+tens of thousands of features H could be used in conjugate gradients only, which seldom beat L-BFGS.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Newton(Solver):
 
     @staticmethod
     def suits(objective: RegularizedRisk) -> bool:
-        """Whether it should be no slower than L-BFGS, for want of passes over X that cost more than d by d systems."""
+        """Whether it is likely to pay: second derivatives are there, and X has far more than d^2 entries."""
         design = objective.design
         return objective.risk.has_curvature and FEW_FEATURES * design.shape[1] ** 2 <= design.n_entries
 
