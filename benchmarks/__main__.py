@@ -2,6 +2,30 @@
 
 import sys
 
-from . import kernels, path, rates, reference_values
+from . import (
+    cutting_planes,
+    growth,
+    imports,
+    iterations,
+    kernels,
+    path,
+    peers,
+    rates,
+    reference_values,
+    svmlight,
+)
 
-sys.exit(max(benchmark.main() for benchmark in (reference_values, rates, path, kernels)))
+BENCHMARKS = (
+    reference_values,
+    rates,
+    kernels,
+    iterations,
+    peers,
+    cutting_planes,
+    path,
+    growth,
+    imports,
+    svmlight,
+)
+
+sys.exit(max(benchmark.main() for benchmark in BENCHMARKS))
