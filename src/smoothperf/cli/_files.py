@@ -14,26 +14,34 @@ if TYPE_CHECKING:
     from ._screen import Screen
 
 
-def read_labelled(
-    screen: Screen, path: Path, *, label: str | None, format: str | None, n_features: int | None = None
+def read_examples(
+    screen: Screen,
+    path: Path,
+    *,
+    label: str | None,
+    format: str | None,
+    n_features: int | None = None,
+    labelled: bool = True,
 ) -> Dataset:
-    """Read examples and say their shape and the balance of their classes."""
+    """Read examples and say their shape and, if they have labels, the balance of their classes."""
     from ..io import read_data
 
     with screen.progress.status(f"Reading {path}"):
-        data = read_data(path, label=label, format=format, n_features=n_features)
+        data = read_data(path, label=label, labelled=labelled, format=format, n_features=n_features)
     for line in summary_lines(data):
         screen.say(line)
     return data
 
 
 def summary_lines(data: Dataset) -> list[str]:
-    """Return shape and class balance as two lines."""
+    """Return shape and, with labels, class balance as lines."""
     import numpy as np
 
     rows, columns = data.X.shape
     stored = f", {data.X.nnz:,} stored values" if hasattr(data.X, "nnz") else ""
     lines = [f"{data.path}: {data.format}, {rows:,} rows x {columns:,} features{stored}"]
+    if data.y is None:
+        return lines
     labels, counts = np.unique(data.y, return_counts=True)
     if labels.size == 2:
         (negative, positive), (n_negative, n_positive) = labels, counts
@@ -70,13 +78,21 @@ def read_model(path: Path) -> MeasureClassifier:
 
 
 def read_for_model(
-    screen: Screen, model: MeasureClassifier, path: Path, *, label: str | None, format: str | None
+    screen: Screen,
+    model: MeasureClassifier,
+    path: Path,
+    *,
+    label: str | None,
+    format: str | None,
+    labelled: bool = True,
 ) -> Dataset:
-    """Read labelled examples that fit a model: as many features, the same labels, both of them."""
+    """Read examples that fit a model: as many features and, if labelled, the same labels, both of them."""
     import numpy as np
 
-    data = read_labelled(screen, path, label=label, format=format, n_features=model.coef_.shape[1])
-    check_feature_names(model, data)
+    data = read_examples(screen, path, label=label, format=format, n_features=model.coef_.shape[1], labelled=labelled)
+    _check_feature_names(model, data)
+    if not labelled:
+        return data
     known, found = set(model.classes_.tolist()), set(np.unique(data.y).tolist())
     if found != known:
         fail(
@@ -86,7 +102,7 @@ def read_for_model(
     return data
 
 
-def check_feature_names(model: MeasureClassifier, data: Dataset) -> None:
+def _check_feature_names(model: MeasureClassifier, data: Dataset) -> None:
     """Fail if both sides have names of features and they differ.
 
     The model forgets them then: they have served, and scikit-learn would miss them in the arrays that follow.

@@ -10,6 +10,7 @@ import typer
 DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV or Parquet"
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples with labels: {DATA_FORMATS}.")]
+NewData = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples: {DATA_FORMATS}.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that 'smoothperf train' saved.")]
 Label = Annotated[
     str | None, typer.Option("--label", metavar="COLUMN", help="Column with the labels, for CSV and Parquet.")

@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, one_line_errors
-from ._files import read_labelled, summary
+from ._files import read_examples, summary
 from ._screen import Screen, table
 
 
@@ -52,10 +52,10 @@ def compare(
     2 if the comparison could not run.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
-    examples = read_labelled(screen, data, label=label, format=format)
+    examples = read_examples(screen, data, label=label, format=format)
     others = None
     if test is not None:
-        others = read_labelled(screen, test, label=label, format=format, n_features=examples.X.shape[1])
+        others = read_examples(screen, test, label=label, format=format, n_features=examples.X.shape[1])
 
     import warnings
 

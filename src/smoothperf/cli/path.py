@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_writable, read_labelled, summary
+from ._files import check_writable, read_examples, summary
 from ._progress import Watch
 from ._screen import Screen, table
 
@@ -61,7 +61,7 @@ def path(
 
         plots.require_matplotlib()
         check_writable(figure)
-    examples = read_labelled(screen, data, label=label, format=format)
+    examples = read_examples(screen, data, label=label, format=format)
     X, y, held_out = _split(screen, examples, validation, holdout, seed, label=label, format=format)
 
     import warnings
@@ -144,7 +144,7 @@ def _split(
 ) -> tuple[Any, Any, Any]:
     """Return features and labels to train on, and a pair of them to judge on, or None."""
     if validation is not None:
-        others = read_labelled(screen, validation, label=label, format=format, n_features=examples.X.shape[1])
+        others = read_examples(screen, validation, label=label, format=format, n_features=examples.X.shape[1])
         return examples.X, examples.y, (others.X, others.y)
     if holdout == 0.0:
         return examples.X, examples.y, None

@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_writable, read_labelled, summary
+from ._files import check_writable, read_examples, summary
 from ._progress import Watch
 from ._screen import Screen
 
@@ -70,7 +70,7 @@ def train(
     _check_measure(measure)
     if validation is not None and strength is not None:
         fail("--validation is for choosing alpha: use it with --alpha auto.")
-    examples = read_labelled(screen, data, label=label, format=format)
+    examples = read_examples(screen, data, label=label, format=format)
 
     import warnings
 
@@ -88,7 +88,7 @@ def train(
 
             others = None
             if validation is not None:
-                others = read_labelled(screen, validation, label=label, format=format, n_features=examples.X.shape[1])
+                others = read_examples(screen, validation, label=label, format=format, n_features=examples.X.shape[1])
             search = choose_alpha(model, examples, others, folds=folds, screen=screen)
             strength = search.alpha
             caught.clear()  # what the search met on the way is not about the model
