@@ -106,6 +106,9 @@ def test_options_of_svmlight(write):
     path = write("a.svm", TEXT)
     assert read_data(str(path), n_features=7).X.shape == (1000, 7)
     assert read_data(path, zero_based=True).X.shape == (1000, 4)
+    assert read_data(path, zero_based=True).zero_based is True
+    assert read_data(path).zero_based is False
+    assert read_data(write("a.csv", TABLE), label="y", zero_based=True).zero_based is None
     assert complaint(write("b.svm", b"1 0:1\n"), zero_based=False).startswith("line 1: index 0 in '0:1'")
     assert "label='y' means nothing" in complaint(path, label="y")
     with pytest.raises(ValueError, match="n_features must be a whole number of at least 1, got 0"):

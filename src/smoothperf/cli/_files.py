@@ -20,6 +20,7 @@ def read_examples(
     *,
     label: str | None,
     format: str | None,
+    zero_based: bool | None,
     n_features: int | None = None,
     labelled: bool = True,
 ) -> Dataset:
@@ -27,7 +28,9 @@ def read_examples(
     from ..io import read_data
 
     with screen.progress.status(f"Reading {path}"):
-        data = read_data(path, label=label, labelled=labelled, format=format, n_features=n_features)
+        data = read_data(
+            path, label=label, labelled=labelled, format=format, n_features=n_features, zero_based=zero_based
+        )
     for line in summary_lines(data):
         screen.say(line)
     return data
@@ -77,6 +80,24 @@ def read_model(path: Path) -> MeasureClassifier:
     return model
 
 
+def read_others(
+    screen: Screen, path: Path, examples: Dataset, *, label: str | None, format: str | None, zero_based: bool | None
+) -> Dataset:
+    """Read labelled examples of the same kind as those to train on: as many features, indices that count alike."""
+    base = zero_based if examples.zero_based is None else examples.zero_based
+    return read_examples(screen, path, label=label, format=format, zero_based=base, n_features=examples.X.shape[1])
+
+
+def remember_data(model: MeasureClassifier, examples: Dataset) -> None:
+    """Keep in a model what files for it have to agree with."""
+    import numpy as np
+
+    if examples.feature_names is not None:
+        model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
+    if examples.zero_based is not None:
+        model.zero_based_ = examples.zero_based
+
+
 def read_for_model(
     screen: Screen,
     model: MeasureClassifier,
@@ -84,12 +105,24 @@ def read_for_model(
     *,
     label: str | None,
     format: str | None,
+    zero_based: bool | None,
     labelled: bool = True,
 ) -> Dataset:
-    """Read examples that fit a model: as many features and, if labelled, the same labels, both of them."""
+    """Read examples that fit a model: as many features and, if labelled, the same labels, both of them.
+
+    Indices of an svmlight file count as they did in training, unless the user says how they do.
+    """
     import numpy as np
 
-    data = read_examples(screen, path, label=label, format=format, n_features=model.coef_.shape[1], labelled=labelled)
+    data = read_examples(
+        screen,
+        path,
+        label=label,
+        format=format,
+        zero_based=getattr(model, "zero_based_", None) if zero_based is None else zero_based,
+        n_features=model.coef_.shape[1],
+        labelled=labelled,
+    )
     _check_feature_names(model, data)
     if not labelled:
         return data

@@ -19,6 +19,18 @@ Format = Annotated[
     str | None,
     typer.Option("--format", metavar="NAME", help="svmlight, npz, csv or parquet, if it cannot be told from the file."),
 ]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        show_default=False,
+        help="How indices count in svmlight files. By default from 0 if index 0 occurs in the training data.",
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", metavar="N", min=1, show_default=False, help="Threads; all cores by default."),
+]
 Tolerance = Annotated[
     float, typer.Option("--tol", metavar="GAP", help="Stop when the certified gap to the optimum is at most this.")
 ]

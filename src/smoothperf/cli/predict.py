@@ -26,6 +26,7 @@ def predict(
     ] = False,
     label: options.Label = None,
     format: options.Format = None,
+    zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -41,7 +42,7 @@ def predict(
     if output is not None:
         check_writable(output)
     fitted = read_model(model)
-    examples = read_for_model(screen, fitted, data, label=label, format=format, labelled=False)
+    examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based, labelled=False)
     values = (fitted.decision_function(examples.X) if scores else fitted.predict(examples.X)).tolist()
     if as_json:
         screen.document({"command": "predict", "model": model, "scores" if scores else "labels": values})

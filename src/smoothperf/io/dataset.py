@@ -25,6 +25,8 @@ class Dataset:
         Names of the columns of X, if the file has them.
     path : Path
         The file.
+    zero_based : bool or None
+        Whether the indices of an svmlight file were taken to count from 0; None for other formats.
     """
 
     X: Any
@@ -32,6 +34,7 @@ class Dataset:
     format: str
     feature_names: list[str] | None
     path: Path
+    zero_based: bool | None = None
 
 
 class DataError(ValueError):

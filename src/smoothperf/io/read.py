@@ -65,12 +65,13 @@ def read_data(
         how many there are; anything else is an error.
     zero_based : bool, optional
         Whether the indices of an svmlight file count from 0. By default they do if index 0 occurs, which fails for a
-        part of a zero-based set in which the first feature never occurs: then say so.
+        part of a zero-based set in which the first feature never occurs: then say so, for example by the
+        ``zero_based`` of the training data. Other formats do not look at it.
 
     Returns
     -------
     Dataset
-        With ``X``, ``y``, ``format``, ``feature_names`` and ``path``.
+        With ``X``, ``y``, ``format``, ``feature_names``, ``path`` and ``zero_based``.
 
     Raises
     ------
@@ -107,8 +108,8 @@ def read_data(
                 path, f"a file of the {format} format has no named columns, so label={label!r} means nothing"
             )
         if format == "svmlight":
-            X, y = read_svmlight(file, path, n_features=n_features, zero_based=zero_based)
-            return Dataset(X, y if labelled else None, format, None, path)
+            X, y, zero_based = read_svmlight(file, path, n_features=n_features, zero_based=zero_based)
+            return Dataset(X, y if labelled else None, format, None, path, zero_based)
         if format == "npz":
             X, y, names = read_npz(file, path, labelled=labelled)
         else:
