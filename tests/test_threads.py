@@ -8,9 +8,10 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from problems import MEASURES, problem
-from smoothperf import LBFGS, threads
+from smoothperf import LBFGS, MeasureClassifier, MeasureClassifierCV, threads
 from smoothperf.design import as_design, sparse
 from smoothperf.kernels import capped_simplex
 from smoothperf.threads import even_ranges, n_threads, over_ranges, use_threads
@@ -107,6 +108,32 @@ def test_a_run_is_the_same_up_to_rounding(measure, eager):
     np.testing.assert_allclose(three.trace["objective"][:4], one.trace["objective"][:4], rtol=1e-11)
     assert three.objective == pytest.approx(one.objective, abs=1e-4)
     assert max(one.lower_bound, three.lower_bound) <= min(one.objective, three.objective)
+
+
+@pytest.mark.parametrize("model", [MeasureClassifier(alpha=1e-2), MeasureClassifierCV(alphas=[1e-1, 1e-2], cv=3)])
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_estimators_use_the_threads_they_are_given_and_agree(model, measure, eager, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(600) < 0.3, 1, -1)
+    X = sp.csr_matrix(rng.normal(size=(600, 8)) + 1.0 * (y[:, None] > 0))
+    used = set()
+    plain = threads.over_ranges
+
+    def watched(kernel, ranges):
+        used.add(n_threads())
+        return plain(kernel, ranges)
+
+    monkeypatch.setattr(threads, "over_ranges", watched)
+    monkeypatch.setattr(threads, "available_cores", lambda: 5)  # what is used if nobody has said
+    fitted = {}
+    for number in (1, 2):
+        used.clear()
+        fitted[number] = clone(model).set_params(measure=measure, n_threads=number, tol=1e-5).fit(X, y)
+        assert used == {number}
+    one, two = fitted[1], fitted[2]
+    assert max(one.lower_bound_, two.lower_bound_) <= min(one.objective_, two.objective_) + 1e-12
+    np.testing.assert_allclose(two.coef_, one.coef_, atol=2 * np.sqrt(2e-5 / 1e-2))
+    assert (two.predict(X) == one.predict(X)).mean() > 0.98
 
 
 def _fit_in_child(queue):

@@ -137,6 +137,7 @@ def contenders(
     *,
     tol: float = 1e-4,
     max_iter: int = 1000,
+    n_threads: int | None = None,
 ) -> list[Contender]:
     """Return our models, one for every measure and solver, and scikit-learn's two.
 
@@ -148,7 +149,7 @@ def contenders(
     ours = [
         Contender(
             f"for {NAMES.get(measure, measure)}" + (f", {solver}" if len(solvers) > 1 else ""),
-            _path_family(measure, solver, tol, max_iter),
+            _path_family(measure, solver, tol, max_iter, n_threads),
             measure,
         )
         for measure in measures
@@ -157,7 +158,7 @@ def contenders(
     return [*ours, Contender("LogisticRegression", _logistic), Contender("LinearSVC", _support_vector)]
 
 
-def _path_family(measure: str, solver: str, tol: float, max_iter: int) -> Family:
+def _path_family(measure: str, solver: str, tol: float, max_iter: int, n_threads: int | None) -> Family:
     def train(X: Any, positive: Labels) -> list[Candidate]:
         from . import regularization_path
 
@@ -170,6 +171,7 @@ def _path_family(measure: str, solver: str, tol: float, max_iter: int) -> Family
             alpha_ratio=ALPHA_RATIO,
             tol=tol,
             max_iter=max_iter,
+            n_threads=n_threads,
         )
         return [
             Candidate(f"alpha {alpha:.2g}", coef, bool(gap <= tol))

@@ -38,6 +38,56 @@ def test_predict_text_labels(run, csv_file, tmp_path):
     assert len(labels) == 120
 
 
+@pytest.fixture
+def table_model(run, csv_file, tmp_path):
+    run("train", csv_file, "--label", "kind", "-o", tmp_path / "model")
+    return tmp_path / "model"
+
+
+def without_labels(csv_file):
+    return "".join(f"{line.rpartition(',')[0]}\n" for line in csv_file.read_text().splitlines())
+
+
+def test_predict_needs_no_labels_in_a_table(run, csv_file, table_model, tmp_path):
+    new = tmp_path / "new.csv"
+    new.write_text(without_labels(csv_file))
+    expected = run("predict", table_model, csv_file, "--label", "kind").stdout
+    assert run("predict", table_model, new).stdout == expected
+    result = run("predict", table_model, new, "--label", "kind")
+    assert result.stdout == expected
+    assert result.stderr == f"{new}: csv, 120 rows x 4 features\n"
+
+
+def test_predict_needs_no_labels_in_archives_and_parquet(run, csv_file, table_model, tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pd.read_csv(csv_file)
+    expected = run("predict", table_model, csv_file, "--label", "kind").stdout
+    np.savez(tmp_path / "new.npz", X=frame.drop(columns="kind").to_numpy())
+    frame.drop(columns="kind").to_parquet(tmp_path / "new.parquet")
+    frame.assign(kind=None).to_parquet(tmp_path / "empty.parquet")
+    assert run("predict", table_model, tmp_path / "new.npz").stdout == expected
+    assert run("predict", table_model, tmp_path / "new.parquet").stdout == expected
+    assert run("predict", table_model, tmp_path / "empty.parquet", "--label", "kind").stdout == expected
+
+
+def test_columns_that_are_no_features_are_an_error(run, csv_file, table_model, tmp_path):
+    assert "or say so if it holds the labels" in run("predict", table_model, csv_file, "-q", code=2).stderr
+    wide = tmp_path / "wide.csv"
+    wide.write_text(csv_file.read_text().replace("ham", "0").replace("spam", "1"))
+    message = run("predict", table_model, wide, "-q", code=2).stderr
+    assert "it has 5 features where 4 are expected; if a column holds the labels, say which" in message
+    message = run("predict", table_model, wide, "--label", "a", "-q", code=2).stderr
+    assert "feature 1 is 'b', but 'a' in training" in message
+
+
+@pytest.mark.parametrize("command", ["evaluate", "report"])
+def test_judging_needs_labels(run, csv_file, table_model, tmp_path, command):
+    new = tmp_path / "new.csv"
+    new.write_text(without_labels(csv_file))
+    assert "there is no column 'kind'" in run(command, table_model, new, "--label", "kind", "-q", code=2).stderr
+
+
 def test_columns_in_another_order_are_an_error(run, csv_file, tmp_path):
     run("train", csv_file, "--label", "kind", "-o", tmp_path / "model")
     other = tmp_path / "other.csv"

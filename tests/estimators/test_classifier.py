@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import sys
 import tracemalloc
-import types
 
 import numpy as np
 import pandas as pd
@@ -20,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import smoothperf
 from problems import gaussians
 from smoothperf import (
     BMRM,
@@ -217,6 +216,7 @@ SMALL_X, SMALL_Y = gaussians(5, 6)
         ),
         ({"smoothing": -1.0}, r"smoothing must be a finite number above 0, got -1.0"),
         ({"n_threads": 0}, r"n_threads must be a whole number of at least 1, got 0"),
+        ({"n_threads": "two"}, r"n_threads must be a whole number of at least 1, got 'two'"),
         ({"n_threads": 1.5}, r"n_threads must be a whole number of at least 1, got 1.5"),
     ],
 )
@@ -338,21 +338,26 @@ def test_a_fitted_model_is_small(cancer):
 
 
 @pytest.mark.parametrize("model", [MeasureClassifier("prbep", alpha=1e-2), MeasureClassifierCV("prbep", n_alphas=3)])
-def test_saving_writes_a_classifier_with_its_alpha(cancer, model, monkeypatch, tmp_path):
+def test_what_is_saved_comes_back_as_a_classifier_with_its_alpha(cancer, model, tmp_path):
     X, y = cancer
-    saved = []
-    module = types.ModuleType("smoothperf.model_file")
-    module.save_model = lambda model, path: saved.append((model, path))
-    monkeypatch.setitem(sys.modules, "smoothperf.model_file", module)
     with pytest.raises(NotFittedError):
         clone(model).save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
     frame = pd.DataFrame(X, columns=[f"feature {i}" for i in range(30)])
-    model.fit(frame, y).set_operating_point(y, model.decision_function(frame), k=7)
+    labels = np.where(y == 1, "benign", "malignant")
+    model = clone(model).fit(frame, labels)
+    model.set_operating_point(labels, model.decision_function(frame), k=7)
     model.save(tmp_path / "model")
-    written, path = saved[0]
-    assert path == tmp_path / "model"
-    assert type(written) is MeasureClassifier
-    assert written.measure == "prbep"
-    assert written.alpha == getattr(model, "alpha_", 1e-2)
-    np.testing.assert_array_equal(written.predict(frame), model.predict(frame))
-    assert written.predict(frame).sum() == 7
+    loaded = smoothperf.load(tmp_path / "model")
+    assert type(loaded) is MeasureClassifier
+    assert loaded.measure == "prbep"
+    assert loaded.alpha == getattr(model, "alpha_", 1e-2)
+    for name in ("objective_", "lower_bound_", "gap_", "n_iter_", "n_features_in_"):
+        assert getattr(loaded, name) == getattr(model, name), name
+    for name in ("classes_", "coef_", "intercept_", "feature_names_in_"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name), err_msg=name)
+    assert list(loaded.result_.trace) == list(model.result_.trace)
+    np.testing.assert_array_equal(loaded.decision_function(frame), model.decision_function(frame))
+    assert (loaded.predict(frame) == "malignant").sum() == 7
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()

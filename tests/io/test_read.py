@@ -106,6 +106,9 @@ def test_options_of_svmlight(write):
     path = write("a.svm", TEXT)
     assert read_data(str(path), n_features=7).X.shape == (1000, 7)
     assert read_data(path, zero_based=True).X.shape == (1000, 4)
+    assert read_data(path, zero_based=True).zero_based is True
+    assert read_data(path).zero_based is False
+    assert read_data(write("a.csv", TABLE), label="y", zero_based=True).zero_based is None
     assert complaint(write("b.svm", b"1 0:1\n"), zero_based=False).startswith("line 1: index 0 in '0:1'")
     assert "label='y' means nothing" in complaint(path, label="y")
     with pytest.raises(ValueError, match="n_features must be a whole number of at least 1, got 0"):
@@ -261,6 +264,73 @@ def test_expected_number_of_columns(write):
     path = write("a.csv", TABLE)
     assert read_data(path, label="y", n_features=2).X.shape == (2, 2)
     assert complaint(path, label="y", n_features=3) == "it has 2 features where 3 are expected"
+
+
+# --- without labels ---------------------------------------------------------------------------------------------------
+
+UNLABELLED = {
+    "no label column": ("a,b\n1,2\n3,4\n", None),
+    "label column absent": ("a,b\n1,2\n3,4\n", "y"),
+    "label column left out": ("a,y,b\n1,ham,2\n3,spam,4\n", "y"),
+    "label column empty": ("a,b,y\n1,2,\n3,4,\n", "y"),
+}
+
+
+@pytest.mark.parametrize(("text", "label"), UNLABELLED.values(), ids=UNLABELLED.keys())
+def test_csv_without_labels(write, text, label):
+    data = read_data(write("a.csv", text), label=label, labelled=False, n_features=2)
+    assert data.y is None
+    assert data.feature_names == ["a", "b"]
+    np.testing.assert_array_equal(data.X, [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (TABLE, "line 2: column 'y' holds 'ham', which is not a number; encode such columns first, or say so if it"),
+        ("a,b\n1,2\n\nnan,1\n", "line 4: column 'a' holds nan; remove or replace"),
+        ("a,b\n\n1,2,3\n", "line 3: 3 fields where the first line names 2 columns"),
+        ("a,b\n1,2\n3\n", "line 3: 1 fields where the first line names 2 columns"),
+        ("a,b\n1,\n", "line 2: column 'b' is missing"),
+        ("a,b\n", "there are no examples in it"),
+    ],
+)
+def test_wrong_csv_without_labels(write, text, reason):
+    assert complaint(write("a.csv", text), labelled=False).startswith(reason)
+
+
+def test_too_many_columns_may_be_labels(write):
+    path = write("a.csv", "a,b,y\n1,2,1\n")
+    assert complaint(path, labelled=False, n_features=2) == (
+        "it has 3 features where 2 are expected; if a column holds the labels, say which"
+    )
+    assert complaint(path, labelled=False, n_features=4) == "it has 3 features where 4 are expected"
+    assert complaint(write("b.csv", "y\n1\n"), label="y", labelled=False).startswith("there are no features")
+
+
+def test_npz_without_labels(tmp_path):
+    sp.save_npz(tmp_path / "a.npz", X)
+    data = read_data(tmp_path / "a.npz", labelled=False)
+    assert data.y is None
+    np.testing.assert_array_equal(numbers(data), X.toarray())
+    np.savez(tmp_path / "b.npz", X=X.toarray(), y=np.array([Trap(), 1], dtype=object), feature_names=["a", "b", "c"])
+    data = read_data(tmp_path / "b.npz", labelled=False)
+    assert (data.y, data.feature_names) == (None, ["a", "b", "c"])
+
+
+def test_parquet_without_labels(tmp_path):
+    path = parquet(tmp_path / "a", a=[1, 2], y=[None, "ham"], b=[0.5, -1.5])
+    data = read_data(path, label="y", labelled=False)
+    assert (data.y, data.feature_names) == (None, ["a", "b"])
+    np.testing.assert_array_equal(data.X, [[1, 0.5], [2, -1.5]])
+    path = parquet(tmp_path / "b", a=[1, 2])
+    assert read_data(path, label="y", labelled=False).X.tolist() == [[1.0], [2.0]]
+    path = parquet(tmp_path / "c", a=[1, 2], y=["ham", "spam"])
+    assert complaint(path, labelled=False).endswith("encode such columns first, or say so if it holds the labels")
+
+
+def test_svmlight_without_labels(write):
+    assert read_data(write("a.svm", TEXT), labelled=False).y is None
 
 
 # --- NumPy archives ---------------------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ writable = st.floats(-1e308, 1e308)
 
 
 def read(text, **options):
-    return read_svmlight(io.BytesIO(text), "example.svm", **options)
+    """Features and labels."""
+    return read_svmlight(io.BytesIO(text), "example.svm", **options)[:2]
 
 
 def assert_same(ours, theirs):
@@ -190,6 +191,14 @@ def test_indices_count_from_one_unless_zero_occurs():
     np.testing.assert_array_equal(read(b"1 1:5 2:6", zero_based=True)[0].toarray(), [[0, 5, 6]])
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "found"),
+    [(b"1 1:5", None, False), (b"1 0:5", None, True), (b"1 1:5", True, True), (b"1 1:5", False, False)],
+)
+def test_the_base_of_the_indices_is_told(text, said, found):
+    assert read_svmlight(io.BytesIO(text), "example.svm", zero_based=said)[2] is found
+
+
 def test_number_of_features_can_be_given():
     assert read(b"1 1:5", n_features=4)[0].shape == (1, 4)
     with pytest.raises(DataError, match=r"at least 7 features \(counted from 1\) where 6 are expected"):
@@ -283,7 +292,7 @@ def test_what_is_wrong_is_said_with_its_line(text, line, reason):
 
 
 def test_index_zero_where_counting_begins_at_one():
-    with pytest.raises(DataError, match="line 2: index 0 in '0:1', but the file was said to count from 1"):
+    with pytest.raises(DataError, match="line 2: index 0 in '0:1', but indices were to count from 1, as said or as"):
         read(b"1 1:1\n1 0:1", zero_based=False)
 
 
@@ -328,7 +337,7 @@ class Endless(io.RawIOBase):
 def test_line_of_100_megabytes_in_little_memory(beginning, filling):
     tracemalloc.start()
     try:
-        X, y = read_svmlight(Endless(beginning, filling, 10**8 // len(filling), b"\n-1 2:1"), "example.svm")
+        X, y, _ = read_svmlight(Endless(beginning, filling, 10**8 // len(filling), b"\n-1 2:1"), "example.svm")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -66,6 +66,7 @@ def choose_alpha(
                 tol=model.tol,
                 max_iter=model.max_iter,
                 solver=model.solver,
+                n_threads=model.n_threads,
                 callback=watch,
             )
             if watch.interrupted:

@@ -14,26 +14,37 @@ if TYPE_CHECKING:
     from ._screen import Screen
 
 
-def read_labelled(
-    screen: Screen, path: Path, *, label: str | None, format: str | None, n_features: int | None = None
+def read_examples(
+    screen: Screen,
+    path: Path,
+    *,
+    label: str | None,
+    format: str | None,
+    zero_based: bool | None,
+    n_features: int | None = None,
+    labelled: bool = True,
 ) -> Dataset:
-    """Read examples and say their shape and the balance of their classes."""
+    """Read examples and say their shape and, if they have labels, the balance of their classes."""
     from ..io import read_data
 
     with screen.progress.status(f"Reading {path}"):
-        data = read_data(path, label=label, format=format, n_features=n_features)
+        data = read_data(
+            path, label=label, labelled=labelled, format=format, n_features=n_features, zero_based=zero_based
+        )
     for line in summary_lines(data):
         screen.say(line)
     return data
 
 
 def summary_lines(data: Dataset) -> list[str]:
-    """Return shape and class balance as two lines."""
+    """Return shape and, with labels, class balance as lines."""
     import numpy as np
 
     rows, columns = data.X.shape
     stored = f", {data.X.nnz:,} stored values" if hasattr(data.X, "nnz") else ""
     lines = [f"{data.path}: {data.format}, {rows:,} rows x {columns:,} features{stored}"]
+    if data.y is None:
+        return lines
     labels, counts = np.unique(data.y, return_counts=True)
     if labels.size == 2:
         (negative, positive), (n_negative, n_positive) = labels, counts
@@ -69,14 +80,52 @@ def read_model(path: Path) -> MeasureClassifier:
     return model
 
 
-def read_for_model(
-    screen: Screen, model: MeasureClassifier, path: Path, *, label: str | None, format: str | None
+def read_others(
+    screen: Screen, path: Path, examples: Dataset, *, label: str | None, format: str | None, zero_based: bool | None
 ) -> Dataset:
-    """Read labelled examples that fit a model: as many features, the same labels, both of them."""
+    """Read labelled examples of the same kind as those to train on: as many features, indices that count alike."""
+    base = zero_based if examples.zero_based is None else examples.zero_based
+    return read_examples(screen, path, label=label, format=format, zero_based=base, n_features=examples.X.shape[1])
+
+
+def remember_data(model: MeasureClassifier, examples: Dataset) -> None:
+    """Keep in a model what files for it have to agree with."""
     import numpy as np
 
-    data = read_labelled(screen, path, label=label, format=format, n_features=model.coef_.shape[1])
-    check_feature_names(model, data)
+    if examples.feature_names is not None:
+        model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
+    if examples.zero_based is not None:
+        model.zero_based_ = examples.zero_based
+
+
+def read_for_model(
+    screen: Screen,
+    model: MeasureClassifier,
+    path: Path,
+    *,
+    label: str | None,
+    format: str | None,
+    zero_based: bool | None,
+    labelled: bool = True,
+) -> Dataset:
+    """Read examples that fit a model: as many features and, if labelled, the same labels, both of them.
+
+    Indices of an svmlight file count as they did in training, unless the user says how they do.
+    """
+    import numpy as np
+
+    data = read_examples(
+        screen,
+        path,
+        label=label,
+        format=format,
+        zero_based=getattr(model, "zero_based_", None) if zero_based is None else zero_based,
+        n_features=model.coef_.shape[1],
+        labelled=labelled,
+    )
+    _check_feature_names(model, data)
+    if not labelled:
+        return data
     known, found = set(model.classes_.tolist()), set(np.unique(data.y).tolist())
     if found != known:
         fail(
@@ -86,7 +135,7 @@ def read_for_model(
     return data
 
 
-def check_feature_names(model: MeasureClassifier, data: Dataset) -> None:
+def _check_feature_names(model: MeasureClassifier, data: Dataset) -> None:
     """Fail if both sides have names of features and they differ.
 
     The model forgets them then: they have served, and scikit-learn would miss them in the arrays that follow.

@@ -10,6 +10,7 @@ import typer
 DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV or Parquet"
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples with labels: {DATA_FORMATS}.")]
+NewData = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples: {DATA_FORMATS}.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that 'smoothperf train' saved.")]
 Label = Annotated[
     str | None, typer.Option("--label", metavar="COLUMN", help="Column with the labels, for CSV and Parquet.")
@@ -17,6 +18,18 @@ Label = Annotated[
 Format = Annotated[
     str | None,
     typer.Option("--format", metavar="NAME", help="svmlight, npz, csv or parquet, if it cannot be told from the file."),
+]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        show_default=False,
+        help="How indices count in svmlight files. By default from 0 if index 0 occurs in the training data.",
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", metavar="N", min=1, show_default=False, help="Threads; all cores by default."),
 ]
 Tolerance = Annotated[
     float, typer.Option("--tol", metavar="GAP", help="Stop when the certified gap to the optimum is at most this.")

@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, one_line_errors
-from ._files import read_labelled, summary
+from ._files import read_examples, read_others, summary
 from ._screen import Screen, table
 
 
@@ -33,8 +33,10 @@ def compare(
     seed: options.Seed = 0,
     tol: options.Tolerance = 1e-4,
     max_iter: options.MaxIter = 1000,
+    threads: options.Threads = None,
     label: options.Label = None,
     format: options.Format = None,
+    zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -52,10 +54,10 @@ def compare(
     2 if the comparison could not run.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
-    examples = read_labelled(screen, data, label=label, format=format)
+    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based)
     others = None
     if test is not None:
-        others = read_labelled(screen, test, label=label, format=format, n_features=examples.X.shape[1])
+        others = read_others(screen, test, examples, label=label, format=format, zero_based=zero_based)
 
     import warnings
 
@@ -68,7 +70,7 @@ def compare(
     classes, positive = encode_labels(examples.y)
     measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
     solvers = list(dict.fromkeys(solver or ["lbfgs"]))
-    players = comparison.contenders(measures, solvers, tol=tol, max_iter=max_iter)
+    players = comparison.contenders(measures, solvers, tol=tol, max_iter=max_iter, n_threads=threads)
     if others is None:
         splits = list(comparison.cross_validation_splits(examples.X, positive, folds=folds, seed=seed))
         how = f"mean of {folds} folds"

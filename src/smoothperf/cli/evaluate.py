@@ -31,6 +31,7 @@ def evaluate(
     seed: options.Seed = 0,
     label: options.Label = None,
     format: options.Format = None,
+    zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -44,7 +45,7 @@ def evaluate(
     """
     screen = Screen(as_json=as_json, quiet=quiet)
     fitted = read_model(model)
-    examples = read_for_model(screen, fitted, data, label=label, format=format)
+    examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based)
 
     from ..evaluation import Ranking, interval, resamples
 

@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_writable, read_labelled, summary
+from ._files import check_writable, read_examples, read_others, summary
 from ._progress import Watch
 from ._screen import Screen, table
 
@@ -38,10 +38,12 @@ def path(
     ] = 1e-6,
     tol: options.Tolerance = 1e-3,
     max_iter: options.MaxIter = 1000,
+    threads: options.Threads = None,
     solver: options.SolverName = "lbfgs",
     seed: options.Seed = 0,
     label: options.Label = None,
     format: options.Format = None,
+    zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -61,8 +63,10 @@ def path(
 
         plots.require_matplotlib()
         check_writable(figure)
-    examples = read_labelled(screen, data, label=label, format=format)
-    X, y, held_out = _split(screen, examples, validation, holdout, seed, label=label, format=format)
+    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based)
+    X, y, held_out = _split(
+        screen, examples, validation, holdout, seed, label=label, format=format, zero_based=zero_based
+    )
 
     import warnings
 
@@ -81,6 +85,7 @@ def path(
             tol=tol,
             max_iter=max_iter,
             solver=solver,
+            n_threads=threads,
             callback=watch,
         )
     name = NAMES.get(measure, measure)
@@ -141,10 +146,11 @@ def _split(
     *,
     label: str | None,
     format: str | None,
+    zero_based: bool | None,
 ) -> tuple[Any, Any, Any]:
     """Return features and labels to train on, and a pair of them to judge on, or None."""
     if validation is not None:
-        others = read_labelled(screen, validation, label=label, format=format, n_features=examples.X.shape[1])
+        others = read_others(screen, validation, examples, label=label, format=format, zero_based=zero_based)
         return examples.X, examples.y, (others.X, others.y)
     if holdout == 0.0:
         return examples.X, examples.y, None

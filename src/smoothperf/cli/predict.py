@@ -9,14 +9,14 @@ import typer
 
 from . import _options as options
 from ._errors import one_line_errors
-from ._files import check_feature_names, check_writable, read_labelled, read_model
+from ._files import check_writable, read_for_model, read_model
 from ._screen import Screen
 
 
 @one_line_errors
 def predict(
     model: options.ModelFile,
-    data: options.Data,
+    data: options.NewData,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write here instead of standard output."),
@@ -26,6 +26,7 @@ def predict(
     ] = False,
     label: options.Label = None,
     format: options.Format = None,
+    zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -33,15 +34,15 @@ def predict(
 
     Example: smoothperf predict mails.model new.svm -o labels.txt
 
-    The labels in DATA are not looked at, but the format asks for some: write 0
-    in an svmlight file, and name their column with --label in a table.
+    DATA needs no labels, and those that it has are not looked at. A table may
+    have a column of them: name it with --label. In an svmlight file the format
+    asks for some: write 0.
     """
     screen = Screen(as_json=as_json, quiet=quiet, side=True)
     if output is not None:
         check_writable(output)
     fitted = read_model(model)
-    examples = read_labelled(screen, data, label=label, format=format, n_features=fitted.coef_.shape[1])
-    check_feature_names(fitted, examples)
+    examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based, labelled=False)
     values = (fitted.decision_function(examples.X) if scores else fitted.predict(examples.X)).tolist()
     if as_json:
         screen.document({"command": "predict", "model": model, "scores" if scores else "labels": values})

@@ -24,6 +24,7 @@ def report(
     seed: options.Seed = 0,
     label: options.Label = None,
     format: options.Format = None,
+    zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -37,7 +38,7 @@ def report(
     screen = Screen(as_json=as_json, quiet=quiet)
     check_writable(output)
     fitted = read_model(model)
-    examples = read_for_model(screen, fitted, data, label=label, format=format)
+    examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based)
 
     from .._files import written_whole
     from ..report import gather, render_report

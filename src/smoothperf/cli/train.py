@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_writable, read_labelled, summary
+from ._files import check_writable, read_examples, read_others, remember_data, summary
 from ._progress import Watch
 from ._screen import Screen
 
@@ -42,12 +42,14 @@ def train(
     folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="For --alpha auto: how many folds.")] = 5,
     tol: options.Tolerance = 1e-3,
     max_iter: options.MaxIter = 1000,
+    threads: options.Threads = None,
     solver: options.SolverName = "lbfgs",
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Weigh the classes so that both count the same in all.")
     ] = False,
     label: options.Label = None,
     format: options.Format = None,
+    zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -70,7 +72,7 @@ def train(
     _check_measure(measure)
     if validation is not None and strength is not None:
         fail("--validation is for choosing alpha: use it with --alpha auto.")
-    examples = read_labelled(screen, data, label=label, format=format)
+    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based)
 
     import warnings
 
@@ -78,7 +80,12 @@ def train(
     from ..model_file import save_model
 
     model = MeasureClassifier(
-        measure=measure, tol=tol, max_iter=max_iter, solver=solver, class_weight="balanced" if balanced else None
+        measure=measure,
+        tol=tol,
+        max_iter=max_iter,
+        solver=solver,
+        class_weight="balanced" if balanced else None,
+        n_threads=threads,
     )
     search = None
     with warnings.catch_warnings(record=True) as caught:
@@ -88,18 +95,15 @@ def train(
 
             others = None
             if validation is not None:
-                others = read_labelled(screen, validation, label=label, format=format, n_features=examples.X.shape[1])
+                others = read_others(screen, validation, examples, label=label, format=format, zero_based=zero_based)
             search = choose_alpha(model, examples, others, folds=folds, screen=screen)
             strength = search.alpha
             caught.clear()  # what the search met on the way is not about the model
         screen.say(f"Training for {_name(measure)}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
         with Watch(screen) as watch:
             model.set_params(alpha=strength, callback=watch).fit(examples.X, examples.y)
-    model.set_params(callback=None)
-    if examples.feature_names is not None:
-        import numpy as np
-
-        model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
+    model.set_params(callback=None, n_threads=None)  # which are of this machine, not of the model
+    remember_data(model, examples)
     save_model(model, output)
 
     score = _training_score(model, examples.X, examples.y)

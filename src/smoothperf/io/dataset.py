@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
 
 @dataclass(frozen=True)
 class Dataset:
@@ -18,22 +16,25 @@ class Dataset:
     ----------
     X : csr_matrix or ndarray of shape (n, d)
         Features, finite numbers; CSR from svmlight and sparse .npz files, an array otherwise.
-    y : ndarray of shape (n,)
+    y : ndarray of shape (n,) or None
         Labels as they are in the file: whole numbers as int64, other numbers as float64, truth values as bool, text as
-        str.
+        str. None if the file was read without labels.
     format : str
         "svmlight", "npz", "csv" or "parquet".
     feature_names : list of str or None
         Names of the columns of X, if the file has them.
     path : Path
         The file.
+    zero_based : bool or None
+        Whether the indices of an svmlight file were taken to count from 0; None for other formats.
     """
 
     X: Any
-    y: NDArray[Any]
+    y: Any
     format: str
     feature_names: list[str] | None
     path: Path
+    zero_based: bool | None = None
 
 
 class DataError(ValueError):

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -40,13 +40,13 @@ class Lines:
 
 
 def read_csv(
-    file: io.BufferedReader, path: Path, label: str | None
-) -> tuple[NDArray[np.float64], NDArray[Any], list[str]]:
+    file: io.BufferedReader, path: Path, label: str | None, *, labelled: bool
+) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str]]:
     """Read features, labels and the names of the features; see :func:`~smoothperf.io.read_data`."""
     text = io.TextIOWrapper(file, encoding="utf-8")
     lines = Lines(text)
     try:
-        return _read(iter(lines), lines, path, label)
+        return _read(iter(lines), lines, path, label, labelled=labelled)
     except UnicodeDecodeError as error:
         # Decoding runs ahead of the lines.
         raise data_error(
@@ -59,14 +59,14 @@ def read_csv(
 
 
 def _read(
-    rows: Iterator[str], lines: Lines, path: Path, label: str | None
-) -> tuple[NDArray[np.float64], NDArray[Any], list[str]]:
+    rows: Iterator[str], lines: Lines, path: Path, label: str | None, *, labelled: bool
+) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str]]:
     header = next(rows, None)
     if header is None:
         raise data_error(path, "it is empty")
     delimiter = max(DELIMITERS, key=header.count)
     names = _names(header, delimiter, path, lines.number)
-    at = label_column(names, label, path)
+    at = label_column(names, label, path, labelled=labelled)
     first = next(rows, None)
     if first is None:
         raise data_error(path, "there are no examples in it")
@@ -79,38 +79,53 @@ def _read(
         line_of_row.append(lines.number)
         return codes.setdefault(text.strip(), len(codes))
 
+    def noted(texts: Iterable[str]) -> Iterator[str]:
+        """Note the lines where there are no labels to do it."""
+        for text in texts:
+            line_of_row.append(lines.number)
+            yield text
+
+    examples = chain([first], rows)
     try:
         table = np.loadtxt(
-            chain([first], rows),
+            noted(examples) if at is None else examples,
             delimiter=delimiter,
             comments=None,
             quotechar='"',
-            converters={at: encode},
+            converters=None if at is None else {at: encode},
             encoding=None,
             ndmin=2,
         )
     except UnicodeDecodeError:
         raise
     except ValueError as error:
-        raise data_error(path, _reason(str(error), names), line=lines.number) from error
+        raise data_error(
+            path, _reason(str(error), names, labelled=labelled or at is not None), line=lines.number
+        ) from error
     if table.shape[1] != len(names):
         reason = f"{table.shape[1]} fields where the first line names {len(names)} columns"
         raise data_error(path, reason, line=line_of_row[0])
-    members = table[:, at].astype(np.intp)
-    X = np.delete(table, at, axis=1)
-    if "" in codes:
-        row = int(np.flatnonzero(members == codes[""])[0])
-        raise data_error(path, f"the label, column {names[at]!r}, is missing", line=line_of_row[row])
-    del names[at]
+    X, y = table, None
+    if at is not None:
+        members = table[:, at].astype(np.intp)
+        X = np.delete(table, at, axis=1)
+        if labelled and "" in codes:
+            row = int(np.flatnonzero(members == codes[""])[0])
+            raise data_error(path, f"the label, column {names[at]!r}, is missing", line=line_of_row[row])
+        if labelled:
+            y = labels.from_text(list(codes))[members]
+        del names[at]
     if not np.isfinite(X).all():
         row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
         reason = f"column {names[column]!r} holds {X[row, column]}; remove or replace values that are not finite"
         raise data_error(path, reason, line=line_of_row[row])
-    return X, labels.from_text(list(codes))[members], names
+    return X, y, names
 
 
-def label_column(names: list[str], label: str | None, path: Path) -> int:
-    """Return the position of the labels among the columns of a table."""
+def label_column(names: list[str], label: str | None, path: Path, *, labelled: bool) -> int | None:
+    """Return the position of the labels among the columns of a table; None if there are none and none are needed."""
+    if not labelled and label not in names:
+        return None
     columns = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
     if label is None:
         raise data_error(path, f"say which column holds the labels; there are {columns}")
@@ -119,6 +134,11 @@ def label_column(names: list[str], label: str | None, path: Path) -> int:
     if len(names) == 1:
         raise data_error(path, f"there are no features: {label!r} is the only column")
     return names.index(label)
+
+
+def remedy(*, labelled: bool) -> str:
+    """Say what to do about a column that is not of numbers; without labels, it may be theirs."""
+    return "encode such columns first" + ("" if labelled else ", or say so if it holds the labels")
 
 
 def _names(header: str, delimiter: str, path: Path, line: int) -> list[str]:
@@ -135,12 +155,12 @@ def _names(header: str, delimiter: str, path: Path, line: int) -> list[str]:
     return names
 
 
-def _reason(message: str, names: list[str]) -> str:
+def _reason(message: str, names: list[str], *, labelled: bool) -> str:
     """Turn NumPy's complaint, which counts rows and columns, into one that names the column."""
     found = re.match(r"could not convert string '(.*)' to float64 at row \d+, column (\d+)", message, re.DOTALL)
     if found is not None and int(found[2]) <= len(names):
         name, text = names[int(found[2]) - 1], found[1]
-        what = f"holds {quoted(text)}, which is not a number; encode such columns first" if text else "is missing"
+        what = f"holds {quoted(text)}, which is not a number; {remedy(labelled=labelled)}" if text else "is missing"
         return f"column {name!r} {what}"
     ragged = re.match(r"(?:the number of columns changed from \d+ to|converter .* the number of fields) (\d+)", message)
     return message if ragged is None else f"{ragged[1]} fields where the first line names {len(names)} columns"

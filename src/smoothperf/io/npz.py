@@ -21,7 +21,9 @@ from . import labels
 from .dataset import DataError, data_error
 
 
-def read_npz(file: io.BufferedReader, path: Path) -> tuple[Any, NDArray[Any], list[str] | None]:
+def read_npz(
+    file: io.BufferedReader, path: Path, *, labelled: bool
+) -> tuple[Any, NDArray[Any] | None, list[str] | None]:
     """Read features, labels and, if there is an array ``feature_names``, the names of the features."""
     try:
         with np.load(file, allow_pickle=False) as archive:
@@ -29,7 +31,9 @@ def read_npz(file: io.BufferedReader, path: Path) -> tuple[Any, NDArray[Any], li
             if not found & {"X", "format"}:
                 inside = ", ".join(sorted(found)) or "nothing"
                 raise data_error(path, f"it has neither a sparse matrix nor an array X, but {inside}")
-            y = archive["y"] if "y" in found else _labels_beside(path)
+            y = None
+            if labelled:
+                y = archive["y"] if "y" in found else _labels_beside(path)
             names = [str(name) for name in archive["feature_names"]] if "feature_names" in found else None
             dense = archive["X"] if "X" in found else None
         if dense is None:
@@ -55,6 +59,8 @@ def read_npz(file: io.BufferedReader, path: Path) -> tuple[Any, NDArray[Any], li
         raise data_error(path, f"row {row} of X holds a value that is not finite; remove or replace it")
     if names is not None and len(names) != X.shape[1]:
         raise data_error(path, f"it names {len(names)} features but X has {X.shape[1]}")
+    if y is None:
+        return X, None, names
     if y.dtype.kind == "S":
         y = np.char.decode(y, "utf-8", "backslashreplace")
     problem = labels.problem_of(y, X.shape[0])

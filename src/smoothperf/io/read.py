@@ -29,6 +29,7 @@ def read_data(
     path: str | os.PathLike[str],
     *,
     label: str | None = None,
+    labelled: bool = True,
     format: str | None = None,
     n_features: int | None = None,
     zero_based: bool | None = None,
@@ -54,6 +55,9 @@ def read_data(
         The file.
     label : str, optional
         Name of the column with the labels; needed for CSV and Parquet.
+    labelled : bool, default=True
+        False for new examples: no labels are needed, and those that are there are not looked at, so that ``y`` is None.
+        A column ``label`` is left out if the table has it; all others are features.
     format : {"svmlight", "npz", "csv", "parquet"}, optional
         By default the first bytes and the suffix decide, and the first line where those say nothing.
     n_features : int, optional
@@ -61,12 +65,13 @@ def read_data(
         how many there are; anything else is an error.
     zero_based : bool, optional
         Whether the indices of an svmlight file count from 0. By default they do if index 0 occurs, which fails for a
-        part of a zero-based set in which the first feature never occurs: then say so.
+        part of a zero-based set in which the first feature never occurs: then say so, for example by the
+        ``zero_based`` of the training data. Other formats do not look at it.
 
     Returns
     -------
     Dataset
-        With ``X``, ``y``, ``format``, ``feature_names`` and ``path``.
+        With ``X``, ``y``, ``format``, ``feature_names``, ``path`` and ``zero_based``.
 
     Raises
     ------
@@ -96,20 +101,24 @@ def read_data(
         if format is None:
             format = _detect(head, path)
         X: Any
+        y: Any
         names: list[str] | None = None
         if label is not None and format in ("svmlight", "npz"):
             raise data_error(
                 path, f"a file of the {format} format has no named columns, so label={label!r} means nothing"
             )
         if format == "svmlight":
-            X, y = read_svmlight(file, path, n_features=n_features, zero_based=zero_based)
-            return Dataset(X, y, format, None, path)
+            X, y, zero_based = read_svmlight(file, path, n_features=n_features, zero_based=zero_based)
+            return Dataset(X, y if labelled else None, format, None, path, zero_based)
         if format == "npz":
-            X, y, names = read_npz(file, path)
+            X, y, names = read_npz(file, path, labelled=labelled)
         else:
-            X, y, names = (read_csv if format == "csv" else read_parquet)(file, path, label)
+            X, y, names = (read_csv if format == "csv" else read_parquet)(file, path, label, labelled=labelled)
     if n_features is not None and X.shape[1] != n_features:
-        raise data_error(path, f"it has {X.shape[1]} features where {n_features} are expected")
+        hint = (
+            "" if labelled or names is None or X.shape[1] < n_features else "; if a column holds the labels, say which"
+        )
+        raise data_error(path, f"it has {X.shape[1]} features where {n_features} are expected{hint}")
     return Dataset(X, y, format, names, path)
 
 

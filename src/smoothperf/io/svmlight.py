@@ -36,7 +36,7 @@ REASONS = {
     "infinite label": "the label {token} is not finite",
     "infinite value": "the value in {token} is not finite; remove or replace it",
     "negative index": "the index in {token} is negative",
-    "zero index": "index 0 in {token}, but the file was said to count from 1",
+    "zero index": "index 0 in {token}, but indices were to count from 1, as said or as in training",
     "large index": f"the index in {{token}} is larger than {LARGEST_INDEX}",
     "repeated index": "the index in {token} occurs twice in the line",
     "unsorted index": "the index in {token} is smaller than the one before; sort the indices of each line",
@@ -56,8 +56,8 @@ def read_svmlight(
     *,
     n_features: int | None = None,
     zero_based: bool | None = None,
-) -> tuple[sp.csr_matrix, NDArray[Any]]:
-    r"""Read features and labels; see :func:`~smoothperf.io.read_data`.
+) -> tuple[sp.csr_matrix, NDArray[Any], bool]:
+    r"""Read features and labels, and say whether indices count from 0; see :func:`~smoothperf.io.read_data`.
 
     Parameters
     ----------
@@ -73,12 +73,12 @@ def read_svmlight(
     Examples
     --------
     >>> import io
-    >>> X, y = read_svmlight(io.BytesIO(b"+1 1:0.5 3:2  # first\n-1 2:1"), "example")
+    >>> X, y, zero_based = read_svmlight(io.BytesIO(b"+1 1:0.5 3:2  # first\n-1 2:1"), "example")
     >>> X.toarray()
     array([[0.5, 0. , 2. ],
            [0. , 1. , 0. ]])
-    >>> y
-    array([ 1, -1])
+    >>> y, zero_based
+    (array([ 1, -1]), False)
     """
     parser = _parse(file, path, one_based=zero_based is False)
     values, indices, starts, labels = parser.arrays()
@@ -98,7 +98,7 @@ def read_svmlight(
         )
     index_type: Any = np.int32 if values.size < 2**31 else np.int64
     arrays = values, indices.astype(index_type, copy=False), starts.astype(index_type, copy=False)
-    return sp.csr_matrix(arrays, shape=(labels.size, n_features)), whole_if_possible(labels)
+    return sp.csr_matrix(arrays, shape=(labels.size, n_features)), whole_if_possible(labels), zero_based
 
 
 def _parse(file: Readable, path: str | os.PathLike[str], *, one_based: bool) -> SvmlightParser:
