@@ -33,6 +33,7 @@ class Watch:
 
     def __init__(self, screen: Screen, what: str = ""):
         self.interrupted = False
+        self._acknowledged = False
         self._console = screen.progress
         self._live = self._console.is_terminal and not screen.quiet
         self.what = what
@@ -57,6 +58,7 @@ class Watch:
             self._status.stop()
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
+        self._acknowledge()
         if self._last is not None and self._last is not self._last_shown:
             self._print(self._last)
 
@@ -70,7 +72,14 @@ class Watch:
                 self._status.update(self._line(row))
             else:
                 self._print(row)
+        self._acknowledge()
         return self.interrupted
+
+    def _acknowledge(self) -> None:
+        """Say once that Ctrl-C was noticed."""
+        if self.interrupted and not self._acknowledged:
+            self._acknowledged = True
+            self._console.print("Ctrl-C: stopping after this iteration; once more to leave at once.", soft_wrap=True)
 
     def _print(self, row: TraceRow) -> None:
         self._console.print(self._line(row), soft_wrap=True)
@@ -86,5 +95,5 @@ class Watch:
     def _on_interrupt(self, signal_number: int, frame: FrameType | None) -> None:
         if self.interrupted:
             raise KeyboardInterrupt
+        # No word about it here: the signal may have come in the middle of a line, and streams are not reentrant.
         self.interrupted = True
-        self._console.print("Ctrl-C: stopping after this iteration; once more to leave at once.", soft_wrap=True)
