@@ -222,9 +222,9 @@ def test_a_second_ctrl_c_leaves_at_once(capsys):
     from smoothperf.cli._progress import Watch
     from smoothperf.cli._screen import Screen
 
-    watch = Watch(Screen())
-    watch._on_interrupt(2, None)
-    assert watch.interrupted
-    with pytest.raises(KeyboardInterrupt):
+    with Watch(Screen()) as watch:
         watch._on_interrupt(2, None)
+        assert watch.interrupted
+        with pytest.raises(KeyboardInterrupt):
+            watch._on_interrupt(2, None)
     assert "once more to leave at once" in capsys.readouterr().err
