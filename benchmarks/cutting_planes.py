@@ -20,9 +20,9 @@ from smoothperf.threads import use_threads
 
 from .common import arguments, geometric_mean, load, present, write_csv
 
-REPETITIONS = 1
+REPETITIONS = 3
 ALPHAS = (1e-3, 1e-4, 1e-5)
-LIMIT = 8
+LIMIT = 20
 
 
 def main() -> int:

@@ -18,6 +18,7 @@ from smoothperf import PRBEP, ROCArea
 from smoothperf.datasets import make_rare_positives
 from smoothperf.design import as_design
 from smoothperf.measures.base import Array
+from smoothperf.threads import use_threads
 
 from .common import arguments, write_csv
 
@@ -112,7 +113,7 @@ def main() -> int:
     options = arguments(__doc__, needs_data=False)
     rng = np.random.default_rng(0)
     rows = []
-    with threadpool_limits(1, "blas"):
+    with use_threads(1), threadpool_limits(1, "blas"):
         for label, ours, peer in chain(products(rng), risks(rng)):
             mine, theirs = ratio(ours, peer)
             rows.append(
