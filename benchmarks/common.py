@@ -9,6 +9,7 @@ import gzip
 import lzma
 import os
 import platform
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,19 @@ def present(folder: Path) -> list[str]:
 def geometric_mean(values: Iterable[float]) -> float:
     """The mean of ratios."""
     return float(np.exp(np.mean(np.log(list(values)))))
+
+
+def seconds_of(ours: Callable[[], Any], peer: Callable[[], Any], *, repetitions: int) -> tuple[float, float]:
+    """Median seconds of both, measured in turns so that a noisy machine disturbs both alike."""
+    taken = []
+    for _ in range(repetitions):
+        begin = time.perf_counter()
+        ours()
+        middle = time.perf_counter()
+        peer()
+        taken.append((middle - begin, time.perf_counter() - middle))
+    first, second = np.median(np.array(taken), axis=0)
+    return float(first), float(second)
 
 
 def machine() -> dict[str, str]:

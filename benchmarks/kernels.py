@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
@@ -20,24 +19,11 @@ from smoothperf.design import as_design
 from smoothperf.measures.base import Array
 from smoothperf.threads import use_threads
 
-from .common import arguments, write_csv
+from .common import arguments, seconds_of, write_csv
 
 REPETITIONS = 15
 #: What is timed, our way, the peer's way.
 Case = tuple[str, Callable[[], Any], Callable[[], Any]]
-
-
-def ratio(ours: Callable[[], Any], peer: Callable[[], Any]) -> tuple[float, float]:
-    """Median seconds of both, measured in turns so that a noisy machine disturbs both alike."""
-    seconds: list[tuple[float, float]] = []
-    for _ in range(REPETITIONS):
-        begin = time.perf_counter()
-        ours()
-        middle = time.perf_counter()
-        peer()
-        seconds.append((middle - begin, time.perf_counter() - middle))
-    first, second = np.median(np.array(seconds), axis=0)
-    return float(first), float(second)
 
 
 def by_sorting(values: Array, total: int) -> Array:
@@ -115,7 +101,7 @@ def main() -> int:
     rows = []
     with use_threads(1), threadpool_limits(1, "blas"):
         for label, ours, peer in chain(products(rng), risks(rng)):
-            mine, theirs = ratio(ours, peer)
+            mine, theirs = seconds_of(ours, peer, repetitions=REPETITIONS)
             rows.append(
                 {
                     "kernel": label,

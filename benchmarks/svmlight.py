@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import io
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +16,9 @@ from sklearn.datasets import load_svmlight_file
 from smoothperf.io import read_data
 from smoothperf.io.svmlight import read_svmlight
 
-from .common import OPENERS, arguments, write_csv
+from .common import OPENERS, arguments, seconds_of, write_csv
 
 REPETITIONS = 3
-
-
-def seconds_of(ours: Callable[[], Any], peer: Callable[[], Any]) -> tuple[float, float]:
-    """Median seconds of both, measured in turns so that a noisy machine disturbs both alike."""
-    taken = []
-    for _ in range(REPETITIONS):
-        begin = time.perf_counter()
-        ours()
-        middle = time.perf_counter()
-        peer()
-        taken.append((middle - begin, time.perf_counter() - middle))
-    first, second = np.median(np.array(taken), axis=0)
-    return float(first), float(second)
 
 
 def same(path: Path, text: bytes) -> bool:
@@ -59,9 +44,11 @@ def measure(path: Path) -> dict[str, Any]:
         with opener(path, "rb") as file:
             return load_svmlight_file(file)
 
-    stored = seconds_of(lambda: read_data(path), peer_stored)
+    stored = seconds_of(lambda: read_data(path), peer_stored, repetitions=REPETITIONS)
     parsed = seconds_of(
-        lambda: read_svmlight(io.BytesIO(text), path.name), lambda: load_svmlight_file(io.BytesIO(text))
+        lambda: read_svmlight(io.BytesIO(text), path.name),
+        lambda: load_svmlight_file(io.BytesIO(text)),
+        repetitions=REPETITIONS,
     )
     return {
         "file": path.name,

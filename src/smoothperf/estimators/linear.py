@@ -90,7 +90,6 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
         Examples
         --------
-        >>> from smoothperf import MeasureClassifier
         >>> from sklearn.datasets import load_breast_cancer
         >>> from sklearn.preprocessing import scale
         >>> from smoothperf import MeasureClassifier
