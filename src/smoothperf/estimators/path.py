@@ -98,8 +98,8 @@ def regularization_path(
 ) -> RegularizationPath:
     """Minimise the regularised risk of a measure for a range of alphas, each to a certified gap.
 
-    Every solution starts from the one before and from its certificate, so that a path costs a few times what its
-    smallest alpha costs alone.
+    Every solution starts from the one before and from its certificate, so that a path takes a few times the passes over
+    the data that its smallest alpha takes alone.
 
     Parameters
     ----------
