@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smoothperf.estimators.operating_point import threshold_for_weight
+from smoothperf.operating_point import threshold_for_weight
 
 searching = settings(deadline=None, max_examples=200, derandomize=True)
 

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import vector
 from ..design import as_design
 from ..measures import Measure, get_measure
+from ..operating_point import threshold_for_target
 from ..solvers import Result
 from .inputs import known_labels
-from .operating_point import threshold_for_target, threshold_for_weight
 
 Array = NDArray[np.float64]
 
@@ -124,8 +124,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         assert result.scores is not None
         threshold = 0.0
         if fit_intercept:
-            wanted = get_measure(self.measure).predicted_positive(positive, weights)
-            threshold = threshold_for_weight(result.scores, weights, wanted)
+            threshold = get_measure(self.measure).threshold(positive, result.scores, weights)
         self.coef_ = result.coef.reshape(1, -1)
         self.intercept_ = np.array([-threshold])
         self.objective_ = result.objective

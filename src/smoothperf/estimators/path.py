@@ -19,7 +19,6 @@ from ..threads import check_n_threads, use_threads
 from .continuation import Continuation, Solution
 from .inputs import check_lengths, encode_labels, example_weights, known_labels, make_callback, make_solver
 from .linear import scores_of
-from .operating_point import threshold_for_weight
 
 Array = NDArray[np.float64]
 #: At the largest alpha w = 0 is optimal within this or within tol; a smaller tol does not move the grid to where
@@ -158,13 +157,12 @@ def regularization_path(
     intercepts: list[float] = []
     train_scores: list[float] = []
     validation_scores: list[float] = []
-    wanted = measure.predicted_positive(positive, weights)
     with use_threads(n_threads):
         continuation = Continuation(as_design(X), measure.bind(positive, weights), made)
         if grid is None:
             grid = alphas_from_data(continuation, n_alphas, alpha_ratio)
         for solution in follow(continuation, grid, make_callback(verbose, callback)):
-            intercepts.append(-threshold_for_weight(solution.scores, weights, wanted))
+            intercepts.append(-measure.threshold(positive, solution.scores, weights))
             train_scores.append(measure.score(positive, solution.scores, weights))
             if held_out is not None:
                 X_held_out, positive_held_out, weights_held_out = held_out

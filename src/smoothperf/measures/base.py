@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validation import binary_labels, weights_of
+from .._validation import binary_labels, vector, weights_of
+from ..operating_point import threshold_for_weight
 
 Array = NDArray[np.float64]
 #: Spacing of the numbers of the kernels next to 1, for rounding bounds.
@@ -125,9 +126,18 @@ class Risk(ABC):
 
 
 class Measure(ABC):
-    """What to be good at; higher is better. Immutable, comparable and hashable."""
+    """What to be good at; higher is better. Immutable, comparable and hashable.
+
+    Attributes
+    ----------
+    name : str
+        What :func:`~smoothperf.measures.get_measure` knows it by.
+    fits_bias : bool
+        Whether the measure cuts at score 0, so that a bias is fitted with the weights. The others only compare scores.
+    """
 
     name: ClassVar[str]
+    fits_bias: ClassVar[bool] = False
 
     @abstractmethod
     def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Risk:
@@ -150,3 +160,10 @@ class Measure(ABC):
         positive = binary_labels(y)
         weights = weights_of(sample_weight, positive)
         return float(positive.sum() if weights is None else weights[positive].sum())
+
+    def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return where the measure wants these scores cut: here, so that :meth:`predicted_positive` lies above."""
+        positive = binary_labels(y)
+        f = vector("scores", scores, length=positive.shape[0])
+        weights = weights_of(sample_weight, positive)
+        return threshold_for_weight(f, weights, self.predicted_positive(positive, weights))

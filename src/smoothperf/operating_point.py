@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import positive_number, whole_number
+from ._validation import positive_number, whole_number
 
 Array = NDArray[np.float64]
 #: How far beyond all scores a cut is, relative to the largest: further than rounding carries a score.
@@ -27,8 +27,18 @@ def threshold_for_weight(scores: Array, weights: Array | None, wanted: float) ->
     >>> threshold_for_weight(np.array([0.0, 1.0, 2.0, 3.0]), None, 1.0)
     2.5
     """
-    cuts = Cuts(scores)
-    return cuts.threshold(int(np.abs(cuts.above(weights) - wanted).argmin()))
+    if weights is not None:
+        cuts = Cuts(scores)
+        return cuts.threshold(int(np.abs(cuts.above(weights) - wanted).argmin()))
+    # The score of rank k, found without a sort: no more than k - 1 examples lie above it, and at least k not below.
+    n = scores.shape[0]
+    k = int(min(max(np.ceil(wanted), 1), n))
+    level = float(np.partition(scores, n - k)[n - k])
+    higher, lower = scores > level, scores < level
+    n_higher, n_lower = int(np.count_nonzero(higher)), int(np.count_nonzero(lower))
+    if abs(n - n_lower - wanted) <= abs(n_higher - wanted):
+        return _between(float(scores.max(where=lower, initial=-np.inf)), level, scores)
+    return _between(level, float(scores.min(where=higher, initial=np.inf)), scores)
 
 
 def threshold_for_target(
@@ -104,14 +114,19 @@ class Cuts:
     def threshold(self, cut: int) -> float:
         """A number to cut at: midway between two scores, or a little beyond all of them."""
         levels = self._levels
-        if cut in (0, levels.size):
-            away = -1.0 if cut == 0 else 1.0
-            outermost = float(levels[min(cut, levels.size - 1)])
-            beyond = outermost + away * MARGIN * float(np.abs(levels[[0, -1]]).max())
-            return beyond if beyond != outermost else float(np.nextafter(outermost, away * np.inf))
-        below, above_cut = float(levels[cut - 1]), float(levels[cut])
-        middle = below + (above_cut - below) / 2.0
-        return middle if middle < above_cut else below
+        below = float(levels[cut - 1]) if cut > 0 else -np.inf
+        above = float(levels[cut]) if cut < levels.size else np.inf
+        return _between(below, above, levels[[0, -1]])
+
+
+def _between(below: float, above: float, scores: Array) -> float:
+    """A number from ``below`` to less than ``above``: midway, or a little beyond the one that is finite."""
+    if np.isinf(below) or np.isinf(above):
+        outermost, away = (above, -1.0) if np.isinf(below) else (below, 1.0)
+        beyond = outermost + away * MARGIN * float(np.abs(scores).max())
+        return beyond if beyond != outermost else float(np.nextafter(outermost, away * np.inf))
+    middle = below + (above - below) / 2.0
+    return middle if middle < above else below
 
 
 def _share(name: str, value: float) -> float:
