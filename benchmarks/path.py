@@ -1,20 +1,21 @@
 """Measure what a path of 20 alphas costs, beside one cold fit at its smallest alpha and beside 20 cold fits.
 
 The alphas come from the data. The ratio of the path to the one cold fit is to be at most 5, in passes over the data
-and in seconds (the best of a few repetitions, alternating). Exits with 1 if it is not, or if a gap exceeds tol.
+and in seconds of the whole calls, ``regularization_path`` and ``MeasureClassifier.fit`` (medians of a few repetitions,
+alternating). Exits with 1 if it is not, or if a gap exceeds tol.
 """
 
 from __future__ import annotations
 
 import sys
+import time
+import warnings
 from typing import Any
 
-from smoothperf import LBFGS, PRBEP, ROCArea, regularization_path
-from smoothperf.design import as_design
+from smoothperf import PRBEP, MeasureClassifier, RegularizationPath, ROCArea, ZeroModelWarning, regularization_path
 from smoothperf.measures import Measure
-from smoothperf.objective import RegularizedRisk
 
-from .common import arguments, load, write_csv
+from .common import arguments, load, seconds_of, write_csv
 
 DATA = ("a9a", "w8a", "rcv1-c11")
 MEASURES: tuple[Measure, ...] = (PRBEP(), ROCArea())
@@ -24,24 +25,23 @@ LARGEST_RATIO = 5.0
 REPETITIONS = 5
 
 
-def cold_fits(X: Any, y: Any, measure: Measure, alphas: list[float]) -> tuple[int, float]:
-    """Passes and seconds of runs that know nothing of each other."""
-    design, risk = as_design(X), measure.bind(y)
-    results = [LBFGS(tol=TOL).run(RegularizedRisk(design, risk, alpha)) for alpha in alphas]
-    passes = sum(result.n_matvec + result.n_rmatvec for result in results)
-    return passes, sum(result.seconds for result in results)
-
-
 def study(X: Any, y: Any, measure: Measure) -> dict[str, Any]:
     """One line of the table."""
-    path_seconds, cold_seconds = [], []
-    for _ in range(REPETITIONS):
-        path = regularization_path(X, y, measure=measure, n_alphas=N_ALPHAS, tol=TOL)
-        path_seconds.append(float(path.seconds.sum()))
-        smallest = float(path.alphas[-1])
-        cold_passes, seconds = cold_fits(X, y, measure, [smallest])
-        cold_seconds.append(seconds)
-    all_passes, all_seconds = cold_fits(X, y, measure, path.alphas.tolist())
+
+    def path_of_all() -> RegularizationPath:
+        return regularization_path(X, y, measure=measure, n_alphas=N_ALPHAS, tol=TOL)
+
+    def cold_fit(alpha: float) -> MeasureClassifier:
+        return MeasureClassifier(measure, alpha, tol=TOL).fit(X, y)
+
+    path = path_of_all()
+    smallest = float(path.alphas[-1])
+    path_seconds, cold_seconds = seconds_of(path_of_all, lambda: cold_fit(smallest), repetitions=REPETITIONS)
+    begin = time.perf_counter()
+    cold_results = [cold_fit(float(alpha)).result_ for alpha in path.alphas]
+    all_seconds = time.perf_counter() - begin
+    passes = [result.n_matvec + result.n_rmatvec for result in cold_results]
+    cold_passes, all_passes = passes[-1], sum(passes)
     path_passes = int(path.n_passes.sum())
     return {
         "measure": measure.name,
@@ -51,10 +51,10 @@ def study(X: Any, y: Any, measure: Measure) -> dict[str, Any]:
         "cold_passes": cold_passes,
         "all_cold_passes": all_passes,
         "ratio_passes": round(path_passes / cold_passes, 2),
-        "path_seconds": round(min(path_seconds), 3),
-        "cold_seconds": round(min(cold_seconds), 3),
+        "path_seconds": round(path_seconds, 3),
+        "cold_seconds": round(cold_seconds, 3),
         "all_cold_seconds": round(all_seconds, 3),
-        "ratio_seconds": round(min(path_seconds) / min(cold_seconds), 2),
+        "ratio_seconds": round(path_seconds / cold_seconds, 2),
         "largest_gap": f"{path.gaps.max():.2e}",
         "alphas_without_a_pass": int((path.n_passes == 0).sum()),
     }
@@ -63,6 +63,7 @@ def study(X: Any, y: Any, measure: Measure) -> dict[str, Any]:
 def main() -> int:
     """Run everything, print a line per path, write path.csv."""
     options = arguments(__doc__)
+    warnings.simplefilter("ignore", ZeroModelWarning)  # at the largest alphas, as it should be
     rows = []
     for name in DATA:
         X, y = load(options.data, name)

@@ -58,6 +58,8 @@ def binary_labels(y: ArrayLike) -> NDArray[np.bool_]:
         raise ValueError(f"y must be one-dimensional, got shape {labels.shape}; use .ravel() if that is meant.")
     if labels.shape[0] == 0:
         raise ValueError("y is empty: at least one positive and one negative example are needed.")
+    if labels.dtype == np.bool_ and labels.any() and not labels.all():
+        return np.ascontiguousarray(labels)
     try:
         values = np.unique(labels).tolist()
     except TypeError:  # of several kinds, such as None among numbers

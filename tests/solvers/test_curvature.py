@@ -47,6 +47,33 @@ def test_direction_is_that_of_the_matrix(count):
     np.testing.assert_allclose(memory.direction(gradient), -explicit(pairs[:1]) @ gradient, rtol=1e-10)
 
 
+@pytest.mark.parametrize("size", [2, 6])
+def test_pairs_of_an_earlier_run_serve_another_alpha(size):
+    rng = np.random.default_rng(0)
+    d, before, now = 7, 0.5, 0.02
+    space = WeightSpace(as_design(np.eye(d)), d)
+    memory, later = CurvatureMemory(6, space), CurvatureMemory(size, space)
+    curvature = rng.normal(size=(d, d))
+    curvature = curvature @ curvature.T  # of the risk; that of J has alpha on the diagonal as well
+    for s in rng.normal(size=(9, d)):
+        push(memory, s, curvature @ s + before * s)
+    pairs = memory.pairs(before)
+    later.adopt(pairs, now)
+    assert len(later) == min(len(memory), size)
+    gradient = rng.normal(size=d)
+    expected = [(s, curvature @ s + now * s) for s in pairs.steps[pairs.order][-size:]]
+    np.testing.assert_allclose(later.direction(gradient), -explicit(expected) @ gradient, rtol=1e-10)
+
+
+def test_row_space_has_no_pairs_to_hand_on():
+    X = np.random.default_rng(0).normal(size=(3, 20))
+    space = RowSpace(as_design(X), 3, 20, float(np.linalg.norm(X)), None)
+    memory = CurvatureMemory(4, space)
+    push(memory, space.slope(np.array([1.0, 0.0, 2.0])), space.slope(np.array([1.0, 0.5, 2.0])))
+    assert len(memory) == 1
+    assert memory.pairs(0.1) is None
+
+
 @pytest.mark.parametrize("started", [False, True])
 def test_row_space_goes_the_same_way(started):
     rng = np.random.default_rng(0)

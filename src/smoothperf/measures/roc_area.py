@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import roc_auc_score
 
 from .._validation import binary_labels, vector, weights_of
 from ..kernels import binned_pairs, pair_ramps, sorted_hinges
@@ -242,4 +241,15 @@ class ROCArea(Measure):
         """Area under the ROC curve; a tied pair counts one half."""
         positive = binary_labels(y)
         f = vector("scores", scores, length=positive.shape[0])
-        return float(roc_auc_score(positive, f, sample_weight=weights_of(sample_weight, positive)))
+        weights = weights_of(sample_weight, positive)
+        above, below = f[positive], f[~positive]
+        if weights is None:
+            above.sort()
+            below.sort()
+            ordered = sum(int(np.searchsorted(below, above, side).sum()) for side in ("left", "right"))
+            return ordered / (2 * above.size * below.size)
+        order = np.argsort(below)
+        below = below[order]
+        lighter = np.append(0.0, np.cumsum(weights[~positive][order]))
+        ordered_weights = sum(lighter[np.searchsorted(below, above, side)] for side in ("left", "right"))
+        return float(weights[positive] @ ordered_weights / (2.0 * weights[positive].sum() * lighter[-1]))

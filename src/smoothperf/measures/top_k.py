@@ -177,11 +177,17 @@ class PRBEP(Measure):
         positive = binary_labels(y)
         f = vector("scores", scores, length=positive.shape[0])
         weights = weights_of(sample_weight, positive)
-        c = np.ones(f.shape[0]) if weights is None else weights
-        order = np.argsort(-f, kind="stable")
-        total = np.cumsum(c[order])
-        places = float(c[positive].sum())
-        threshold = f[order[min(int(np.searchsorted(total, places * (1 - 1e-12))), f.shape[0] - 1)]]
+        if weights is None:
+            c = np.ones(f.shape[0])
+            places = float(np.count_nonzero(positive))
+            last = f.shape[0] - int(places)
+            threshold = np.partition(f, last)[last]
+        else:
+            c = weights
+            order = np.argsort(-f, kind="stable")
+            total = np.cumsum(c[order])
+            places = float(c[positive].sum())
+            threshold = f[order[min(int(np.searchsorted(total, places * (1 - 1e-12))), f.shape[0] - 1)]]
         above, tied = f > threshold, f == threshold
         left = places - float(c[above].sum())
         share = float(c[tied & positive].sum()) / float(c[tied].sum())

@@ -11,6 +11,7 @@ from ..certificate import Planes
 from ..design.base import Array
 from ..objective import RegularizedRisk
 from .calm import calm_blas
+from .curvature import Pairs
 from .monitor import Callback, Monitor
 from .result import Result
 
@@ -49,6 +50,7 @@ class Solver(ABC):
         callback: Callback | None = None,
         *,
         planes: Planes | None = None,
+        pairs: Pairs | None = None,
         keep_planes: int = 0,
     ) -> Result:
         """Minimise an objective to a certified gap.
@@ -64,8 +66,11 @@ class Solver(ABC):
         planes : Planes, optional
             ``Result.planes`` of an earlier run on the same design and risk, with any alpha. They are taken on trust:
             planes of other data make the bound wrong.
+        pairs : Pairs, optional
+            ``Result.pairs`` of such a run, to know the curvature from the start; used by L-BFGS.
         keep_planes : int, default=0
-            Most planes that ``Result.planes`` has of this run, each of d numbers; None if 0.
+            Most planes that ``Result.planes`` has of this run, each of d numbers; if 0, neither planes nor pairs are
+            kept.
         """
         whole_number("keep_planes", keep_planes, at_least=0)
         with objective.run_from(start, in_weights=self.in_weights), calm_blas(objective.design):
@@ -76,6 +81,7 @@ class Solver(ABC):
                 max_planes=self.max_planes or self._default_planes(objective),
                 callback=callback,
                 planes=planes,
+                pairs=pairs,
                 keep_planes=keep_planes,
             )
             return self._minimise(objective, start, monitor)

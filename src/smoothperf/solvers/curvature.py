@@ -7,13 +7,35 @@ kept, whatever the memory. Measured on seven data sets, that takes 9% fewer iter
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ..kernels import two_loop
-from ..space import Array, Space
+from ..kernels import along, two_loop
+from ..space import Array, Space, WeightSpace
 
 #: A pair shows curvature if ``<s, y>`` is above rounding.
 ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Curvature of the risk to hand from one run to the next on the same design and risk, whatever alpha is.
+
+    Attributes
+    ----------
+    steps, changes : ndarray of shape (m, d)
+        Steps s, and changes of the gradient of ``J_mu``, some of which are meant.
+    order : list of int
+        Which, oldest first.
+    alpha : float
+        The alpha of J; for another one the changes differ by the difference times s.
+    """
+
+    steps: Array
+    changes: Array
+    order: list[int]
+    alpha: float
 
 
 class CurvatureMemory:
@@ -60,6 +82,25 @@ class CurvatureMemory:
             self._order.append(row)
         self._seen += 1
         del self._order[: max(0, len(self._order) - (self._seen // 3 + 3))]
+
+    def pairs(self, alpha: float) -> Pairs | None:
+        """Return what is remembered, for a later run; None in row space, whose vectors depend on the start."""
+        if not isinstance(self._space, WeightSpace):
+            return None
+        return Pairs(self._steps, self._changes, self._order, alpha)
+
+    def adopt(self, pairs: Pairs, alpha: float) -> None:
+        """Begin with the pairs of an earlier run, as many as there is room for."""
+        chosen = pairs.order[-self._curvatures.shape[0] :]
+        self._seen = 3 * max(0, len(chosen) - 3)  # so many are kept
+        for row, earlier in enumerate(chosen):
+            s, y = self._steps[row], self._changes[row]
+            s[:] = pairs.steps[earlier]
+            along(pairs.changes[earlier], alpha - pairs.alpha, s, y)
+            self._curvatures[row] = self._space.inner(s, y)
+            self._order.append(row)
+        if chosen:
+            self._scale = float(self._curvatures[row] / self._space.inner(y, y))
 
     def direction(self, gradient: Array) -> Array:
         """``-H gradient``."""

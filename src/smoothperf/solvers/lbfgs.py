@@ -72,20 +72,29 @@ class LBFGS(Solver):
             raise ValueError(f"flatness must lie between 0 and 1, got {self.flatness!r}.")
 
     def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
+        memory = CurvatureMemory(self.memory or default_memory(objective), objective.space)
+        if monitor.pairs is not None:
+            memory.adopt(monitor.pairs, objective.alpha)
+        status = self._descend(objective, start, monitor, memory)
+        return monitor.result(status, memory)
+
+    def _descend(
+        self, objective: RegularizedRisk, start: Array | None, monitor: Monitor, memory: CurvatureMemory
+    ) -> Status:
+        """Go downhill until the monitor is content or nothing helps."""
         mu = self.smoothing.first(objective.risk)
         point = objective.starting_point(start, mu)
-        memory = CurvatureMemory(self.memory or default_memory(objective), objective.space)
         while True:
             monitor.add_plane(point.slope, point.risk)
             exact = objective.exact_at(point, good_enough=monitor.bundle.value + self.tol)
             status = monitor.record(point.coef, exact, point.value, point.mu)
             if status is not None:
-                return monitor.result(status)
+                return status
             if objective.is_solved(point, 1e-3 * monitor.gap):
                 monitor.catch_up()
             mu = self.smoothing.following(point.mu, slack=point.slack(exact), gap=monitor.gap)
             if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
-                return monitor.result(Status.SMOOTHING_LIMIT)
+                return Status.SMOOTHING_LIMIT
 
             line = objective.along(point, memory.direction(point.gradient))
             origin = line.origin(mu)
@@ -97,7 +106,7 @@ class LBFGS(Solver):
             else:
                 found = flat_point(line, origin, flatness=self.flatness)
                 if found is None and len(memory) == 0:
-                    return monitor.result(Status.PRECISION_LIMIT)
+                    return Status.PRECISION_LIMIT
                 if found is None:
                     memory.clear()
                 trial = found or origin

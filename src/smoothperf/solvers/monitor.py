@@ -15,6 +15,7 @@ from ..certificate import Bundle, Planes
 from ..design.base import Array
 from ..measures import RiskValue
 from ..objective import RegularizedRisk
+from .curvature import CurvatureMemory, Pairs
 from .result import Result, Status, Trace, TraceRow
 
 #: Called after every iteration; a true return value stops the run.
@@ -33,6 +34,7 @@ class Monitor:
         max_planes: int,
         callback: Callback | None,
         planes: Planes | None = None,
+        pairs: Pairs | None = None,
         keep_planes: int = 0,
     ):
         self._begin = time.perf_counter()
@@ -52,6 +54,7 @@ class Monitor:
         )
         if planes is not None:
             self.bundle.adopt(planes)
+        self.pairs = pairs
         self._trace = Trace()
         self._coef: Array = objective.space.vector(None)
         self._best = np.inf
@@ -96,7 +99,7 @@ class Monitor:
             return Status.ITERATION_LIMIT
         return None
 
-    def result(self, status: Status) -> Result:
+    def result(self, status: Status, memory: CurvatureMemory | None = None) -> Result:
         """Finish. The scores are computed once more from the weights, so that no drift of updates is left in J."""
         objective = self._objective
         self.catch_up()
@@ -124,6 +127,7 @@ class Monitor:
             trace=self._trace,
             scores=scores,
             planes=self.bundle.heaviest(self._keep_planes) if self._keep_planes else None,
+            pairs=memory.pairs(objective.alpha) if self._keep_planes and memory is not None else None,
         )
 
     def _certify(self, squared_norm: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate import Planes
+from .curvature import Pairs
 
 Array = NDArray[np.float64]
 
@@ -112,6 +113,8 @@ class Result:
         ``X coef``.
     planes : Planes or None
         The planes that made the bound, for a later run on the same design and risk; only if asked for.
+    pairs : Pairs or None
+        The curvature that L-BFGS has seen, for the same purpose.
     """
 
     coef: Array
@@ -127,3 +130,4 @@ class Result:
     trace: Trace = field(repr=False)
     scores: Array | None = field(default=None, repr=False)
     planes: Planes | None = field(default=None, repr=False)
+    pairs: Pairs | None = field(default=None, repr=False)
