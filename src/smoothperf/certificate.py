@@ -218,11 +218,10 @@ class Bundle:
 
     def _bound(self) -> _Bound:
         k = self._count
-        support = np.flatnonzero(self._weights[:k])
-        weights, offsets = self._weights[support], self._offsets[support]
+        weights, offsets = self._weights[:k], self._offsets[:k]
         n, d = self._design.shape
-        sizes = float(weights @ self._sizes[support])
-        squared_norm = float(weights @ self._gram[np.ix_(support, support)] @ weights)
+        sizes = float(weights @ self._sizes[:k])
+        squared_norm = float(weights @ self._gram[:k, :k] @ weights)
         rounding = accumulated(2 * (d + n + k) + 16) * sizes**2 / (2.0 * self._alpha)
         if rounding > self._tolerance:
             aggregate = self._space.weights(self._aggregate())
@@ -231,10 +230,10 @@ class Bundle:
             rounding = (float(np.sqrt(squared_norm)) + error) * error / self._alpha
         return _Bound(
             float(weights @ offsets) - squared_norm / (2.0 * self._alpha),
-            float(weights @ self._fixed[support])
+            float(weights @ self._fixed[:k])
             + accumulated(2 * k + 8) * (float(weights @ np.abs(offsets)) + squared_norm / self._alpha)
             + rounding,
-            float(weights @ self._per_radius[support]),
+            float(weights @ self._per_radius[:k]),
         )
 
     def _aggregate(self) -> Array:
