@@ -1,5 +1,6 @@
 """Compiled inner loops. :mod:`smoothperf.kernels.reference` has the same in NumPy, for reading and testing."""
 
+from ._pointwise import pointwise_hinges
 from ._roc_area import pair_ramps, sorted_hinges
 from ._simplex_qp import maximise_on_simplex
 from ._sparse import gather, half_gram, row_norms, scatter
@@ -14,6 +15,7 @@ __all__ = [
     "half_gram",
     "maximise_on_simplex",
     "pair_ramps",
+    "pointwise_hinges",
     "row_norms",
     "scatter",
     "sorted_hinges",
