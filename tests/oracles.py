@@ -107,6 +107,13 @@ def roc_risk(y, scores, weights=None):
     return total / mass
 
 
+def partial_roc_risk(y, scores, k):
+    """Maximum over all sets of k negatives of the mean hinge over their pairs with all positives."""
+    margins = pair_margins(y, scores)
+    hinges = np.maximum(0.0, 1.0 - margins).mean(axis=0)
+    return max(float(hinges[list(chosen)].mean()) for chosen in combinations(range(hinges.size), k))
+
+
 def printed_roc_risk_by_labelings(y, scores):
     """Equation (3) as printed: the maximum over all z in {-1,1}^pairs of the mean of (1 - z)/2 + z (f_i - f_j)."""
     margins = pair_margins(y, scores).ravel()
@@ -153,8 +160,8 @@ def central_differences(function: Callable, point, step):
 # --- a generic convex solver ------------------------------------------------------------------------------------
 
 
-def _solve(problem):
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+def _solve(problem, tol=1e-12):
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
     assert problem.status == cp.OPTIMAL, problem.status
     return float(problem.value)
 
@@ -198,6 +205,30 @@ def roc_smoothed(y, scores, mu, weights=None):
     prox = cp.sum_squares(cp.multiply(np.sqrt(c), beta)) / 2
     value = _solve(cp.Problem(cp.Maximize(gain - mu * prox), [beta >= 0, beta <= 1]))
     return value, _pair_gradient(y, -c * beta.value / c.sum())
+
+
+def partial_roc_smoothed(y, scores, mu, max_fpr):
+    """Value and gradient over the shares z of the negatives and ``gamma_ij`` in [0, z_j], with both prox-functions."""
+    margins = pair_margins(y, scores)
+    n_positive, n_negative = margins.shape
+    room = max_fpr * n_negative
+    z, gamma = cp.Variable(n_negative), cp.Variable(margins.shape)
+    gain = cp.sum(cp.multiply(1.0 - margins, gamma)) / (n_positive * room)
+    spread = cp.sum([cp.quad_over_lin(gamma[:, j], z[j]) for j in range(n_negative)]) / 2
+    prox = spread + n_positive * cp.sum_squares(z - max_fpr) / 2
+    limits = [gamma >= 0, gamma <= cp.vstack([z] * n_positive), z <= 1, cp.sum(z) == room]
+    value = _solve(cp.Problem(cp.Maximize(gain - mu * prox), limits), tol=1e-8)  # cones, where more is too much
+    return value, _pair_gradient(y, -gamma.value / (n_positive * room))
+
+
+def partial_roc_optimum(X, y, alpha, k):
+    """Minimiser and minimum of ``(alpha/2)|w|^2 + R(Xw)``: the k largest of the negatives' mean hinges."""
+    w = cp.Variable(X.shape[1])
+    positives = X[y == 1]
+    hinges = [cp.sum(cp.pos(1 - (positives - row) @ w)) / len(positives) for row in X[y == -1]]
+    risk = cp.sum_largest(cp.hstack(hinges), k) / k
+    value = _solve(cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + risk)))
+    return w.value, value
 
 
 def printed_roc_smoothed(y, scores, mu, weights=None):
@@ -363,6 +394,27 @@ def _huber_hinge(x, width):
 def exact_roc(y, scores, weights=None, mu=0.0):
     """R_mu (R for mu = 0) without rounding, one pair at a time."""
     return _exact_mean_over_pairs(y, scores, weights, mu, lambda d, kappa: _huber_hinge(1 - d, kappa))
+
+
+def exact_partial_roc(y, scores, weights=None, mu=0.0, *, max_fpr):
+    """R_mu (R for mu = 0) of the partial area without rounding: the hinges of each negative, then the negatives."""
+    f, c = fractions(scores), fractions(np.ones(len(y)) if weights is None else weights)
+    positives, negatives = ([i for i in range(len(y)) if (y[i] == 1) == side] for side in (True, False))
+    share = Fraction(max_fpr)
+    mass, all_negatives = (sum(c[i] for i in rows) for rows in (positives, negatives))
+    room = share * all_negatives
+    kappa = Fraction(mu) * mass * room
+    h = [sum(c[i] * _huber_hinge(1 - f[i] + f[j], kappa) for i in positives) / mass for j in negatives]
+    d = [c[j] for j in negatives]
+    if mu == 0.0:
+        total, left = Fraction(0), room
+        for hinge, weight in sorted(zip(h, d, strict=True), reverse=True):
+            total += min(weight, left) * hinge
+            left -= min(weight, left)
+        return total / room
+    z = _exact_projection([share + hinge / kappa for hinge in h], d, room)
+    linear = sum(dj * zj * hj for dj, zj, hj in zip(d, z, h, strict=True)) / room
+    return linear - Fraction(mu) * mass / 2 * sum(dj * (zj - share) ** 2 for dj, zj in zip(d, z, strict=True))
 
 
 def exact_printed_roc(y, scores, weights=None, mu=0.0):

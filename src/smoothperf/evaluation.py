@@ -178,6 +178,24 @@ def roc_area(cuts: Cuts) -> float:
     return float(area / (2.0 * cuts.tp[-1] * cuts.fp[-1]))
 
 
+def partial_roc_area(cuts: Cuts, max_fpr: float) -> float:
+    """Return the mean height of the ROC curve over false positive rates from 0 to ``max_fpr``.
+
+    Examples
+    --------
+    >>> partial_roc_area(Ranking([0, 1, 0, 0], [0.9, 0.8, 0.3, 0.1]).cuts(), 0.5).__round__(4)
+    0.3333
+    """
+    x, y = cuts.false_positive_rate, cuts.recall
+    last = int(np.flatnonzero(x <= max_fpr)[-1])
+    area = float(np.diff(x[: last + 1]) @ (y[1 : last + 1] + y[:last])) / 2.0
+    if x[last] < max_fpr:
+        width = max_fpr - float(x[last])
+        slope = float((y[last + 1] - y[last]) / (x[last + 1] - x[last]))
+        area += width * (float(y[last]) + width * slope / 2.0)
+    return area / max_fpr
+
+
 def average_precision(cuts: Cuts) -> float:
     """Return the mean of the precision over the recall, as scikit-learn defines it.
 

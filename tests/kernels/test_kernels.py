@@ -405,6 +405,21 @@ def test_the_ceiling_is_close_where_examples_are_many(deviation, weighted):
 
 
 @searching
+@given(data=st.data(), m=st.integers(1, 200), n=st.integers(1, 200), seed=st.integers(0, 1000))
+def test_huber_sums(data, m, n, seed):
+    rng = np.random.default_rng(seed)
+    kappa = data.draw(st.sampled_from([1e-3, 0.1, 1.0, 50.0]))
+    draw = data.draw(st.sampled_from([lambda size: rng.normal(size=size), lambda size: rng.integers(-2, 3, size=size)]))
+    a, z = frozen(np.sort(draw(m))), frozen(draw(n) + 0.5)
+    weights = data.draw(st.sampled_from([None, frozen(rng.exponential(size=m))]))
+    found, expected = np.empty((2, n))
+    kernels.huber_sums(a, weights, z, kappa, found)
+    reference.huber_sums(a, weights, z, kappa, expected)
+    # A difference of sums of squares divided by kappa.
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=64 * EPS * 40.0 * 8.0 * m / kappa)
+
+
+@searching
 @given(data=st.data(), n=st.integers(1, 1100), seed=st.integers(0, 1000))
 def test_pointwise_hinges(data, n, seed):
     rng = np.random.default_rng(seed)

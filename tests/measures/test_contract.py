@@ -22,6 +22,7 @@ from smoothperf.measures import (
     BalancedErrorRate,
     ErrorRate,
     Measure,
+    PartialROCArea,
     PrecisionAtK,
     RecallAtK,
     ROCArea,
@@ -34,6 +35,7 @@ MEASURES = {
     "roc_area_as_printed": (ROCArea(as_printed=True), oracles.exact_printed_roc),
     "precision@k": (PrecisionAtK(0.3), partial(oracles.exact_top_k, share=0.3, per_place=True)),
     "recall@k": (RecallAtK(0.6), partial(oracles.exact_top_k, share=0.6)),
+    "roc_area@0.4": (PartialROCArea(0.4), partial(oracles.exact_partial_roc, max_fpr=0.4)),
     "error_rate": (ErrorRate(), oracles.exact_pointwise),
     "error_rate@10:1": (ErrorRate(10.0, 1.0), partial(oracles.exact_pointwise, costs=(10, 1))),
     "balanced_error_rate": (BalancedErrorRate(), partial(oracles.exact_pointwise, balanced=True)),
@@ -284,7 +286,9 @@ def test_gradient_changes_no_faster_than_the_lipschitz_constant(measure, truth, 
         assert result.value <= above * (1 + 1e-12) + 2.0 * rounding * (1.0 + np.abs(move).sum())
 
 
-@every_risk
+@pytest.mark.parametrize(
+    ("measure", "truth"), [case for case in MEASURES.values() if not isinstance(case[0], PartialROCArea)]
+)
 @pytest.mark.parametrize("mu", [0.5, 8.0])
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 3.0, 1.0]], ids=["unit", "weighted"])
 def test_lipschitz_constant_is_attained_where_everything_is_active(measure, truth, mu, weights):
@@ -314,6 +318,8 @@ def test_diameter_is_attained_where_everything_is_wrong(measure, truth, y):
     y = np.array(y)
     if isinstance(measure, (PrecisionAtK, RecallAtK)):  # a fraction of a place would not be enough
         measure = type(measure)(max(1, int(measure.k * len(y))))
+    if isinstance(measure, PartialROCArea):
+        measure = PartialROCArea(1.0 / (y == -1).sum())
     risk, mu = measure.bind(y), 0.25
     scores = -1e3 * y + 50.0 * np.arange(len(y))  # no ties, which would share the loss out
     assert risk.exact(scores).value - risk.smoothed(scores, mu).value == pytest.approx(mu * risk.diameter, rel=1e-10)
@@ -522,6 +528,7 @@ OPTIMA = {
     ),
     "precision@2": (PrecisionAtK(2), partial(oracles.top_k_optimum, k=2, precision=True)),
     "recall@5": (RecallAtK(5), partial(oracles.top_k_optimum, k=5, precision=False)),
+    "roc_area@0.5": (PartialROCArea(0.5), partial(oracles.partial_roc_optimum, k=3)),
     "error_rate@3:1": (ErrorRate(3.0), partial(oracles.error_optimum, costs=(3.0, 1.0))),
     "balanced_error_rate": (BalancedErrorRate(), partial(oracles.error_optimum, costs=(2.0, 1.0))),
 }
@@ -563,7 +570,7 @@ def test_different_measures_are_different():
 
 @every_risk
 def test_measures_cannot_be_changed(measure, truth):
-    for name in ("as_printed", "k", "positive_cost"):
+    for name in ("as_printed", "k", "positive_cost", "max_fpr"):
         with pytest.raises(AttributeError):
             setattr(measure, name, 1)
 
@@ -584,6 +591,7 @@ def test_bound_risks_know_their_size_and_weights(measure, truth):
         ("precision@100", PrecisionAtK(100)),
         ("precision@0.05", PrecisionAtK(0.05)),
         ("recall@7", RecallAtK(7)),
+        ("roc_area@0.1", PartialROCArea(0.1)),
         ("error_rate", ErrorRate()),
         ("error_rate@10:1", ErrorRate(10.0, 1.0)),
         ("error_rate@0.5:2.25", ErrorRate(0.5, 2.25)),
@@ -663,6 +671,9 @@ def test_ceiling_is_an_upper_bound_of_the_exact_risk(measure, truth, problem, mu
     y, scores, weights = problem
     risk = measure.bind(y, weights)
     result = risk.smoothed(scores, mu)
+    if isinstance(measure, PartialROCArea):  # which has none
+        assert math.isnan(result.ceiling)
+        return
     assert Fraction(result.ceiling) >= truth(y, scores, weights) - allowance(result, scores)
     if isinstance(measure, ROCArea):  # by sorting: the hinges themselves
         assert result.ceiling == risk.exact(scores).value

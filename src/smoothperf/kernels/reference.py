@@ -156,6 +156,14 @@ def pair_ramps(
     return value, height, hinges, slopes, reach, crowd, excess
 
 
+def huber_sums(ordered: Array, ordered_weights: Array | None, z: Array, kappa: float, out: Array) -> None:
+    """``out[l] = sum_s c_s H(z_l - a_s)``, pair by pair."""
+    x = z[:, None] - ordered[None, :]
+    beta = np.clip(x / kappa, 0.0, 1.0)
+    c = np.ones(ordered.size) if ordered_weights is None else ordered_weights
+    out[:] = (beta * x - kappa / 2.0 * beta**2) @ c
+
+
 def sorted_hinges(a: Array, z: Array) -> float:
     """``sum max(0, z - a)`` over all pairs."""
     return float(np.maximum(z[:, None] - a[None, :], 0.0).sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .base import Curvature, Measure, Risk, RiskValue
 from .names import MEASURE_NAMES, get_measure
+from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
 from .roc_area import ROCArea
 from .top_k import PRBEP, PrecisionAtK, RecallAtK
@@ -15,6 +16,7 @@ __all__ = [
     "Curvature",
     "ErrorRate",
     "Measure",
+    "PartialROCArea",
     "PrecisionAtK",
     "ROCArea",
     "RecallAtK",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .base import Measure
+from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
 from .roc_area import ROCArea
 from .top_k import PRBEP, PrecisionAtK, RecallAtK
@@ -38,6 +39,7 @@ _PLAIN: dict[str, Callable[[], Measure]] = {
 _WITH_PARAMETERS: dict[str, tuple[str, Callable[[str], Measure]]] = {
     "precision@": ("precision@100", lambda text: PrecisionAtK(_number(text))),
     "recall@": ("recall@5%", lambda text: RecallAtK(_number(text))),
+    "roc_area@": ("roc_area@0.1", lambda text: PartialROCArea(_number(text))),
     "error_rate@": ("error_rate@10:1", _costs),
 }
 #: All names, those with parameters by example.
