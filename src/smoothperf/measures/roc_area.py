@@ -68,12 +68,12 @@ def mean_over_pairs(
     pairs = mass[0] * mass[1]
     centre = float(np.average(scores, weights=weights))
     a = sign * (scores[rows[small]] - centre)
-    ordered_weights = None
-    if weights is None:
+    ordered_weights = None if weights is None else weights[rows[small]]
+    if ordered_weights is None or ordered_weights.min() == ordered_weights.max():
         a.sort()
     else:
         order = np.argsort(a)
-        a, ordered_weights = a[order], weights[rows[small][order]]
+        a, ordered_weights = a[order], ordered_weights[order]
     value, height, hinges, slopes, reach, crowd, excess = pair_ramps(
         a,
         ordered_weights,
