@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 import smoothperf
-from problems import gaussians
+from problems import TunedError, gaussians
 from smoothperf import (
     BalancedErrorRate,
     ErrorRate,
@@ -25,17 +22,6 @@ from smoothperf import (
 
 X, Y = gaussians(40, 90, 4, shift=1.0, seed=3)
 X = X + 2.0  # so that a bias is needed
-
-
-@dataclass(frozen=True)
-class TunedError(ErrorRate):
-    """An error rate that cuts where it is best on the training scores, as F-beta does."""
-
-    cut: float = 0.25
-    fits_bias: ClassVar[bool] = True
-
-    def threshold(self, y, scores, sample_weight=None):
-        return float(np.asarray(scores).min() + self.cut * np.ptp(scores))
 
 
 def objective(clf, X, y, measure, weights=None):
@@ -131,6 +117,14 @@ def test_a_measure_may_tune_the_cut_of_the_training_scores():
     assert tuned.objective_ == plain.objective_
     without = MeasureClassifier(TunedError(), alpha=1e-2, fit_intercept=False).fit(X, Y)
     assert without.intercept_[0] == 0.0
+
+
+def test_costs_and_class_weights_train_the_same_model():
+    costs = MeasureClassifier("error_rate@10:1", alpha=1e-2, tol=1e-6).fit(X, Y)
+    weights = MeasureClassifier("error_rate", alpha=1e-2, tol=1e-6, class_weight={1: 10.0, -1: 1.0}).fit(X, Y)
+    assert costs.objective_ == pytest.approx(weights.objective_, abs=1e-6)
+    np.testing.assert_allclose(costs.coef_, weights.coef_, atol=1e-3)
+    assert costs.score(X, Y) != weights.score(X, Y)
 
 
 @pytest.mark.parametrize("before", ["error_rate", "prbep"])
