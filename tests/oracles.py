@@ -365,13 +365,10 @@ def _exact_projection(v, c, total):
     return clipped(begin + (end - begin) * (mass(begin) - total) / drop if drop else begin)
 
 
-def exact_pointwise(y, scores, weights=None, mu=0.0, *, costs=(1, 1), balanced=False):
+def exact_pointwise(y, scores, weights=None, mu=0.0, *, costs=(1, 1)):
     """R_mu (R for mu = 0) of the error rate with costs without rounding, one example at a time."""
     f, c = fractions(scores), fractions(np.ones(len(y)) if weights is None else weights)
     positive, negative = fractions(costs)
-    if balanced:
-        masses = [sum(ci for ci, yi in zip(c, y, strict=True) if (yi == 1) == side) for side in (True, False)]
-        positive, negative = (sum(masses) / (2 * mass) for mass in masses)
     q = [ci * (positive if yi == 1 else negative) for ci, yi in zip(c, y, strict=True)]
     width = Fraction(mu) * sum(q)
     return sum(qi * _huber_hinge(1 - 2 * int(yi) * fi, width) for qi, yi, fi in zip(q, y, f, strict=True)) / sum(q)

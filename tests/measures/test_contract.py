@@ -36,16 +36,14 @@ MEASURES = {
     "precision@k": (PrecisionAtK(0.3), partial(oracles.exact_top_k, share=0.3, per_place=True)),
     "recall@k": (RecallAtK(0.6), partial(oracles.exact_top_k, share=0.6)),
     "roc_area@0.4": (PartialROCArea(0.4), partial(oracles.exact_partial_roc, max_fpr=0.4)),
-    "error_rate": (ErrorRate(), oracles.exact_pointwise),
     "error_rate@10:1": (ErrorRate(10.0, 1.0), partial(oracles.exact_pointwise, costs=(10, 1))),
-    "balanced_error_rate": (BalancedErrorRate(), partial(oracles.exact_pointwise, balanced=True)),
 }
 SHIFT_INVARIANT = {name: case for name, case in MEASURES.items() if not case[0].fits_bias}
 every_risk = pytest.mark.parametrize(("measure", "truth"), MEASURES.values(), ids=MEASURES.keys())
 every_shift_invariant_risk = pytest.mark.parametrize(
     ("measure", "truth"), SHIFT_INVARIANT.values(), ids=SHIFT_INVARIANT.keys()
 )
-searching = settings(deadline=None, max_examples=50, derandomize=True)
+searching = settings(deadline=None, max_examples=40, derandomize=True)
 SCALES = (-8, -3, 0, 2, 5, 8)  # powers of ten
 
 
@@ -300,9 +298,8 @@ def test_lipschitz_constant_is_attained_where_everything_is_active(measure, trut
         one, other = (3, 4) if isinstance(measure, PrecisionAtK) else (0, 1)
         direction = np.eye(5)[one] / c[one] - np.eye(5)[other] / c[other]
     elif measure.fits_bias:  # one example of the class that costs more
-        scores = np.full(5, 0.05)
-        direction = np.eye(5)[3 if isinstance(measure, BalancedErrorRate) and c[:3].sum() > c[3:].sum() else 0]
-        scores *= y
+        scores = 0.05 * y
+        direction = np.eye(5)[0]
     else:  # the top eigenvector of the Laplacian of the complete bipartite graph
         scores = np.where(y == 1, 0.4, -0.05)
         direction = np.where(y == 1, 1.0 / c[:3].sum(), -1.0 / c[3:].sum())
