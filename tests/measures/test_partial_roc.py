@@ -106,3 +106,14 @@ def test_training_for_it_is_certified(weighted):
     plain = LBFGS(tol=1e-5).run(RegularizedRisk(as_design(X), ROCArea().bind(y, weights), 1e-3))
     scores = [PartialROCArea(0.1).score(y, run.scores, weights) for run in (result, plain)]
     assert scores[0] > scores[1] - 0.02
+
+
+def test_curvature_has_a_part_from_the_choice_of_negatives():
+    """Two negatives compete for one place: what one gains the other loses, on top of the curvature of their pairs."""
+    y = np.repeat([1, -1], [10, 2])
+    risk, mu, step = PartialROCArea(0.5).bind(y), 0.105, 1e-4  # ramps of width 1.05, on which all pairs are at 1
+    direction = np.concatenate([np.zeros(10), [step, -step]])
+    change = risk.smoothed(direction, mu).gradient - risk.smoothed(np.zeros(12), mu).gradient
+    curvature = np.linalg.norm(change) / np.linalg.norm(direction)
+    pairs_alone = (10.0 + 1.0) / (mu * 10.0**2)
+    assert pairs_alone < 1.2 * pairs_alone < curvature <= risk.lipschitz(mu)
