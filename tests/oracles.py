@@ -50,6 +50,26 @@ def prbep_risk_by_linear_program(y, scores, weights):
     return float(-solution.fun - gain[positive].sum())
 
 
+def top_k_risk(y, scores, k, *, precision):
+    """Maximum over all labelings z with k positives of the loss plus ``(1/n) sum f_i (z_i - s_i)``.
+
+    s is the average of all labelings with k positives and the least loss.
+    """
+    z = all_labelings(len(y))
+    z = z[(z == 1).sum(axis=1) == k]
+    hits = ((z == 1) & (y == 1)).sum(axis=1)
+    losses = 1.0 - hits / (k if precision else (y == 1).sum())
+    best = z[hits == hits.max()].mean(axis=0)
+    return float(np.max(losses + (z - best) @ scores / len(y)))
+
+
+def error_risk(y, scores, costs=(1.0, 1.0)):
+    """Maximum over all labelings z of the costs of its errors plus what it pays for them, by the same unit."""
+    q = np.where(y == 1, *costs)
+    z = all_labelings(len(y))
+    return float(np.max(((z != y) @ q + (z - y) @ (q * scores)) / q.sum()))
+
+
 def copies(y, weights, *arrays):
     """The labels and arrays in which example i occurs ``weights[i]`` times."""
     return tuple(np.repeat(array, weights) for array in (y, *arrays))
@@ -87,6 +107,13 @@ def roc_risk(y, scores, weights=None):
     return total / mass
 
 
+def partial_roc_risk(y, scores, k):
+    """Maximum over all sets of k negatives of the mean hinge over their pairs with all positives."""
+    margins = pair_margins(y, scores)
+    hinges = np.maximum(0.0, 1.0 - margins).mean(axis=0)
+    return max(float(hinges[list(chosen)].mean()) for chosen in combinations(range(hinges.size), k))
+
+
 def printed_roc_risk_by_labelings(y, scores):
     """Equation (3) as printed: the maximum over all z in {-1,1}^pairs of the mean of (1 - z)/2 + z (f_i - f_j)."""
     margins = pair_margins(y, scores).ravel()
@@ -106,12 +133,17 @@ def printed_roc_risk(y, scores, weights=None):
 def precision_at_break_even(y, scores):
     """Precision of the n+ highest scores, averaged over every way of breaking ties."""
     places = int((y == 1).sum())
+    return hits_among_the_highest(y, scores, places) / places
+
+
+def hits_among_the_highest(y, scores, places):
+    """Positives among the highest scores, averaged over every way of breaking ties."""
     threshold = np.sort(scores)[-places]
     above = [i for i in range(len(y)) if scores[i] > threshold]
     tied = [i for i in range(len(y)) if scores[i] == threshold]
     left = places - len(above)
     hits = sum(sum(y[i] == 1 for i in [*above, *chosen]) for chosen in combinations(tied, left))
-    return hits / comb(len(tied), left) / places
+    return hits / comb(len(tied), left)
 
 
 def central_differences(function: Callable, point, step):
@@ -128,8 +160,8 @@ def central_differences(function: Callable, point, step):
 # --- a generic convex solver ------------------------------------------------------------------------------------
 
 
-def _solve(problem):
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+def _solve(problem, tol=1e-12):
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
     assert problem.status == cp.OPTIMAL, problem.status
     return float(problem.value)
 
@@ -175,6 +207,30 @@ def roc_smoothed(y, scores, mu, weights=None):
     return value, _pair_gradient(y, -c * beta.value / c.sum())
 
 
+def partial_roc_smoothed(y, scores, mu, max_fpr):
+    """Value and gradient over the shares z of the negatives and ``gamma_ij`` in [0, z_j], with both prox-functions."""
+    margins = pair_margins(y, scores)
+    n_positive, n_negative = margins.shape
+    room = max_fpr * n_negative
+    z, gamma = cp.Variable(n_negative), cp.Variable(margins.shape)
+    gain = cp.sum(cp.multiply(1.0 - margins, gamma)) / (n_positive * room)
+    spread = cp.sum([cp.quad_over_lin(gamma[:, j], z[j]) for j in range(n_negative)]) / 2
+    prox = spread + n_positive * cp.sum_squares(z - max_fpr) / 2
+    limits = [gamma >= 0, gamma <= cp.vstack([z] * n_positive), z <= 1, cp.sum(z) == room]
+    value = _solve(cp.Problem(cp.Maximize(gain - mu * prox), limits), tol=1e-8)  # cones, where more is too much
+    return value, _pair_gradient(y, -gamma.value / (n_positive * room))
+
+
+def partial_roc_optimum(X, y, alpha, k):
+    """Minimiser and minimum of ``(alpha/2)|w|^2 + R(Xw)``: the k largest of the negatives' mean hinges."""
+    w = cp.Variable(X.shape[1])
+    positives = X[y == 1]
+    hinges = [cp.sum(cp.pos(1 - (positives - row) @ w)) / len(positives) for row in X[y == -1]]
+    risk = cp.sum_largest(cp.hstack(hinges), k) / k
+    value = _solve(cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + risk)))
+    return w.value, value
+
+
 def printed_roc_smoothed(y, scores, mu, weights=None):
     """Value and gradient of (11) with the prox-function of section 2.2.1: over ``beta`` in [-1,1]^pairs."""
     margins, c = pair_margins(y, scores), pair_weights(y, weights)
@@ -200,6 +256,28 @@ def prbep_optimum(X, y, alpha):
     z, losses = z[np.isfinite(losses)], losses[np.isfinite(losses)]
     w, risk = cp.Variable(X.shape[1]), cp.Variable()
     planes = losses + ((z - y) @ X / len(y)) @ w
+    value = _solve(cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + risk), [planes <= risk]))
+    return w.value, value
+
+
+def error_optimum(X, y, alpha, costs=(1.0, 1.0)):
+    """Minimiser and minimum of ``(alpha/2)|w|^2 + R(Xw)``: one hinge for each example."""
+    q = np.where(y == 1, *costs)
+    w = cp.Variable(X.shape[1])
+    risk = q @ cp.pos(1 - 2 * cp.multiply(y, X @ w)) / q.sum()
+    value = _solve(cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + risk)))
+    return w.value, value
+
+
+def top_k_optimum(X, y, alpha, k, *, precision):
+    """Minimiser and minimum of ``(alpha/2)|w|^2 + R(Xw)``: one constraint for each labeling with k positives."""
+    z = all_labelings(len(y))
+    z = z[(z == 1).sum(axis=1) == k]
+    hits = ((z == 1) & (y == 1)).sum(axis=1)
+    losses = 1.0 - hits / (k if precision else (y == 1).sum())
+    best = z[hits == hits.max()].mean(axis=0)
+    w, risk = cp.Variable(X.shape[1]), cp.Variable()
+    planes = losses + ((z - best) @ X / len(y)) @ w
     value = _solve(cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + risk), [planes <= risk]))
     return w.value, value
 
@@ -231,39 +309,69 @@ def fractions(values):
 
 
 def exact_prbep(y, scores, weights=None, mu=0.0):
-    """R_mu (R for mu = 0) without rounding: fill up the capped simplex, or walk along its breakpoints."""
+    """R_mu (R for mu = 0) of the break-even point without rounding."""
+    return exact_top_k(y, scores, weights, mu)
+
+
+def exact_top_k(y, scores, weights=None, mu=0.0, *, share=None, k=None, per_place=False):
+    """R_mu (R for mu = 0) without rounding: fill up the capped simplex, or walk along its breakpoints.
+
+    The weight predicted positive is that of the positives, a share of all or k; the loss is relative to it
+    (``per_place``) or to the positives.
+    """
     n = len(y)
     f, c = fractions(scores), fractions(np.ones(n) if weights is None else weights)
-    t = [Fraction(int(label == 1)) for label in y]
-    total, positives = sum(c), sum(ci * ti for ci, ti in zip(c, t, strict=True))
-    values = [2 * f[i] / total - t[i] / positives for i in range(n)]
+    label = [Fraction(int(label == 1)) for label in y]
+    total, positives = sum(c), sum(ci * yi for ci, yi in zip(c, label, strict=True))
+    places = positives if share is k is None else Fraction(share) * total if k is None else Fraction(k)
+    if places <= positives:
+        t = [places / positives * yi for yi in label]
+    else:
+        t = [yi + (1 - yi) * (places - positives) / (total - positives) for yi in label]
+    unit = places if per_place else positives
+    values = [2 * f[i] / total - label[i] / unit for i in range(n)]
     u = [Fraction(0)] * n
     if mu == 0.0:
-        room = positives
+        room = places
         for i in sorted(range(n), key=lambda i: values[i], reverse=True):
             u[i] = min(Fraction(1), room / c[i]) if c[i] else Fraction(0)
             room -= c[i] * u[i]
     else:
         v = [t[i] + values[i] / Fraction(mu) for i in range(n)]
-
-        def clipped(tau):
-            return [min(Fraction(1), max(Fraction(0), vi - tau)) for vi in v]
-
-        def mass(tau):
-            return sum(ci * ui for ci, ui in zip(c, clipped(tau), strict=True))
-
-        breakpoints = sorted({*v, *(vi - 1 for vi in v)})
-        low, high = 0, len(breakpoints) - 1  # mass(breakpoints[low]) >= positives >= mass(breakpoints[high])
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if mass(breakpoints[middle]) >= positives else (low, middle)
-        begin, end = breakpoints[low], breakpoints[high]
-        drop = mass(begin) - mass(end)
-        u = clipped(begin + (end - begin) * (mass(begin) - positives) / drop if drop else begin)
+        u = _exact_projection(v, c, places)
     change = [ui - ti for ui, ti in zip(u, t, strict=True)]
     assert sum(ci * di for ci, di in zip(c, change, strict=True)) == 0
     linear = sum(ci * vi * di for ci, vi, di in zip(c, values, change, strict=True))
-    return linear - Fraction(mu) / 2 * sum(ci * di * di for ci, di in zip(c, change, strict=True))
+    least = (unit - min(places, positives)) / unit
+    return least + linear - Fraction(mu) / 2 * sum(ci * di * di for ci, di in zip(c, change, strict=True))
+
+
+def _exact_projection(v, c, total):
+    """``clip(v - tau, 0, 1)`` with the tau that makes ``sum c u = total``."""
+
+    def clipped(tau):
+        return [min(Fraction(1), max(Fraction(0), vi - tau)) for vi in v]
+
+    def mass(tau):
+        return sum(ci * ui for ci, ui in zip(c, clipped(tau), strict=True))
+
+    breakpoints = sorted({*v, *(vi - 1 for vi in v)})
+    low, high = 0, len(breakpoints) - 1  # mass(breakpoints[low]) >= total >= mass(breakpoints[high])
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if mass(breakpoints[middle]) >= total else (low, middle)
+    begin, end = breakpoints[low], breakpoints[high]
+    drop = mass(begin) - mass(end)
+    return clipped(begin + (end - begin) * (mass(begin) - total) / drop if drop else begin)
+
+
+def exact_pointwise(y, scores, weights=None, mu=0.0, *, costs=(1, 1)):
+    """R_mu (R for mu = 0) of the error rate with costs without rounding, one example at a time."""
+    f, c = fractions(scores), fractions(np.ones(len(y)) if weights is None else weights)
+    positive, negative = fractions(costs)
+    q = [ci * (positive if yi == 1 else negative) for ci, yi in zip(c, y, strict=True)]
+    width = Fraction(mu) * sum(q)
+    return sum(qi * _huber_hinge(1 - 2 * int(yi) * fi, width) for qi, yi, fi in zip(q, y, f, strict=True)) / sum(q)
 
 
 def _exact_mean_over_pairs(y, scores, weights, mu, loss):
@@ -283,6 +391,27 @@ def _huber_hinge(x, width):
 def exact_roc(y, scores, weights=None, mu=0.0):
     """R_mu (R for mu = 0) without rounding, one pair at a time."""
     return _exact_mean_over_pairs(y, scores, weights, mu, lambda d, kappa: _huber_hinge(1 - d, kappa))
+
+
+def exact_partial_roc(y, scores, weights=None, mu=0.0, *, max_fpr):
+    """R_mu (R for mu = 0) of the partial area without rounding: the hinges of each negative, then the negatives."""
+    f, c = fractions(scores), fractions(np.ones(len(y)) if weights is None else weights)
+    positives, negatives = ([i for i in range(len(y)) if (y[i] == 1) == side] for side in (True, False))
+    share = Fraction(max_fpr)
+    mass, all_negatives = (sum(c[i] for i in rows) for rows in (positives, negatives))
+    room = share * all_negatives
+    kappa = Fraction(mu) * mass * room
+    h = [sum(c[i] * _huber_hinge(1 - f[i] + f[j], kappa) for i in positives) / mass for j in negatives]
+    d = [c[j] for j in negatives]
+    if mu == 0.0:
+        total, left = Fraction(0), room
+        for hinge, weight in sorted(zip(h, d, strict=True), reverse=True):
+            total += min(weight, left) * hinge
+            left -= min(weight, left)
+        return total / room
+    z = _exact_projection([share + hinge / kappa for hinge in h], d, room)
+    linear = sum(dj * zj * hj for dj, zj, hj in zip(d, z, h, strict=True)) / room
+    return linear - Fraction(mu) * mass / 2 * sum(dj * (zj - share) ** 2 for dj, zj in zip(d, z, strict=True))
 
 
 def exact_printed_roc(y, scores, weights=None, mu=0.0):

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
 
-from smoothperf import comparison
+from problems import TunedError
+from smoothperf import BalancedErrorRate, PrecisionAtK, comparison
 from smoothperf.comparison import Candidate, Contender, Line, Split
+from smoothperf.evaluation import column_of
 
 
 def problem(n, seed):
@@ -38,6 +40,37 @@ def test_chooses_on_the_choosing_rows_and_judges_on_others(split):
     chosen = split.choose[0] @ GOOD
     best = max((f1_score(split.choose[1], chosen > t), t) for t in np.append(chosen, chosen.min() - 1))
     assert line.values["f1"] == pytest.approx(f1_score(positive, best[1] < X @ GOOD), abs=0.01)
+
+
+def test_measures_that_no_table_has_get_a_column(split):
+    """With a threshold that each contender chooses on rows of its own, by formula or as the measure says."""
+    measures = [BalancedErrorRate(), TunedError(), PrecisionAtK(20)]
+    players = [Contender(m.name, family(BAD, GOOD), column_of(m), m) for m in measures]
+    lines = comparison.compare([split], [*players, Contender("other", family(GOOD))], n_resamples=10)
+    X, positive = split.judge
+    chosen = split.choose[0] @ GOOD
+    cut = max((balanced_accuracy_score(split.choose[1], chosen > t), t) for t in chosen)[1]
+    for found in lines:
+        assert list(found.values) == [*comparison.COLUMNS, "balanced_error_rate", "tuned", "precision@20"]
+        assert comparison.level_of(found) == pytest.approx(1 - 0.05 / 8)
+        assert found.values["balanced_error_rate"] == pytest.approx(
+            balanced_accuracy_score(positive, cut < X @ GOOD), abs=0.01
+        )
+        assert found.values["precision@20"] == PrecisionAtK(20).score(positive, X @ GOOD)
+        if found.strengths["tuned"] == ["number 1"] or found.name == "other":
+            at = TunedError().threshold(split.choose[1], chosen)
+            assert found.values["tuned"] == TunedError().score(positive, X @ GOOD - at)
+    assert comparison.verdict(lines, "tuned").startswith("tuned: a tie. Training for tuned and other differ by")
+    assert "(99.4 %:" in comparison.verdict(lines, "precision@20")
+
+
+def test_contenders_for_any_measure():
+    found = comparison.contenders(["error_rate", TunedError(), "precision@10"])
+    assert [player.name for player in found[:3]] == ["for accuracy", "for tuned", "for precision@10"]
+    assert [player.trained_for for player in found[:3]] == ["accuracy", "tuned", "precision@10"]
+    splits = list(comparison.cross_validation_splits(*problem(200, 4), folds=2))
+    lines = comparison.compare(splits, found, n_resamples=5)
+    assert min(line.values["accuracy"] for line in lines) > 0.7
 
 
 def test_equally_good_strengths_prefer_the_strongest(split):

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from smoothperf import PRBEP, ROCArea
-from smoothperf.evaluation import NAMES, Ranking, interval, resamples
+from problems import TunedError
+from smoothperf import PRBEP, BalancedErrorRate, ErrorRate, PartialROCArea, PrecisionAtK, RecallAtK, ROCArea
+from smoothperf.evaluation import NAMES, Ranking, column_of, interval, resamples, title_of
 
 # Few distinct scores, so that there are many ties, also across the threshold 0.
 examples = st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), min_size=2, max_size=30).filter(
@@ -86,3 +87,61 @@ def test_bad_input_is_named():
         next(resamples([0, 1], 0, 0))
     with pytest.raises(ValueError, match="y has one class only"):
         Ranking([1, 1], [0.0, 1.0])
+
+
+MEASURES = [
+    PRBEP(),
+    ROCArea(),
+    PartialROCArea(0.3),
+    PrecisionAtK(2),
+    RecallAtK(0.4),
+    ErrorRate(),
+    ErrorRate(7.0, 2.0),
+    BalancedErrorRate(),
+    TunedError(),
+]
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+@settings(deadline=None, max_examples=40)
+@given(rows=examples, threshold=st.sampled_from([-4.0, -1.0, 0.0, 0.5, 3.0]), seed=st.integers(0, 100))
+def test_scores_of_measures_to_train_for(measure, rows, threshold, seed):
+    y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
+    times = np.random.default_rng(seed).integers(0, 3, size=y.size).astype(float)
+    times[[y.argmax(), y.argmin()]] += 1.0
+    ranking = Ranking(y, scores)
+    for weights in (None, times):
+        expected = measure.score(y, scores - threshold, weights)
+        assert ranking.score(measure, threshold, weights) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", [ErrorRate(), ErrorRate(7.0, 2.0), BalancedErrorRate()], ids=str)
+@settings(deadline=None, max_examples=40)
+@given(rows=examples)
+def test_best_threshold_is_the_best_of_all_cuts(measure, rows):
+    y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
+    ranking = Ranking(y, scores)
+    best = max(measure.score(y, scores - cut) for cut in [*scores, scores.min() - 1.0])
+    assert measure.score(y, scores - ranking.best_threshold(measure)) == pytest.approx(best)
+
+
+def test_a_measure_that_tunes_its_cut_is_asked_for_it():
+    assert Ranking([0, 1, 1], [0.0, 3.0, 4.0]).best_threshold(TunedError()) == 1.0
+
+
+def test_names_of_measures():
+    assert [column_of(measure) for measure in MEASURES] == [
+        "prbep",
+        "roc_area",
+        "roc_area@0.3",
+        "precision@2",
+        "recall@0.4",
+        "accuracy",
+        "error_rate@7:2",
+        "balanced_error_rate",
+        "tuned",
+    ]
+    assert title_of("f0.5") == "F0.5"
+    assert title_of("jaccard") == "Jaccard"
+    assert title_of("false_positive_rate") == "false positive rate"
+    assert title_of("mine") == "mine"

@@ -20,7 +20,22 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import smoothperf
-from smoothperf import BMRM, LBFGS, PRBEP, Adaptive, Fixed, MeasureClassifier, Nesterov, ROCArea, model_file
+from smoothperf import (
+    BMRM,
+    LBFGS,
+    PRBEP,
+    Adaptive,
+    BalancedErrorRate,
+    ErrorRate,
+    Fixed,
+    MeasureClassifier,
+    Nesterov,
+    PartialROCArea,
+    PrecisionAtK,
+    RecallAtK,
+    ROCArea,
+    model_file,
+)
 from smoothperf.model_file import ModelFileError, load_model, save_model
 from smoothperf.solvers import TraceRow
 
@@ -73,7 +88,23 @@ def assert_same_model(left, right):
 
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS.keys())
-@pytest.mark.parametrize("measure", ["roc_area", "prbep", PRBEP(), ROCArea(as_printed=True)], ids=str)
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "roc_area",
+        "prbep",
+        "precision@5",
+        "error_rate@10:1",
+        PRBEP(),
+        ROCArea(as_printed=True),
+        RecallAtK(0.25),
+        PrecisionAtK(np.int64(7)),
+        PartialROCArea(0.2),
+        ErrorRate(3.0),
+        BalancedErrorRate(),
+    ],
+    ids=str,
+)
 def test_round_trip(tmp_path, labels, measure):
     clf = fitted(labels, measure=measure)
     again = smoothperf.load(save_model(clf, tmp_path / "a.model"))
@@ -215,7 +246,7 @@ def test_same_model_same_bytes_and_weights_once(tmp_path):
         assert "coef_.npy" in archive.namelist()
         assert "result_.coef.npy" not in archive.namelist()
         header = json.loads(archive.read("smoothperf-model.json"))
-    assert (header["format"], header["version"]) == ("smoothperf model", 1)
+    assert (header["format"], header["version"]) == ("smoothperf model", 2)
     assert header["smoothperf"] == smoothperf.__version__
     assert header["model"]["fitted"]["gap_"] == clf.gap_
 
@@ -328,12 +359,37 @@ def rewrite(path, change):
             archive.writestr(name, content)
 
 
+def test_first_version(tmp_path):
+    """Which knew no bias, and the measures that need none."""
+    clf = fitted()
+    path = save_model(clf, tmp_path / "a.model")
+
+    def older(header):
+        header["version"] = 1
+        del header["model"]["parameters"]["intercept_scaling"]
+
+    rewrite(path, older)
+    assert_same_model(clf, load_model(path))
+
+
+def test_measures_that_a_file_cannot_hold(tmp_path):
+    class Mine(PRBEP):
+        """A measure that only this test knows."""
+
+    clf = fitted(measure=Mine())
+    with pytest.raises(ModelFileError, match=r"as measure is a Mine, which .* cannot hold. To keep the predictions"):
+        clf.save(tmp_path / "a.model")
+    assert list(tmp_path.iterdir()) == []
+    clf.set_params(measure="roc_area").save(tmp_path / "a.model")
+    np.testing.assert_array_equal(load_model(tmp_path / "a.model").predict(data()[0]), clf.predict(data()[0]))
+
+
 def test_later_version(tmp_path):
     path = save_model(fitted(), tmp_path / "a.model")
-    rewrite(path, lambda header: header.update(version=2, smoothperf="9.9"))
+    rewrite(path, lambda header: header.update(version=3, smoothperf="9.9"))
     assert complaint(path) == (
-        "written by smoothperf 9.9 in version 2 of the format; "
-        f"smoothperf {smoothperf.__version__} reads up to version 1: upgrade smoothperf."
+        "written by smoothperf 9.9 in version 3 of the format; "
+        f"smoothperf {smoothperf.__version__} reads up to version 2: upgrade smoothperf."
     )
 
 

@@ -9,11 +9,11 @@ import pytest
 import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
 
-from problems import gaussians
-from smoothperf import PRBEP, MeasureClassifier, ROCArea, scorers
+from problems import TunedError, gaussians
+from smoothperf import PRBEP, MeasureClassifier, PrecisionAtK, ROCArea, scorers
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,37 @@ def test_models_with_probabilities_only(data):
     X, y = data
     model = GaussianNB().fit(X, y)
     assert scorers.roc_area(model, X, y) == pytest.approx(roc_auc_score(y, model.predict_proba(X)[:, 1]))
+
+
+def test_measures_of_decisions_judge_what_is_predicted(data):
+    """Probabilities are cut at a half, decision functions at 0, and a tuned threshold where it was tuned to."""
+    X, y = data
+    words = np.where(y > 0, "spam", "ham")
+    tuned = MeasureClassifier(TunedError(), alpha=1e-2)
+    for model in (
+        GaussianNB(),
+        LogisticRegression(),
+        FixedThresholdClassifier(LogisticRegression(), threshold=0.9),
+        tuned,
+    ):
+        model.fit(X, words)
+        right = model.predict(X) == words
+        assert scorers.error_rate(model, X, words) == pytest.approx(right.mean())
+        assert scorers.get_scorer(TunedError())(model, X, words) == pytest.approx(right.mean())
+        balanced = (right[y > 0].mean() + right[y < 0].mean()) / 2.0
+        assert scorers.balanced_error_rate(model, X, words) == pytest.approx(balanced)
+        weights = np.where(y > 0, 3.0, 1.0)
+        weighted = scorers.error_rate(model, X, words, sample_weight=weights)
+        assert weighted == pytest.approx(np.average(right, weights=weights))
+
+
+def test_measures_with_parameters(data):
+    X, y = data
+    model = GaussianNB().fit(X, y)
+    expected = PrecisionAtK(10).score(y, model.predict_proba(X)[:, 1])
+    assert scorers.get_scorer("precision@10")(model, X, y) == expected
+    search = GridSearchCV(MeasureClassifier("error_rate"), {"alpha": [1.0, 1e-2]}, scoring=scorers.error_rate, cv=3)
+    assert search.fit(X, y).best_score_ > 0.6
 
 
 def test_by_name_by_object_and_through_pickle(data):

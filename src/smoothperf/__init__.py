@@ -13,7 +13,7 @@ if _TYPE_CHECKING:
     from .estimators.classifier import MeasureClassifier, ZeroModelWarning
     from .estimators.cross_validation import MeasureClassifierCV
     from .estimators.path import RegularizationPath, regularization_path
-    from .measures import PRBEP, ROCArea
+    from .measures import PRBEP, BalancedErrorRate, ErrorRate, PartialROCArea, PrecisionAtK, RecallAtK, ROCArea
     from .smoothing import Adaptive, Fixed
     from .solvers import BMRM, LBFGS, Nesterov, Newton, Result, Status
 
@@ -24,12 +24,17 @@ __all__ = [
     "LBFGS",
     "PRBEP",
     "Adaptive",
+    "BalancedErrorRate",
+    "ErrorRate",
     "Fixed",
     "MeasureClassifier",
     "MeasureClassifierCV",
     "Nesterov",
     "Newton",
+    "PartialROCArea",
+    "PrecisionAtK",
     "ROCArea",
+    "RecallAtK",
     "RegularizationPath",
     "Result",
     "Status",
@@ -42,7 +47,7 @@ _HOMES = {
     ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
     ".estimators.cross_validation": ("MeasureClassifierCV",),
     ".estimators.path": ("RegularizationPath", "regularization_path"),
-    ".measures": ("PRBEP", "ROCArea"),
+    ".measures": ("PRBEP", "BalancedErrorRate", "ErrorRate", "PartialROCArea", "PrecisionAtK", "ROCArea", "RecallAtK"),
     ".smoothing": ("Adaptive", "Fixed"),
     ".solvers": ("BMRM", "LBFGS", "Nesterov", "Newton", "Result", "Status"),
 }

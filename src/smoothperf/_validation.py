@@ -26,6 +26,17 @@ def whole_number(name: str, value: Any, *, at_least: int) -> int:
     return int(value)
 
 
+def count_or_share(name: str, value: Any) -> int | float:
+    """A count of at least 1, or a share above 0 and below 1."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return whole_number(name, value, at_least=1)
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+        raise ValueError(
+            f"{name} must be a count of at least 1 (an int) or a share between 0 and 1 (a float), got {value!r}."
+        )
+    return float(value)
+
+
 def choice(name: str, value: Any, known: tuple[str, ...]) -> str:
     """One of a few words."""
     if value not in known:

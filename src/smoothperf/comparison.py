@@ -5,10 +5,10 @@ part of the rows, and on another chooses, for each measure by itself, the streng
 threshold. A third part judges. So whoever is behind in a column is behind although it was tuned for that column.
 
 Noise: rows of the judging parts are drawn again with replacement, the same rows for all contenders. The interval of a
-difference is that of these paired values; two contenders whose interval holds 0 are called a tie. The intervals are
-99 % ones, because a table makes five verdicts and one of them should be wrong by chance in at most 5 % of tables. They
-cover the chance in the rows that judge, not the chance in the rows that train, nor that the strongest on either side
-was found by looking at these rows.
+difference is that of these paired values; two contenders whose interval holds 0 are called a tie. In a table with five
+columns the intervals are 99 % ones, because it makes five verdicts and one of them should be wrong by chance in at most
+5 % of tables. They cover the chance in the rows that judge, not the chance in the rows that train, nor that the
+strongest on either side was found by looking at these rows.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._validation import whole_number
-from .evaluation import NAMES, Ranking, interval, resamples
+from .evaluation import Ranking, column_of, interval, resamples, title_of
+from .measures import Measure, get_measure
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.bool_]
 
-#: The columns of the matrix. F1 and accuracy are of a decision, so they come with a chosen threshold.
+#: The columns of every matrix; another one is added for each other measure that is trained for. F1 and accuracy are of
+#: a decision, so they come with a chosen threshold.
 COLUMNS = ("prbep", "roc_area", "average_precision", "f1", "accuracy")
 DECISIONS = ("f1", "accuracy")
-#: Of the interval of a difference: 95 % for all columns together.
-LEVEL = 1.0 - 0.05 / len(COLUMNS)
+#: How often a table may have a wrong verdict by chance.
+WRONG_BY_CHANCE = 0.05
 #: Strengths of scikit-learn's models; ours come from the data, as many and over as many powers of ten.
 C_GRID = tuple(10.0 ** (exponent / 2) for exponent in range(-4, 9))
 N_ALPHAS = len(C_GRID)
@@ -71,12 +73,15 @@ class Contender:
     family : callable
         Trains at several strengths.
     trained_for : str or None
-        The measure in :data:`COLUMNS` that it is trained for; None for baselines.
+        The column of the measure that it is trained for; None for baselines.
+    measure : Measure or None
+        That measure.
     """
 
     name: str
     family: Family
     trained_for: str | None = None
+    measure: Measure | None = None
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ class Difference:
 
 
 def contenders(
-    measures: Sequence[str] = ("prbep", "roc_area"),
+    measures: Sequence[str | Measure] = ("prbep", "roc_area"),
     solvers: Sequence[str] = ("lbfgs",),
     *,
     tol: float = 1e-4,
@@ -148,17 +153,18 @@ def contenders(
     """
     ours = [
         Contender(
-            f"for {NAMES.get(measure, measure)}" + (f", {solver}" if len(solvers) > 1 else ""),
+            f"for {title_of(measure.name)}" + (f", {solver}" if len(solvers) > 1 else ""),
             _path_family(measure, solver, tol, max_iter, n_threads),
+            column_of(measure),
             measure,
         )
-        for measure in measures
+        for measure in map(get_measure, measures)
         for solver in solvers
     ]
     return [*ours, Contender("LogisticRegression", _logistic), Contender("LinearSVC", _support_vector)]
 
 
-def _path_family(measure: str, solver: str, tol: float, max_iter: int, n_threads: int | None) -> Family:
+def _path_family(measure: Measure, solver: str, tol: float, max_iter: int, n_threads: int | None) -> Family:
     def train(X: Any, positive: Labels) -> list[Candidate]:
         from . import regularization_path
 
@@ -266,6 +272,7 @@ def compare(
     >>> all(line.values["roc_area"] > 0.9 for line in lines)
     True
     """
+    columns = _columns(players)
     choices: list[list[dict[str, _Choice]]] = []
     seconds: list[list[float]] = []
     missed: list[int] = []
@@ -278,17 +285,17 @@ def compare(
             candidates = player.family(*split.train)
             seconds[-1].append(time.perf_counter() - begin)
             missed[-1] += sum(not candidate.converged for candidate in candidates)
-            choices[-1].append(_choose(candidates, split))
+            choices[-1].append(_choose(candidates, split, columns))
             tell(f"{player.name}, split {number} of {len(splits)}: {seconds[-1][-1]:.1f} s")
-    values = [[_judge(chosen, None) for chosen in row] for row in choices]
-    samples = _resample(splits, choices, n_resamples, seed)
+    values = [[_judge(chosen, columns, None) for chosen in row] for row in choices]
+    samples = _resample(splits, choices, columns, n_resamples, seed)
     return [
         Line(
             name=player.name,
             trained_for=player.trained_for,
-            values={column: float(np.mean([value[column] for value in values[at]])) for column in COLUMNS},
-            samples={column: samples[at, :, place] for place, column in enumerate(COLUMNS)},
-            strengths={column: [chosen[column].strength for chosen in choices[at]] for column in COLUMNS},
+            values={column: float(np.mean([value[column] for value in values[at]])) for column in columns},
+            samples={column: samples[at, :, place] for place, column in enumerate(columns)},
+            strengths={column: [chosen[column].strength for chosen in choices[at]] for column in columns},
             seconds=float(np.mean(seconds[at])),
             missed=missed[at],
         )
@@ -296,14 +303,20 @@ def compare(
     ]
 
 
-def _choose(candidates: Sequence[Candidate], split: Split) -> dict[str, _Choice]:
+def _columns(players: Sequence[Contender]) -> dict[str, Measure | None]:
+    """All columns, with the measures of those that are not in every table."""
+    own = {player.trained_for: player.measure for player in players if player.trained_for is not None}
+    return {**dict.fromkeys(COLUMNS), **{column: own[column] for column in own if column not in COLUMNS}}
+
+
+def _choose(candidates: Sequence[Candidate], split: Split, columns: dict[str, Measure | None]) -> dict[str, _Choice]:
     """Pick for every column the candidate, and the threshold, that are best on the choosing rows."""
     X, positive = split.choose
     rankings = [Ranking(positive, candidate.scores(X)) for candidate in candidates]
     judged: dict[int, Ranking] = {}
     chosen = {}
-    for column in COLUMNS:
-        options = [_best_threshold(ranking, column) for ranking in rankings]
+    for column, measure in columns.items():
+        options = [_best_threshold(ranking, column, measure) for ranking in rankings]
         # Of equally good ones the first, which is the most regularised.
         best = max(range(len(candidates)), key=lambda at: options[at][0])
         if best not in judged:
@@ -312,26 +325,30 @@ def _choose(candidates: Sequence[Candidate], split: Split) -> dict[str, _Choice]
     return chosen
 
 
-def _best_threshold(ranking: Ranking, column: str) -> tuple[float, float]:
+def _best_threshold(ranking: Ranking, column: str, measure: Measure | None) -> tuple[float, float]:
     """Return the best value of a measure, and the threshold for it (any, if it needs none)."""
+    if measure is not None:
+        threshold = ranking.best_threshold(measure) if measure.fits_bias else 0.0
+        return ranking.score(measure, threshold), threshold
     if column not in DECISIONS:
         return ranking.measures()[column], 0.0
     cuts = ranking.cuts()
     values = cuts.f1 if column == "f1" else cuts.accuracy
     at = int(values.argmax())
-    levels = ranking.levels
-    if at == 0:
-        return float(values[at]), float(levels[0])
-    if at == levels.shape[0]:
-        return float(values[at]), float(np.nextafter(levels[-1], -np.inf))
-    return float(values[at]), float(levels[at - 1] + levels[at]) / 2.0
+    return float(values[at]), ranking.threshold_at(at)
 
 
-def _judge(chosen: dict[str, _Choice], multiplicity: Array | None) -> dict[str, float]:
+def _judge(
+    chosen: dict[str, _Choice], columns: dict[str, Measure | None], multiplicity: Array | None
+) -> dict[str, float]:
     """Return the measures of what was put forward; a ranking that serves several columns is evaluated once."""
     known: dict[tuple[int, float], dict[str, float]] = {}
     values = {}
     for column, choice in chosen.items():
+        measure = columns[column]
+        if measure is not None:
+            values[column] = choice.ranking.score(measure, choice.threshold, multiplicity)
+            continue
         key = id(choice.ranking), choice.threshold
         if key not in known:
             known[key] = choice.ranking.measures(choice.threshold, multiplicity)
@@ -340,21 +357,30 @@ def _judge(chosen: dict[str, _Choice], multiplicity: Array | None) -> dict[str, 
 
 
 def _resample(
-    splits: Sequence[Split], choices: Sequence[Sequence[dict[str, _Choice]]], n_resamples: int, seed: int
+    splits: Sequence[Split],
+    choices: Sequence[Sequence[dict[str, _Choice]]],
+    columns: dict[str, Measure | None],
+    n_resamples: int,
+    seed: int,
 ) -> Array:
     """Return the means over splits for every contender, resample and column: shape (contenders, resamples, columns)."""
-    total = np.zeros((len(choices), n_resamples, len(COLUMNS)))
+    total = np.zeros((len(choices), n_resamples, len(columns)))
     for number, split in enumerate(splits):
         for draw, multiplicity in enumerate(resamples(split.judge[1], n_resamples, seed + number)):
             for at, row in enumerate(choices):
-                values = _judge(row[number], multiplicity)
-                total[at, draw] += [values[column] for column in COLUMNS]
+                values = _judge(row[number], columns, multiplicity)
+                total[at, draw] += [values[column] for column in columns]
     return total / len(splits)
+
+
+def level_of(line: Line) -> float:
+    """Return the level of the interval of a difference, 95 % for all columns of a table together."""
+    return 1.0 - WRONG_BY_CHANCE / len(line.values)
 
 
 def difference(one: Line, other: Line, column: str) -> Difference:
     """Return how much more the first has in a column."""
-    low, high = interval(one.samples[column] - other.samples[column], LEVEL)
+    low, high = interval(one.samples[column] - other.samples[column], level_of(one))
     return Difference(one.values[column] - other.values[column], low, high)
 
 
@@ -371,7 +397,7 @@ def verdict(lines: Sequence[Line], column: str) -> str:
     best of ours meets it; that answers another question, so the words are others.
     """
     ours = [line for line in lines if line.trained_for == column]
-    name = NAMES[column]
+    name = title_of(column)
     if ours:
         own = ours[0]
         subject = f"training for {name}"
@@ -381,7 +407,7 @@ def verdict(lines: Sequence[Line], column: str) -> str:
     rival = max((line for line in lines if line.trained_for is None), key=lambda line: line.values[column])
     gain = difference(own, rival, column)
     figures = f"{own.values[column]:.4f} against {rival.values[column]:.4f}"
-    noise = f"({100 * LEVEL:.0f} %: {gain.low:+.4f} to {gain.high:+.4f})"
+    noise = f"({100 * level_of(own):.3g} %: {gain.low:+.4f} to {gain.high:+.4f})"
     best = max(lines, key=lambda line: line.values[column])
     rest = f" The best is the model {best.name}, {best.values[column]:.4f}." if best not in (own, rival) else ""
     if gain.is_tie:

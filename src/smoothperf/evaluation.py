@@ -14,11 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._validation import binary_labels, vector, whole_number
+
+if TYPE_CHECKING:
+    from .measures import Measure
 
 Array = NDArray[np.float64]
 
@@ -34,6 +38,34 @@ NAMES = {
     "false_positive_rate": "false positive rate",
     "accuracy": "accuracy",
 }
+#: What the scores of measures to train for are called, where that is not their name.
+TITLES = {"error_rate": "accuracy", "balanced_error_rate": "balanced accuracy", "jaccard": "Jaccard"}
+
+
+def title_of(measure: str) -> str:
+    """Return what people call the score of a measure, of :data:`NAMES` or to train for.
+
+    Examples
+    --------
+    >>> [title_of(name) for name in ("prbep", "f2", "precision@100", "roc_area@0.1", "error_rate", "error_rate@10:1")]
+    ['PRBEP', 'F2', 'precision@100', 'ROC area@0.1', 'accuracy', 'accuracy@10:1']
+    """
+    kind, at, parameters = measure.partition("@")
+    if not at and kind.startswith("f") and kind[1:].replace(".", "", 1).isdigit():
+        return kind.upper()
+    return {**NAMES, **TITLES}.get(kind, kind) + at + parameters
+
+
+def column_of(measure: Measure) -> str:
+    """Return the name in :data:`NAMES` under which the score of a measure is found, or else its own name.
+
+    Examples
+    --------
+    >>> from smoothperf import ErrorRate, PrecisionAtK
+    >>> column_of(ErrorRate()), column_of(PrecisionAtK(100))
+    ('accuracy', 'precision@100')
+    """
+    return "accuracy" if measure.name == "error_rate" else measure.name
 
 
 @dataclass(frozen=True)
@@ -104,6 +136,7 @@ class Ranking:
         values = vector("scores", scores, length=positive.shape[0])
         self._order = np.argsort(-values, kind="stable")
         falling = values[self._order]
+        self._labels, self._scores = positive, values
         self._ends = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))
         self._positive = positive[self._order].astype(np.float64)
         self.levels: Array = falling[self._ends]
@@ -153,6 +186,61 @@ class Ranking:
             "accuracy": float(cuts.accuracy[at]),
         }
 
+    def score(self, measure: Measure, threshold: float = 0.0, multiplicity: Array | None = None) -> float:
+        """Return the score of any measure; of those that cut at 0, for the decision "above ``threshold``".
+
+        Examples
+        --------
+        >>> from smoothperf import PrecisionAtK
+        >>> Ranking([1, 1, 0, 0, 0], [0.9, 0.2, 0.7, 0.1, 0.0]).score(PrecisionAtK(2))
+        0.5
+        """
+        from .measures import PartialROCArea, PrecisionAtK, RecallAtK
+
+        # From the cuts where that is possible, as they are sorted already.
+        if isinstance(measure, PartialROCArea):
+            return partial_roc_area(self.cuts(multiplicity), float(measure.max_fpr))
+        if isinstance(measure, (PrecisionAtK, RecallAtK)):
+            cuts = self.cuts(multiplicity)
+            places = measure.predicted_positive(self._labels, multiplicity)
+            hits = float(np.interp(places, cuts.tp + cuts.fp, cuts.tp))
+            return hits / (places if isinstance(measure, PrecisionAtK) else float(cuts.tp[-1]))
+        curve = decision_curve(measure, self.cuts(multiplicity))
+        if curve is not None:
+            return float(curve[self.cut_at(threshold)])
+        return measure.score(self._labels, self._scores - threshold, multiplicity)
+
+    def best_threshold(self, measure: Measure) -> float:
+        """Return where a measure that cuts at 0 would best have these scores cut."""
+        curve = decision_curve(measure, self.cuts())
+        if curve is None:
+            return measure.threshold(self._labels, self._scores)
+        return self.threshold_at(int(curve.argmax()))
+
+    def threshold_at(self, cut: int) -> float:
+        """Return a number that cuts there: midway between two scores, or at or just below the outermost."""
+        levels = self.levels
+        if cut == 0:
+            return float(levels[0])
+        if cut == levels.shape[0]:
+            return float(np.nextafter(levels[-1], -np.inf))
+        return float(levels[cut - 1] + levels[cut]) / 2.0
+
+
+def decision_curve(measure: Measure, cuts: Cuts) -> Array | None:
+    """Return the score of a measure of decisions at every cut, if it is known as a formula."""
+    from .measures import BalancedErrorRate, ErrorRate
+
+    if type(measure) not in (ErrorRate, BalancedErrorRate):
+        return None
+    masses = float(cuts.tp[-1]), float(cuts.fp[-1])
+    if isinstance(measure, ErrorRate):
+        costs = float(measure.positive_cost), float(measure.negative_cost)
+    else:
+        costs = 1.0 / masses[0], 1.0 / masses[1]
+    right = costs[0] * cuts.tp + costs[1] * (masses[1] - cuts.fp)
+    return right / (costs[0] * masses[0] + costs[1] * masses[1])
+
 
 def prbep(cuts: Cuts) -> float:
     """Return the precision where as many are predicted positive as there are; ties share the places left.
@@ -176,6 +264,24 @@ def roc_area(cuts: Cuts) -> float:
     """
     area = np.diff(cuts.fp) @ (cuts.tp[1:] + cuts.tp[:-1])
     return float(area / (2.0 * cuts.tp[-1] * cuts.fp[-1]))
+
+
+def partial_roc_area(cuts: Cuts, max_fpr: float) -> float:
+    """Return the mean height of the ROC curve over false positive rates from 0 to ``max_fpr``.
+
+    Examples
+    --------
+    >>> partial_roc_area(Ranking([0, 1, 0, 0], [0.9, 0.8, 0.3, 0.1]).cuts(), 0.5).__round__(4)
+    0.3333
+    """
+    x, y = cuts.false_positive_rate, cuts.recall
+    last = int(np.flatnonzero(x <= max_fpr)[-1])
+    area = float(np.diff(x[: last + 1]) @ (y[1 : last + 1] + y[:last])) / 2.0
+    if x[last] < max_fpr:
+        width = max_fpr - float(x[last])
+        slope = float((y[last + 1] - y[last]) / (x[last + 1] - x[last]))
+        area += width * (float(y[last]) + width * slope / 2.0)
+    return area / max_fpr
 
 
 def average_precision(cuts: Cuts) -> float:

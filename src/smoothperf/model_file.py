@@ -30,7 +30,7 @@ from .solvers.result import Status, Trace, TraceRow
 
 FORMAT = "smoothperf model"
 #: Raised when a reader of the version before would misunderstand a file.
-VERSION = 1
+VERSION = 2
 HEADER = "smoothperf-model.json"
 #: What can be saved.
 MODELS: dict[str, type[Any]] = {model.__name__: model for model in (MeasureClassifier,)}
@@ -85,7 +85,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     try:
         description = encode(model, arrays, "")
     except TypeError as error:
-        raise ModelFileError(f"{path}: not written, as {error}.") from error
+        of_measure = str(error).startswith("measure")
+        remedy = ' To keep the predictions without it, set_params(measure="roc_area") first.' if of_measure else ""
+        raise ModelFileError(f"{path}: not written, as {error}.{remedy}") from error
     header = {"format": FORMAT, "version": VERSION, "smoothperf": __version__, "model": description}
     try:
         with written_whole(path) as file, zipfile.ZipFile(file, "w") as archive:

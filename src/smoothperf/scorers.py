@@ -1,8 +1,9 @@
 """Scorers of the measures, for scikit-learn's ``scoring=``: model selection by what you will be judged by.
 
 They are scikit-learn's own scorer objects, so everything that takes a scorer takes them, and
-``scorers.prbep.set_score_request(sample_weight=True)`` routes weights to them. Any binary classifier can be scored: by
-its ``decision_function``, or by its ``predict_proba`` if it has no other. The larger label is positive.
+``scorers.prbep.set_score_request(sample_weight=True)`` routes weights to them. Any binary classifier can be scored.
+Measures that compare scores take its ``decision_function``, or its ``predict_proba`` if it has no other; measures of
+decisions (error rates, F-beta and the like) take its ``predict``. The larger label is positive.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 
-from .measures import PRBEP, Measure, ROCArea, get_measure
+from .measures import PRBEP, BalancedErrorRate, ErrorRate, Measure, ROCArea, get_measure
 
-__all__ = ["get_scorer", "prbep", "roc_area"]
+__all__ = ["balanced_error_rate", "error_rate", "get_scorer", "prbep", "roc_area"]
 
 
 def get_scorer(measure: str | Measure) -> Any:
@@ -34,7 +35,19 @@ def get_scorer(measure: str | Measure) -> Any:
     >>> bool(cross_val_score(model, X, y, scoring=get_scorer("prbep")).min() > 0.9)
     True
     """
-    return make_scorer(_score, response_method=("decision_function", "predict_proba"), measure=get_measure(measure))
+    found = get_measure(measure)
+    if found.fits_bias:
+        return make_scorer(_score_decisions, response_method="predict", measure=found)
+    return make_scorer(_score, response_method=("decision_function", "predict_proba"), measure=found)
+
+
+def _score_decisions(
+    y: ArrayLike, predicted: ArrayLike, *, measure: Measure, sample_weight: ArrayLike | None = None
+) -> float:
+    """The measure of predicted labels."""
+    positive = np.unique(np.asarray(y))[-1]
+    scores = np.where(np.asarray(predicted) == positive, 1.0, -1.0)
+    return _score(y, scores, measure=measure, sample_weight=sample_weight)
 
 
 def _score(y: ArrayLike, scores: ArrayLike, *, measure: Measure, sample_weight: ArrayLike | None = None) -> float:
@@ -54,3 +67,7 @@ def _score(y: ArrayLike, scores: ArrayLike, *, measure: Measure, sample_weight: 
 prbep = get_scorer(PRBEP())
 #: Area under the ROC curve.
 roc_area = get_scorer(ROCArea())
+#: 1 less the error rate: accuracy.
+error_rate = get_scorer(ErrorRate())
+#: 1 less the balanced error rate: balanced accuracy.
+balanced_error_rate = get_scorer(BalancedErrorRate())

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smoothperf.design import CSCDesign, CSRDesign, DenseDesign, Design, as_design
+from smoothperf.design import BiasedDesign, CSCDesign, CSRDesign, DenseDesign, Design, as_design
 
 #: Values that every type holds exactly, so that all doors must lead to the very same products.
 X = np.array(
@@ -262,6 +262,31 @@ def test_matrices_without_rows_columns_or_entries(enter, shape):
     assert design.row_norm == design.frobenius_norm == 0.0
     np.testing.assert_array_equal(design.matvec(np.ones(shape[1])), np.zeros(shape[0]))
     np.testing.assert_array_equal(design.rmatvec(np.ones(shape[0])), np.zeros(shape[1]))
+
+
+@every_door
+def test_a_constant_column_beside_every_door(enter):
+    inner = as_design(enter(X))
+    design = BiasedDesign(inner, 3.0)
+    wide = np.column_stack([X, np.full(6, 3.0)])
+    rng = np.random.default_rng(5)
+    w, g = locked(rng.normal(size=5)), locked(rng.normal(size=6))
+    assert design.shape == (6, 5)
+    assert design.n_entries == inner.n_entries
+    scores, weights = np.full(6, np.nan), np.full(5, np.nan)
+    for result, expected in ((design.matvec(w), wide @ w), (design.matvec(w, out=scores), wide @ w)):
+        np.testing.assert_allclose(result, expected, rtol=1e-14, atol=1e-14)
+    for result, expected in ((design.rmatvec(g), wide.T @ g), (design.rmatvec(g, out=weights), wide.T @ g)):
+        np.testing.assert_allclose(result, expected, rtol=1e-14, atol=1e-14)
+    np.testing.assert_array_equal(scores, design.matvec(w))
+    np.testing.assert_array_equal(weights, design.rmatvec(g))
+    rows, coefficients = np.array([5, 0, 2, 1]), np.array([0.5, 2.0, 1.0, 3.0])
+    expected = wide[rows].T @ np.diag(coefficients) @ wide[rows]
+    np.testing.assert_allclose(design.gram(rows, coefficients), expected, rtol=1e-14)
+    assert design.row_norm >= np.linalg.norm(wide, axis=1).max() * (1 - 1e-14)
+    assert design.frobenius_norm >= np.linalg.norm(wide) * (1 - 1e-14)
+    assert design.row_norm == pytest.approx(np.hypot(inner.row_norm, 3.0))
+    assert design.frobenius_norm == pytest.approx(np.sqrt(inner.frobenius_norm**2 + 6 * 9.0))
 
 
 # --- double precision --------------------------------------------------------------------------------------------

@@ -29,16 +29,29 @@ from smoothperf import (
     MeasureClassifier,
     MeasureClassifierCV,
     Nesterov,
+    PrecisionAtK,
+    RecallAtK,
     ROCArea,
     Status,
     ZeroModelWarning,
 )
+from smoothperf.measures import get_measure
 
 
 # Some of scikit-learn's checks fit labels that are noise, where the optimum is w = 0, or a handful of examples.
 @pytest.mark.filterwarnings("ignore::smoothperf.ZeroModelWarning")
 @pytest.mark.filterwarnings("ignore:cv=5, but one class has:UserWarning")
-@parametrize_with_checks([MeasureClassifier(), MeasureClassifier(measure="prbep"), MeasureClassifierCV(n_alphas=3)])
+@parametrize_with_checks(
+    [
+        MeasureClassifier(),
+        MeasureClassifier(measure="prbep"),
+        MeasureClassifier(measure="precision@0.5"),
+        MeasureClassifier(measure="error_rate"),
+        MeasureClassifier(measure="error_rate", solver="bmrm"),
+        MeasureClassifierCV(n_alphas=3),
+        MeasureClassifierCV(measure="error_rate", alphas=[1.0]),
+    ]
+)
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
@@ -49,7 +62,7 @@ def cancer():
     return scale(X), y
 
 
-@pytest.mark.parametrize("measure", [PRBEP(), ROCArea()], ids=str)
+@pytest.mark.parametrize("measure", [PRBEP(), ROCArea(), PrecisionAtK(50), RecallAtK(0.7)], ids=str)
 @pytest.mark.parametrize("solver", ["lbfgs", "nesterov", "bmrm"])
 def test_fitted_attributes(cancer, measure, solver):
     X, y = cancer
@@ -73,6 +86,25 @@ def test_predicts_as_many_positives_as_there_are(cancer, measure):
     assert predicted.sum() == y.sum()
     precision = (predicted & y).sum() / predicted.sum()
     assert precision == pytest.approx(PRBEP().score(y, clf.decision_function(X)))
+
+
+@pytest.mark.parametrize(("measure", "k"), [("precision@50", 50), ("recall@400", 400), ("recall@0.25", 142)])
+def test_predicts_k_positives(cancer, measure, k):
+    X, y = cancer
+    clf = MeasureClassifier(measure=measure, alpha=1e-2).fit(X, y)
+    assert clf.predict(X).sum() == k
+
+
+@pytest.mark.parametrize("measure", ["prbep", "precision@50"])
+def test_newton_by_name(cancer, measure):
+    X, y = cancer
+    clf = MeasureClassifier(measure, alpha=1e-3, solver="newton", tol=1e-6).fit(X, y)
+    other = MeasureClassifier(measure, alpha=1e-3, tol=1e-6).fit(X, y)
+    assert clf.gap_ <= 1e-6
+    assert clf.objective_ == pytest.approx(other.objective_, abs=1e-6)
+    assert clf.n_iter_ < other.n_iter_
+    fixed = MeasureClassifier(measure, alpha=1e-3, solver="newton", smoothing=Fixed(deviation=1e-3)).fit(X, y)
+    assert fixed.result_.smoothing == pytest.approx(1e-3 / get_measure(measure).bind(y).diameter)
 
 
 def test_operating_point_with_weights(cancer):
@@ -200,7 +232,7 @@ SMALL_X, SMALL_Y = gaussians(5, 6)
     [
         (
             {"measure": "accuracy"},
-            r"measure must be one of 'prbep', 'roc_area' or a Measure object, got 'accuracy'",
+            r"measure must be one of 'prbep', 'roc_area', .* or a Measure object, got 'accuracy'",
         ),
         ({"measure": None}, r"measure must be one of .* got None"),
         ({"alpha": 0.0}, r"alpha must be a finite number above 0, got 0.0. It is the strength"),
@@ -209,7 +241,9 @@ SMALL_X, SMALL_Y = gaussians(5, 6)
         ({"alpha": "auto"}, r"alpha must be a finite number above 0, got 'auto'"),
         ({"tol": 0.0}, r"tol must be a finite number above 0, got 0.0"),
         ({"max_iter": 1.5}, r"max_iter must be a whole number of at least 0, got 1.5"),
-        ({"solver": "newton"}, r"solver must be one of 'lbfgs', 'nesterov', 'bmrm', got 'newton'"),
+        ({"solver": "adam"}, r"solver must be one of 'lbfgs', 'nesterov', 'newton', 'bmrm', got 'adam'"),
+        ({"solver": "newton"}, r"solver \"newton\" needs second derivatives of a form that 'roc_area' lacks"),
+        ({"intercept_scaling": 0.0}, r"intercept_scaling must be a finite number above 0, got 0.0"),
         (
             {"smoothing": "none"},
             r'smoothing must be "adaptive", a number or a Smoothing object, got \'none\'',

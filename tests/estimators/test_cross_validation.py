@@ -160,3 +160,10 @@ def test_few_examples_of_a_class():
     assert clf.cv_scores_.shape == (3, 1)
     with pytest.raises(ValueError, match=r"cv=5 needs at least 2 examples of each class, but one class has 1"):
         MeasureClassifierCV().fit(X, np.where(np.arange(200) < 1, 1, -1))
+
+
+def test_scores_that_differ_by_rounding_are_equally_good(monkeypatch):
+    """Of which the largest alpha is taken, however the same numbers were added up."""
+    monkeypatch.setattr(MeasureClassifierCV, "_fold", lambda self, *rest: [0.3, 0.1 + 0.2, 0.2])
+    X, y = gaussians(20, 20)
+    assert MeasureClassifierCV(alphas=[1.0, 0.1, 0.01], cv=2).fit(X, y).alpha_ == 1.0

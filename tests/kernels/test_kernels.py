@@ -310,7 +310,7 @@ def test_top_k_smoothed_predicts_the_right_weight_at_every_scale(exponent, scale
     assert u.max() <= 1.0 + 4 * EPS
     # The three sums describe the same u.
     positive = problem.positive == 1
-    assert missed == pytest.approx(math.fsum(c[positive] * (1.0 - u[positive])), abs=32 * EPS * c.sum())
+    assert missed == pytest.approx(math.fsum((c * (target - u))[positive]), abs=32 * EPS * c.sum())
     assert inner == pytest.approx(
         math.fsum(c * problem.scores * (u - target)), abs=32 * EPS * np.abs(problem.scores).max() * c.sum()
     )
@@ -399,6 +399,48 @@ def test_the_ceiling_is_close_where_examples_are_many(deviation, weighted):
     exact = problem.run(reference.top_k_smoothed)[0].ceiling
     slack = exact - (missed * problem.gain + problem.slope * inner)
     assert 0.0 <= ceiling - exact <= 0.1 * slack
+
+
+# --- examples by themselves -------------------------------------------------------------------------------------
+
+
+@searching
+@given(data=st.data(), m=st.integers(1, 200), n=st.integers(1, 200), seed=st.integers(0, 1000))
+def test_huber_sums(data, m, n, seed):
+    rng = np.random.default_rng(seed)
+    kappa = data.draw(st.sampled_from([1e-3, 0.1, 1.0, 50.0]))
+    draw = data.draw(st.sampled_from([lambda size: rng.normal(size=size), lambda size: rng.integers(-2, 3, size=size)]))
+    a, z = frozen(np.sort(draw(m))), frozen(draw(n) + 0.5)
+    weights = data.draw(st.sampled_from([None, frozen(rng.exponential(size=m))]))
+    found, expected = np.empty((2, n))
+    kernels.huber_sums(a, weights, z, kappa, found)
+    reference.huber_sums(a, weights, z, kappa, expected)
+    # A difference of sums of squares divided by kappa.
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=64 * EPS * 40.0 * 8.0 * m / kappa)
+
+
+@searching
+@given(data=st.data(), n=st.integers(1, 1100), seed=st.integers(0, 1000))
+def test_pointwise_hinges(data, n, seed):
+    rng = np.random.default_rng(seed)
+    scale, kappa = (10.0 ** data.draw(st.sampled_from(exponents)) for exponents in ((-8, -1, 0, 3), (-9, -1, 0, 2)))
+    scores = frozen(scale * rng.choice([rng.normal(size=n), rng.integers(-2, 3, size=n) / 2.0]))
+    positive = frozen(rng.random(n) < 0.4, np.uint8)
+    weights = data.draw(st.sampled_from([None, frozen(rng.exponential(size=n) * (rng.random(n) < 0.8))]))
+    costs = data.draw(st.sampled_from([(1.0, 1.0), (1e6, 1e-6), (0.3, 7.0)]))
+    start = data.draw(st.integers(0, n - 1))
+    stop = data.draw(st.integers(start + 1, n))
+    gradients = np.full((2, n), np.nan)
+    found, expected = (
+        module.pointwise_hinges(scores, positive, weights, *costs, kappa, 0.7, gradient, start, stop)
+        for module, gradient in zip((kernels, reference), gradients, strict=True)
+    )
+    assert np.isnan(gradients[:, :start]).all()
+    assert np.isnan(gradients[:, stop:]).all()
+    rows = slice(start, stop)
+    np.testing.assert_allclose(gradients[0, rows], gradients[1, rows], rtol=8 * EPS, atol=0.0)
+    np.testing.assert_allclose(found[:3], expected[:3], rtol=1024 * EPS)
+    assert found[3] == pytest.approx(expected[3], abs=1024 * EPS * np.abs(gradients[1, rows] * scores[rows]).sum())
 
 
 # --- pairs ------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ The judge is rational arithmetic (``oracles.exact_*``), so rounding bounds are t
 import math
 import pickle
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +15,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
+import smoothperf
 from smoothperf.kernels.capped_simplex import Roots
-from smoothperf.measures import PRBEP, Measure, ROCArea, get_measure
+from smoothperf.measures import (
+    PRBEP,
+    BalancedErrorRate,
+    ErrorRate,
+    Measure,
+    PartialROCArea,
+    PrecisionAtK,
+    RecallAtK,
+    ROCArea,
+    get_measure,
+)
 
 MEASURES = {
     "prbep": (PRBEP(), oracles.exact_prbep),
     "roc_area": (ROCArea(), oracles.exact_roc),
     "roc_area_as_printed": (ROCArea(as_printed=True), oracles.exact_printed_roc),
+    "precision@k": (PrecisionAtK(0.3), partial(oracles.exact_top_k, share=0.3, per_place=True)),
+    "recall@k": (RecallAtK(0.6), partial(oracles.exact_top_k, share=0.6)),
+    "roc_area@0.4": (PartialROCArea(0.4), partial(oracles.exact_partial_roc, max_fpr=0.4)),
+    "error_rate@10:1": (ErrorRate(10.0, 1.0), partial(oracles.exact_pointwise, costs=(10, 1))),
 }
+SHIFT_INVARIANT = {name: case for name, case in MEASURES.items() if not case[0].fits_bias}
 every_risk = pytest.mark.parametrize(("measure", "truth"), MEASURES.values(), ids=MEASURES.keys())
-searching = settings(deadline=None, max_examples=50, derandomize=True)
+every_shift_invariant_risk = pytest.mark.parametrize(
+    ("measure", "truth"), SHIFT_INVARIANT.values(), ids=SHIFT_INVARIANT.keys()
+)
+searching = settings(deadline=None, max_examples=40, derandomize=True)
 SCALES = (-8, -3, 0, 2, 5, 8)  # powers of ten
 
 
@@ -264,16 +284,22 @@ def test_gradient_changes_no_faster_than_the_lipschitz_constant(measure, truth, 
         assert result.value <= above * (1 + 1e-12) + 2.0 * rounding * (1.0 + np.abs(move).sum())
 
 
-@every_risk
+@pytest.mark.parametrize(
+    ("measure", "truth"), [case for case in MEASURES.values() if not isinstance(case[0], PartialROCArea)]
+)
 @pytest.mark.parametrize("mu", [0.5, 8.0])
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 3.0, 1.0]], ids=["unit", "weighted"])
 def test_lipschitz_constant_is_attained_where_everything_is_active(measure, truth, mu, weights):
     y = np.array([1, 1, 1, -1, -1])
     risk = measure.bind(y, weights)
     c = np.ones(5) if weights is None else np.array(weights)
-    if isinstance(measure, PRBEP):  # two active examples in exchange for each other
+    if isinstance(measure, (PRBEP, PrecisionAtK, RecallAtK)):  # two active examples in exchange for each other
         scores = np.array([0.55, 0.54, 0.56, 0.45, 0.46])
-        direction = np.array([1.0 / c[0], -1.0 / c[1], 0.0, 0.0, 0.0])
+        one, other = (3, 4) if isinstance(measure, PrecisionAtK) else (0, 1)
+        direction = np.eye(5)[one] / c[one] - np.eye(5)[other] / c[other]
+    elif measure.fits_bias:  # one example of the class that costs more
+        scores = 0.05 * y
+        direction = np.eye(5)[0]
     else:  # the top eigenvector of the Laplacian of the complete bipartite graph
         scores = np.where(y == 1, 0.4, -0.05)
         direction = np.where(y == 1, 1.0 / c[:3].sum(), -1.0 / c[3:].sum())
@@ -287,6 +313,10 @@ def test_lipschitz_constant_is_attained_where_everything_is_active(measure, trut
 @pytest.mark.parametrize("y", [[1, -1], [1, 1, 1, -1], [1, -1, -1, -1, -1], [1, 1, -1, -1]])
 def test_diameter_is_attained_where_everything_is_wrong(measure, truth, y):
     y = np.array(y)
+    if isinstance(measure, (PrecisionAtK, RecallAtK)):  # a fraction of a place would not be enough
+        measure = type(measure)(max(1, int(measure.k * len(y))))
+    if isinstance(measure, PartialROCArea):
+        measure = PartialROCArea(1.0 / (y == -1).sum())
     risk, mu = measure.bind(y), 0.25
     scores = -1e3 * y + 50.0 * np.arange(len(y))  # no ties, which would share the loss out
     assert risk.exact(scores).value - risk.smoothed(scores, mu).value == pytest.approx(mu * risk.diameter, rel=1e-10)
@@ -336,7 +366,7 @@ def test_evaluations_leave_no_trace(measure, truth):
 # --- symmetries -------------------------------------------------------------------------------------------------
 
 
-@every_risk
+@every_shift_invariant_risk
 @searching
 @given(problem=tame_problems, mu=tame_mu, shift=st.floats(-1e3, 1e3))
 def test_shifting_all_scores_changes_nothing(measure, truth, problem, mu, shift):
@@ -353,7 +383,7 @@ def test_shifting_all_scores_changes_nothing(measure, truth, problem, mu, shift)
     np.testing.assert_allclose(shifted.gradient, plain.gradient, rtol=0, atol=apart)
 
 
-@every_risk
+@every_shift_invariant_risk
 @searching
 @given(problem=wild_problems, mu=any_mu)
 def test_gradient_sums_to_zero(measure, truth, problem, mu):
@@ -449,7 +479,7 @@ def test_only_ratios_of_weights_matter(measure, truth, problem):
     assert measure.score(y, scores, 7.0 * weights) == pytest.approx(measure.score(y, scores, weights))
 
 
-@every_risk
+@every_shift_invariant_risk
 @pytest.mark.parametrize("mu", [0.0, 1e-9, 1e-5])
 @pytest.mark.parametrize("weight", [None, 0.1], ids=["unit", "tenths"])
 @pytest.mark.parametrize("rare", [1, -1], ids=["one positive", "one negative"])
@@ -468,6 +498,22 @@ def test_rounding_bound_holds_for_many_examples(measure, truth, mu, weight, rare
         assert abs(math.fsum(result.gradient)) <= result.rounding
 
 
+@pytest.mark.parametrize("weight", [None, 0.1], ids=["unit", "tenths"])
+@pytest.mark.parametrize("measure", [ErrorRate(), ErrorRate(1e-6, 1e6), BalancedErrorRate()], ids=str)
+def test_rounding_bound_holds_for_many_examples_by_themselves(measure, weight):
+    """The offset is half the 1-norm of the gradient, whatever beta is; and what beta costs is what it was bound to."""
+    n = 200_001
+    y = np.full(n, -1)
+    y[n // 2] = 1
+    risk = measure.bind(y, None if weight is None else np.full(n, weight))
+    for scores in (np.random.default_rng(2).normal(size=n), np.where(y == 1, 0.1, 0.3), np.full(n, -0.49)):
+        for result in (risk.exact(scores), *(risk.smoothed(scores, mu / risk.diameter) for mu in (1e-9, 1e-3, 1.0))):
+            assert result.rounding <= 1e-12
+            assert abs(math.fsum(np.abs(result.gradient)) / 2.0 - result.offset) <= result.rounding
+    wrong = risk.smoothed(-1.0 * y, 1e-6 / risk.diameter)
+    assert abs(wrong.offset - 1.0) <= wrong.rounding
+
+
 # --- regularised problems ---------------------------------------------------------------------------------------
 
 OPTIMA = {
@@ -477,6 +523,11 @@ OPTIMA = {
         ROCArea(as_printed=True),
         lambda X, y, alpha: oracles.roc_optimum(X, y, alpha, as_printed=True),
     ),
+    "precision@2": (PrecisionAtK(2), partial(oracles.top_k_optimum, k=2, precision=True)),
+    "recall@5": (RecallAtK(5), partial(oracles.top_k_optimum, k=5, precision=False)),
+    "roc_area@0.5": (PartialROCArea(0.5), partial(oracles.partial_roc_optimum, k=3)),
+    "error_rate@3:1": (ErrorRate(3.0), partial(oracles.error_optimum, costs=(3.0, 1.0))),
+    "balanced_error_rate": (BalancedErrorRate(), partial(oracles.error_optimum, costs=(2.0, 1.0))),
 }
 
 
@@ -507,7 +558,7 @@ def test_measures_are_values(measure, truth):
     assert hash(copy) == hash(measure)
     assert len({measure, copy}) == 1
     assert measure != "prbep"
-    assert eval(repr(measure), {"PRBEP": PRBEP, "ROCArea": ROCArea}) == measure
+    assert eval(repr(measure), vars(smoothperf.measures)) == measure
 
 
 def test_different_measures_are_different():
@@ -516,8 +567,9 @@ def test_different_measures_are_different():
 
 @every_risk
 def test_measures_cannot_be_changed(measure, truth):
-    with pytest.raises(AttributeError):
-        measure.as_printed = True
+    for name in ("as_printed", "k", "positive_cost", "max_fpr"):
+        with pytest.raises(AttributeError):
+            setattr(measure, name, 1)
 
 
 @every_risk
@@ -528,10 +580,47 @@ def test_bound_risks_know_their_size_and_weights(measure, truth):
     np.testing.assert_array_equal(measure.bind(y, weights).weights, weights)
 
 
-@pytest.mark.parametrize(("name", "measure"), [("prbep", PRBEP()), ("roc_area", ROCArea())])
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("prbep", PRBEP()),
+        ("roc_area", ROCArea()),
+        ("precision@100", PrecisionAtK(100)),
+        ("precision@0.05", PrecisionAtK(0.05)),
+        ("recall@7", RecallAtK(7)),
+        ("roc_area@0.1", PartialROCArea(0.1)),
+        ("error_rate", ErrorRate()),
+        ("error_rate@10:1", ErrorRate(10.0, 1.0)),
+        ("error_rate@0.5:2.25", ErrorRate(0.5, 2.25)),
+        ("balanced_error_rate", BalancedErrorRate()),
+    ],
+)
 def test_measures_are_found_by_name(name, measure):
     assert get_measure(name) == measure
-    assert type(measure).name == name
+    assert measure.name == name
+
+
+def test_shares_may_be_written_in_percent():
+    assert get_measure("precision@5%") == PrecisionAtK(0.05)
+    assert get_measure("recall@12.5%") == RecallAtK(0.125)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("precision", r"measure must be one of 'prbep', .*'precision@100', .* got 'precision'"),
+        ("precision@", r"measure 'precision@' cannot be read: .* Write it like 'precision@100'"),
+        ("precision@0", r"measure 'precision@0' cannot be read: k must be a whole number of at least 1, got 0"),
+        ("recall@1.0", r"measure 'recall@1.0' cannot be read: k must be a count .* or a share between 0 and 1"),
+        ("recall@100%", r"cannot be read: k must be a count"),
+        ("error_rate@10", r"cannot be read: .* Write it like 'error_rate@10:1'"),
+        ("error_rate@-1:1", r"cannot be read: positive_cost must be a finite number above 0, got -1.0"),
+        (7, r"measure must be one of .* got 7"),
+    ],
+)
+def test_names_that_cannot_be_read(name, message):
+    with pytest.raises(ValueError, match=message):
+        get_measure(name)
 
 
 @every_risk
@@ -540,7 +629,9 @@ def test_measures_pass_through_the_lookup(measure, truth):
     assert get_measure(measure) is measure
 
 
-@every_risk
+@pytest.mark.parametrize(
+    ("measure", "truth"), [case for case in MEASURES.values() if not isinstance(case[0], (PrecisionAtK, RecallAtK))]
+)
 def test_as_many_positives_are_wanted_as_there_are(measure, truth):
     assert measure.predicted_positive([1, 1, -1, -1, -1]) == 2.0
     assert measure.predicted_positive([1, 0, 0], frozen([0.5, 3.0, 0.0])) == 0.5
@@ -577,6 +668,9 @@ def test_ceiling_is_an_upper_bound_of_the_exact_risk(measure, truth, problem, mu
     y, scores, weights = problem
     risk = measure.bind(y, weights)
     result = risk.smoothed(scores, mu)
+    if isinstance(measure, PartialROCArea):  # which has none
+        assert math.isnan(result.ceiling)
+        return
     assert Fraction(result.ceiling) >= truth(y, scores, weights) - allowance(result, scores)
     if isinstance(measure, ROCArea):  # by sorting: the hinges themselves
         assert result.ceiling == risk.exact(scores).value

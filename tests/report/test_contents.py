@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, confusion_matrix, f1_score, roc_auc_score
 
+from problems import TunedError
 from smoothperf import PRBEP, MeasureClassifier
-from smoothperf.report import gather
+from smoothperf.report import gather, render_report
 from smoothperf.report.contents import BINS, TRACE_COLUMNS, _trace
 from smoothperf.solvers import LBFGS, Status, Trace, TraceRow
 
@@ -77,6 +78,28 @@ def test_objects_for_measure_and_solver_have_names(judged):
     model = MeasureClassifier(PRBEP(), alpha=1e-3, solver=LBFGS(tol=1e-2)).fit(X, y)
     training = gather(model, X, y, n_resamples=1).training
     assert (training.measure, training.solver) == ("prbep", "lbfgs")
+
+
+@pytest.mark.parametrize(
+    ("measure", "tile"),
+    [
+        ("precision@120", "Precision@120"),
+        ("roc_area@0.7", "ROC area@0.7"),
+        ("error_rate", "Accuracy, own threshold"),
+        (TunedError(), "Tuned, own threshold"),
+    ],
+    ids=str,
+)
+def test_what_was_trained_for_is_shown(judged, measure, tile):
+    X, y = judged
+    model = MeasureClassifier(measure, alpha=1e-3).fit(X, y)
+    contents = gather(model, X, y, n_resamples=10)
+    name = contents.training.measure
+    value, low, high = contents.measures[name]
+    assert value == pytest.approx(model.score(X, y))
+    assert low <= high
+    assert list(contents.measures)[1:] == ["prbep", "roc_area", "average_precision"]
+    assert f'<p class="name">{tile}</p><p class="value">{value:.4f}</p>' in render_report(contents)
 
 
 def test_histogram_counts_everyone_once(judged, contents):

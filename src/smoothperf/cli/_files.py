@@ -155,6 +155,13 @@ def _listed(labels: set[Any]) -> str:
     return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
 
 
+def check_measure(measure: str) -> None:
+    """Fail before a large file is read if there is no such measure."""
+    from ..measures import get_measure
+
+    get_measure(measure)
+
+
 def check_writable(path: Path) -> None:
     """Fail now rather than after all the work if a file cannot be written."""
     folder = path.parent

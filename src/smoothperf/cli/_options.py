@@ -36,9 +36,16 @@ Tolerance = Annotated[
 ]
 MaxIter = Annotated[int, typer.Option("--max-iter", metavar="N", help="Most iterations.")]
 MeasureName = Annotated[
-    str, typer.Option("--measure", "-m", metavar="NAME", help="What to be good at, for example prbep or roc_area.")
+    str,
+    typer.Option(
+        "--measure",
+        "-m",
+        metavar="NAME",
+        help="What to be good at: prbep, roc_area, roc_area@0.1, precision@100, recall@5%, error_rate, "
+        "error_rate@10:1, balanced_error_rate.",
+    ),
 ]
-SolverName = Annotated[str, typer.Option("--solver", metavar="NAME", help="lbfgs, nesterov or bmrm.")]
+SolverName = Annotated[str, typer.Option("--solver", metavar="NAME", help="lbfgs, nesterov, newton or bmrm.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
 Resamples = Annotated[
     int, typer.Option("--bootstrap", metavar="N", min=1, help="How many resamples the intervals come from.")

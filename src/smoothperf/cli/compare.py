@@ -22,7 +22,9 @@ def compare(
     ] = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option("--measure", "-m", metavar="NAME", help="Train for this; again for more. PRBEP and ROC area."),
+        typer.Option(
+            "--measure", "-m", metavar="NAME", help="Train for this; again for more. By default prbep and roc_area."
+        ),
     ] = None,
     solver: Annotated[
         list[str] | None,
@@ -65,7 +67,7 @@ def compare(
 
     from .. import comparison
     from ..estimators.inputs import encode_labels, known_labels
-    from ..evaluation import NAMES
+    from ..evaluation import title_of
 
     classes, positive = encode_labels(examples.y)
     measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
@@ -90,17 +92,18 @@ def compare(
             tell=lambda text: screen.progress.print(text, soft_wrap=True),
         )
 
-    marks = {column: comparison.best_or_tied(lines, column) for column in comparison.COLUMNS}
-    headers = ["model", *(NAMES[column].replace(" ", "\n") for column in comparison.COLUMNS), "seconds"]
+    columns = list(lines[0].values)
+    marks = {column: comparison.best_or_tied(lines, column) for column in columns}
+    headers = ["model", *(title_of(column).replace(" ", "\n") for column in columns), "seconds"]
     rows = [
         [
             line.name,
-            *(f"{line.values[c]:.4f}{'*' if marks[c][at] else ' '}" for c in comparison.COLUMNS),
+            *(f"{line.values[c]:.4f}{'*' if marks[c][at] else ' '}" for c in columns),
             f"{line.seconds:.1f}",
         ]
         for at, line in enumerate(lines)
     ]
-    verdicts = [comparison.verdict(lines, column) for column in comparison.COLUMNS]
+    verdicts = [comparison.verdict(lines, column) for column in columns]
     screen.say()
     screen.result(table(headers, rows), f"\n{how[0].upper()}{how[1:]}; * best, or within noise of the best\n")
     for sentence in verdicts:
@@ -130,7 +133,7 @@ def compare(
                             "best_or_tied": marks[column][at],
                             "chosen": line.strengths[column],
                         }
-                        for column in comparison.COLUMNS
+                        for column in columns
                     },
                 }
                 for at, line in enumerate(lines)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _options as options
 from ._errors import one_line_errors
 from ._files import read_for_model, read_model, summary
@@ -39,6 +41,8 @@ def evaluate(
 
     Example: smoothperf evaluate mails.model test.svm
 
+    The measure that the model was trained for is among them.
+
     The intervals say how much the figures could differ had other rows of the
     same kind been drawn. They come from a bootstrap with a fixed seed, so the
     same command prints the same numbers.
@@ -47,24 +51,42 @@ def evaluate(
     fitted = read_model(model)
     examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based)
 
-    from ..evaluation import Ranking, interval, resamples
+    from ..evaluation import Ranking, column_of, interval, resamples, title_of
+    from ..measures import get_measure
 
     positive = examples.y == fitted.classes_[1]
     ranking = Ranking(positive, fitted.decision_function(examples.X))
-    values = ranking.measures()
+    trained_for = get_measure(fitted.measure)
+    # What the model was trained for gets a line of its own if it is not in the tables anyway.
+    own = None if column_of(trained_for) in LABELS else trained_for.name
+
+    def judge(multiplicity: Any = None) -> dict[str, float]:
+        found = ranking.measures(multiplicity=multiplicity)
+        return found if own is None else {**found, own: ranking.score(trained_for, multiplicity=multiplicity)}
+
+    try:
+        values = judge()
+    except ValueError as error:  # as where there are fewer than k examples
+        screen.note(f"{error} So it is not in the table.")
+        own = None
+        values = judge()
     with screen.progress.status("Bootstrap"):
-        drawn = [ranking.measures(multiplicity=draw) for draw in resamples(positive, bootstrap, seed)]
+        drawn = [judge(draw) for draw in resamples(positive, bootstrap, seed)]
     intervals = {name: interval([draw[name] for draw in drawn]) for name in values}
+    ranked = [name for name in LABELS if name not in DECISIONS]
+    decided = list(DECISIONS)
+    if own is not None:
+        (decided if trained_for.fits_bias else ranked).insert(0, own)
 
     def rows(names: list[str]) -> list[list[str]]:
-        return [[LABELS[n], number(values[n]), *map(number, intervals[n])] for n in names]
+        return [[LABELS.get(n, title_of(n)), number(values[n]), *map(number, intervals[n])] for n in names]
 
     headers = ["value", "95 % from", "to"]
     screen.say()
     screen.result(
-        table(["of the ranking", *headers], rows([name for name in LABELS if name not in DECISIONS])),
+        table(["of the ranking", *headers], rows(ranked)),
         "",
-        table(["at the model's threshold", *headers], rows(list(DECISIONS))),
+        table(["at the model's threshold", *headers], rows(decided)),
     )
     screen.say("\n* chosen on these very rows, so it flatters")
     screen.document(

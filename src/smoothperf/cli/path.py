@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_writable, read_examples, read_others, summary
+from ._files import check_measure, check_writable, read_examples, read_others, summary
 from ._progress import Watch
 from ._screen import Screen, table
 
@@ -63,6 +63,7 @@ def path(
 
         plots.require_matplotlib()
         check_writable(figure)
+    check_measure(measure)
     examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based)
     X, y, held_out = _split(
         screen, examples, validation, holdout, seed, label=label, format=format, zero_based=zero_based
@@ -71,7 +72,7 @@ def path(
     import warnings
 
     from .. import regularization_path
-    from ..evaluation import NAMES
+    from ..evaluation import title_of
 
     with warnings.catch_warnings(), Watch(screen) as watch:
         warnings.simplefilter("ignore")  # the table says all that they would
@@ -88,7 +89,7 @@ def path(
             n_threads=threads,
             callback=watch,
         )
-    name = NAMES.get(measure, measure)
+    name = title_of(measure)
     scores = found.validation_scores
     best = int((found.train_scores if scores is None else scores).argmax())
     columns: dict[str, list[str]] = {

@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_writable, read_examples, read_others, remember_data, summary
+from ._files import check_measure, check_writable, read_examples, read_others, remember_data, summary
 from ._progress import Watch
 from ._screen import Screen
 
@@ -69,7 +69,7 @@ def train(
     screen = Screen(as_json=as_json, quiet=quiet)
     strength = _strength(alpha)
     check_writable(output)
-    _check_measure(measure)
+    check_measure(measure)
     if validation is not None and strength is not None:
         fail("--validation is for choosing alpha: use it with --alpha auto.")
     examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based)
@@ -155,13 +155,6 @@ def _strength(alpha: str) -> float | None:
     return value
 
 
-def _check_measure(measure: str) -> None:
-    """Fail before a large file is read."""
-    from ..measures import get_measure
-
-    get_measure(measure)
-
-
 def _outcome(model: MeasureClassifier, *, converged: bool, interrupted: bool) -> list[str]:
     """Say how it ended, as certified."""
     result = model.result_
@@ -182,14 +175,14 @@ def _training_score(model: MeasureClassifier, X: Any, y: Any) -> float:
 
     from ..measures import get_measure
 
-    scores = np.asarray(safe_sparse_dot(X, model.coef_[0]))
+    scores = np.asarray(safe_sparse_dot(X, model.coef_[0])) + model.intercept_[0]
     return get_measure(model.measure).score(y == model.classes_[1], scores)
 
 
 def _name(measure: str) -> str:
-    from ..evaluation import NAMES
+    from ..evaluation import title_of
 
-    return NAMES.get(measure, measure)
+    return title_of(measure)
 
 
 def _notes(caught: list[Any]) -> list[str]:

@@ -8,10 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from .base import Design
+from .biased import BiasedDesign
 from .dense import DenseDesign
 from .sparse import CSCDesign, CSRDesign
 
-__all__ = ["CSCDesign", "CSRDesign", "DenseDesign", "Design", "as_design"]
+__all__ = ["BiasedDesign", "CSCDesign", "CSRDesign", "DenseDesign", "Design", "as_design"]
 
 
 def as_design(X: Any) -> Design:

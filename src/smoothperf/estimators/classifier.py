@@ -9,13 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from ..design import as_design
 from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
 from ..smoothing import Smoothing
 from ..solvers import Callback, Solver
 from ..threads import check_n_threads, use_threads
-from .inputs import check_lengths, encode_labels, example_weights, make_callback, make_solver, report_end
+from .bias import Bias
+from .inputs import (
+    check_lengths,
+    check_suits,
+    encode_labels,
+    example_weights,
+    make_callback,
+    make_solver,
+    report_end,
+)
 from .linear import LinearMeasureClassifier
 
 Array = NDArray[np.float64]
@@ -40,25 +48,31 @@ class MeasureClassifier(LinearMeasureClassifier):
     Parameters
     ----------
     measure : str or Measure, default="roc_area"
-        What to be good at: "roc_area", "prbep", or a Measure object.
+        What to be good at: "roc_area", "prbep", "precision@100", "recall@5%", "error_rate", ... or a Measure object;
+        docs/measures.md has them all.
     alpha : float, default=1e-4
         Strength of the regulariser (the paper's lambda); the risk is an average, so alpha does not scale with n.
     tol : float, default=1e-3
         Largest certified gap between ``objective_`` and the optimum.
     max_iter : int, default=1000
         Most iterations.
-    solver : {"lbfgs", "nesterov", "bmrm"} or solver object, default="lbfgs"
-        An object brings its own ``tol``, ``max_iter`` and ``smoothing``.
+    solver : {"lbfgs", "nesterov", "newton", "bmrm"} or solver object, default="lbfgs"
+        An object brings its own ``tol``, ``max_iter`` and ``smoothing``. "newton" is for few features and tight
+        tolerances, with measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k).
     smoothing : "adaptive", float or Smoothing object, default="adaptive"
         How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
     fit_intercept : bool, default=True
-        Whether ``intercept_`` realises the operating point that the measure asks for, so that :meth:`predict` finds
-        as many positives in the training set as there are; otherwise it is 0. The measures available do not depend
-        on it.
+        Whether there is an intercept; otherwise it is 0. For measures that compare scores (ROC area, PRBEP,
+        precision@k, recall@k) it is chosen after training, and realises the operating point that the measure asks for:
+        as many positives predicted in the training set as there are, or k. Measures that cut at score 0 (error rates,
+        F-beta and the like) train a bias with the weights, as that of a constant feature which is regularised too.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature; the larger, the less the bias is regularised. Of no effect where none is
+        trained.
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied into the sample weights.
     warm_start : bool, default=False
-        Start from the ``coef_`` of the previous fit.
+        Start from the weights, and the bias, of the previous fit.
     n_threads : int, optional
         Threads for the products with X; as many as there are cores by default.
     verbose : int, default=0
@@ -71,15 +85,18 @@ class MeasureClassifier(LinearMeasureClassifier):
     classes_ : ndarray of shape (2,)
         The labels; the second, in sorted order, is the positive one.
     coef_ : ndarray of shape (1, n_features)
-        The weights.
+        The weights of the features; never a bias.
     intercept_ : ndarray of shape (1,)
-        The operating point: :meth:`predict` is positive where ``X @ coef_.T + intercept_ > 0``.
+        The operating point: :meth:`predict` is positive where ``X @ coef_.T + intercept_ > 0``. With a trained bias,
+        that bias less the threshold that the measure chose on the training scores (0 for error rates).
     objective_, lower_bound_, gap_ : float
-        Exact J at ``coef_``, a certified lower bound of its minimum, and their difference.
+        Exact J at the solution, a certified lower bound of its minimum, and their difference. Where a bias is trained,
+        the weight of the constant feature is part of w in J.
     n_iter_ : int
         Iterations.
     result_ : Result
-        Everything the solver has to say, with the trace of all iterations.
+        Everything the solver has to say, with the trace of all iterations. Where a bias is trained, ``result_.coef``
+        ends with the weight of the constant feature.
 
     Examples
     --------
@@ -105,6 +122,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         solver: str | Solver = "lbfgs",
         smoothing: str | float | Smoothing = "adaptive",
         fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
         warm_start: bool = False,
         n_threads: int | None = None,
@@ -118,6 +136,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         self.solver = solver
         self.smoothing = smoothing
         self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.n_threads = n_threads
@@ -137,6 +156,7 @@ class MeasureClassifier(LinearMeasureClassifier):
             Non-negative weights; an integer weight c stands for c copies.
         """
         measure = get_measure(self.measure)
+        bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         check_n_threads(self.n_threads)
         check_lengths(X, y)
@@ -146,21 +166,24 @@ class MeasureClassifier(LinearMeasureClassifier):
         self.classes_, positive = encode_labels(labels)
         weights = example_weights(self.class_weight, self.classes_, positive, sample_weight)
 
-        objective = RegularizedRisk(as_design(X), measure.bind(positive, weights), self.alpha)
+        risk = measure.bind(positive, weights)
+        check_suits(solver, measure, risk)
+        objective = RegularizedRisk(bias.design(X), risk, self.alpha)
         start = None
         previous: Array | None = getattr(self, "coef_", None)
         if self.warm_start and previous is not None and previous.shape[1] == X.shape[1]:
-            start = previous[0]
+            start = bias.start(previous[0], self.result_.coef)
         with use_threads(self.n_threads):
             result = solver.run(objective, start, make_callback(self.verbose, self.callback))
         report_end(result, solver.tol, self.verbose)
-        excess = objective.risk.exact_value(np.zeros(X.shape[0])) - result.lower_bound
+        excess = bias.excess_of_zero(objective, result)
         if excess <= solver.tol:
+            zero = "w = 0 with a bias" if bias.trained else "w = 0"
             warnings.warn(
-                f"At alpha={self.alpha:g} the optimum is w = 0 within tol: the objective of w = 0 is at most "
+                f"At alpha={self.alpha:g} the optimum is {zero} within tol: the objective of {zero} is at most "
                 f"{excess:.3g} above the minimum, tol is {solver.tol:.3g}. {ZERO_MODEL_REMEDY}",
                 ZeroModelWarning,
                 stacklevel=2,
             )
-        self._keep(result, positive, weights, fit_intercept=self.fit_intercept)
+        self._keep(result, bias, positive, weights)
         return self

@@ -14,19 +14,29 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import vector, whole_number
-from ..design import as_design
 from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
 from ..smoothing import Smoothing
 from ..solvers import Callback, Solver
 from ..threads import check_n_threads, use_threads
+from .bias import Bias
 from .classifier import ZERO_MODEL_REMEDY, MeasureClassifier, ZeroModelWarning
 from .continuation import Continuation
-from .inputs import check_lengths, encode_labels, example_weights, make_callback, make_solver, report_end
+from .inputs import (
+    check_lengths,
+    check_suits,
+    encode_labels,
+    example_weights,
+    make_callback,
+    make_solver,
+    report_end,
+)
 from .linear import LinearMeasureClassifier, scores_of
 from .path import alphas_from_data, checked_alphas, follow
 
 Array = NDArray[np.float64]
+#: Mean scores that differ by less are equally good: they may be sums of the same numbers.
+ROUNDING = 1e-12
 #: What makes a fitted classifier.
 FITTED = (
     "classes_",
@@ -64,7 +74,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         validation)]`` is a validation set of your own.
     n_jobs : int, optional
         Folds to work on at the same time, in threads; 1 by default, -1 for all cores.
-    tol, max_iter, solver, smoothing, fit_intercept, class_weight, n_threads
+    tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, class_weight, n_threads
         As in :class:`~smoothperf.MeasureClassifier`.
     verbose, callback
         The same, for the fit to all data at the end.
@@ -105,6 +115,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         solver: str | Solver = "lbfgs",
         smoothing: str | float | Smoothing = "adaptive",
         fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
@@ -121,6 +132,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.solver = solver
         self.smoothing = smoothing
         self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.n_threads = n_threads
         self.verbose = verbose
@@ -139,6 +151,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             Non-negative weights, in training and in the scores on held-out data.
         """
         measure = get_measure(self.measure)
+        bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         check_n_threads(self.n_threads)
         check_lengths(X, y)
@@ -149,7 +162,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         if sample_weight is not None:
             sample_weight = vector("sample_weight", sample_weight, length=labels.shape[0])
         weights = example_weights(self.class_weight, self.classes_, positive, sample_weight)
-        design, risk = as_design(X), measure.bind(positive, weights)
+        design, risk = bias.design(X), measure.bind(positive, weights)
+        check_suits(solver, measure, risk)
         with use_threads(self.n_threads):
             whole = Continuation(design, risk, solver)
         if self.alphas is not None:
@@ -159,23 +173,24 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         splits = list(self._splits(positive))
         self.cv_scores_ = np.array(
             Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(self._fold)(X, positive, sample_weight, train, test, measure, solver) for train, test in splits
+                delayed(self._fold)(X, positive, sample_weight, train, test, bias, solver) for train, test in splits
             )
         )
-        self.alpha_ = float(self.alphas_[self.cv_scores_.mean(axis=0).argmax()])
+        means = self.cv_scores_.mean(axis=0)
+        self.alpha_ = float(self.alphas_[np.flatnonzero(means >= means.max() - ROUNDING)[0]])
 
         # Start where the folds have started: at large alphas w = 0 is as good for the objective, but tells nothing.
         objective = RegularizedRisk(design, risk, self.alpha_)
         with use_threads(self.n_threads):
             result = solver.run(objective, whole.start(self.alpha_), make_callback(self.verbose, self.callback))
         report_end(result, solver.tol, self.verbose)
-        if not result.coef.any():
+        if not bias.split(result.coef)[0].any():
             warnings.warn(
                 f"The best of all alphas is {self.alpha_:g}, where the weights are zero. {ZERO_MODEL_REMEDY}",
                 ZeroModelWarning,
                 stacklevel=2,
             )
-        self._keep(result, positive, weights, fit_intercept=self.fit_intercept)
+        self._keep(result, bias, positive, weights)
         self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants it so; the start alone may do
         return self
 
@@ -225,7 +240,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         sample_weight: Array | None,
         train: Any,
         test: Any,
-        measure: Measure,
+        bias: Bias,
         solver: Solver,
     ) -> list[float]:
         """The measure on held-out data for every alpha."""
@@ -237,8 +252,12 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         X_test = X[test]
         # A fold may run in a thread of its own, which knows nothing of the context that fit runs in.
         with use_threads(self.n_threads):
-            continuation = Continuation(as_design(X[train]), measure.bind(positive[train], weights), solver)
-            return [
-                measure.score(positive[test], scores_of(X_test, solution.coef), test_weight)
+            continuation = Continuation(bias.design(X[train]), bias.measure.bind(positive[train], weights), solver)
+            models = (
+                bias.cut(solution.coef, positive[train], solution.scores, weights)
                 for solution in follow(continuation, self.alphas_)
+            )
+            return [
+                bias.measure.score(positive[test], scores_of(X_test, coef) + intercept, test_weight)
+                for coef, intercept in models
             ]

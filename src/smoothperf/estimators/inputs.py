@@ -13,8 +13,9 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from .._validation import choice, positive_number, vector
+from ..measures import Measure, Risk
 from ..smoothing import Adaptive, Fixed, Smoothing
-from ..solvers import BMRM, LBFGS, Callback, Nesterov, Result, Solver, Status, TraceRow
+from ..solvers import BMRM, LBFGS, Callback, Nesterov, Newton, Result, Solver, Status, TraceRow
 
 Array = NDArray[np.float64]
 
@@ -86,11 +87,22 @@ def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: s
     """The solver of a given name with these settings; a solver object brings its own."""
     if isinstance(solver, Solver):
         return solver
-    name = choice("solver", solver, ("lbfgs", "nesterov", "bmrm"))
+    name = choice("solver", solver, ("lbfgs", "nesterov", "newton", "bmrm"))
     if name == "bmrm":
         return BMRM(tol=tol, max_iter=max_iter)
-    made = LBFGS if name == "lbfgs" else Nesterov
-    return made(tol=tol, max_iter=max_iter, smoothing=_make_smoothing(smoothing))
+    if name == "newton" and smoothing == "adaptive":
+        return Newton(tol=tol, max_iter=max_iter)  # which adapts in steps of its own
+    kinds: dict[str, type[LBFGS | Nesterov | Newton]] = {"lbfgs": LBFGS, "nesterov": Nesterov, "newton": Newton}
+    return kinds[name](tol=tol, max_iter=max_iter, smoothing=_make_smoothing(smoothing))
+
+
+def check_suits(solver: Solver, measure: Measure, risk: Risk) -> None:
+    """Say before the work begins that a solver cannot train for a measure."""
+    if isinstance(solver, Newton) and not risk.has_curvature:
+        raise ValueError(
+            f'solver "newton" needs second derivatives of a form that {measure.name!r} lacks and that "prbep", '
+            '"precision@k" and "recall@k" have; use "lbfgs".'
+        )
 
 
 def _make_smoothing(smoothing: str | float | Smoothing) -> Smoothing:

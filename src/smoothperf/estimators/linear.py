@@ -16,6 +16,7 @@ from ..design import as_design
 from ..measures import Measure, get_measure
 from ..operating_point import threshold_for_target
 from ..solvers import Result
+from .bias import Bias
 from .inputs import known_labels
 
 Array = NDArray[np.float64]
@@ -119,14 +120,12 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         check_is_fitted(self)
         save_model(self, path)
 
-    def _keep(self, result: Result, positive: NDArray[np.bool_], weights: Array | None, *, fit_intercept: bool) -> None:
+    def _keep(self, result: Result, bias: Bias, positive: NDArray[np.bool_], weights: Array | None) -> None:
         """Make the outcome of a run the fitted model."""
         assert result.scores is not None
-        threshold = 0.0
-        if fit_intercept:
-            threshold = get_measure(self.measure).threshold(positive, result.scores, weights)
-        self.coef_ = result.coef.reshape(1, -1)
-        self.intercept_ = np.array([-threshold])
+        coef, intercept = bias.cut(result.coef, positive, result.scores, weights)
+        self.coef_ = coef.reshape(1, -1)
+        self.intercept_ = np.array([intercept])
         self.objective_ = result.objective
         self.lower_bound_ = result.lower_bound
         self.gap_ = result.gap

@@ -11,13 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_X_y
 
 from .._validation import positive_number, vector, whole_number
-from ..design import as_design
 from ..measures import Measure, get_measure
 from ..smoothing import Smoothing
 from ..solvers import Callback, Solver, Status
 from ..threads import check_n_threads, use_threads
+from .bias import Bias
 from .continuation import Continuation, Solution
-from .inputs import check_lengths, encode_labels, example_weights, known_labels, make_callback, make_solver
+from .inputs import (
+    check_lengths,
+    check_suits,
+    encode_labels,
+    example_weights,
+    known_labels,
+    make_callback,
+    make_solver,
+)
 from .linear import scores_of
 
 Array = NDArray[np.float64]
@@ -37,7 +45,7 @@ class RegularizationPath:
     coefs : ndarray of shape (n_alphas, n_features)
         The weights.
     intercepts : ndarray of shape (n_alphas,)
-        The operating point of the measure on the training set.
+        The operating point of the measure on the training set, with the bias if one is trained.
     objectives, lower_bounds, gaps : ndarray of shape (n_alphas,)
         Exact J, a certified lower bound of its minimum, and their difference.
     train_scores : ndarray of shape (n_alphas,)
@@ -91,6 +99,8 @@ def regularization_path(
     max_iter: int = 1000,
     solver: str | Solver = "lbfgs",
     smoothing: str | float | Smoothing = "adaptive",
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
     n_threads: int | None = None,
     verbose: int = 0,
     callback: Callback | None = None,
@@ -122,7 +132,7 @@ def regularization_path(
         Non-negative weights; an integer weight c stands for c copies.
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied into the sample weights.
-    tol, max_iter, solver, smoothing, n_threads, verbose, callback
+    tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, n_threads, verbose, callback
         As in :class:`~smoothperf.MeasureClassifier`. A callback that returns a true value ends the path with the
         solution of the current alpha.
 
@@ -144,6 +154,7 @@ def regularization_path(
     True
     """
     measure = get_measure(measure)
+    bias = Bias(measure, fit_intercept, intercept_scaling)
     made = make_solver(solver, tol=tol, max_iter=max_iter, smoothing=smoothing)
     grid = None if alphas is None else checked_alphas(alphas)
     check_n_threads(n_threads)
@@ -154,28 +165,34 @@ def regularization_path(
     held_out = None if validation is None else _checked_validation(validation, X.shape[1], classes)
 
     solutions: list[Solution] = []
+    coefs: list[Array] = []
     intercepts: list[float] = []
     train_scores: list[float] = []
     validation_scores: list[float] = []
+    risk = measure.bind(positive, weights)
+    check_suits(made, measure, risk)
     with use_threads(n_threads):
-        continuation = Continuation(as_design(X), measure.bind(positive, weights), made)
+        continuation = Continuation(bias.design(X), risk, made)
         if grid is None:
             grid = alphas_from_data(continuation, n_alphas, alpha_ratio)
         for solution in follow(continuation, grid, make_callback(verbose, callback)):
-            intercepts.append(-measure.threshold(positive, solution.scores, weights))
-            train_scores.append(measure.score(positive, solution.scores, weights))
+            coef, intercept = bias.cut(solution.coef, positive, solution.scores, weights)
+            threshold = bias.split(solution.coef)[1] - intercept
+            train_scores.append(measure.score(positive, solution.scores - threshold, weights))
             if held_out is not None:
                 X_held_out, positive_held_out, weights_held_out = held_out
-                scores = scores_of(X_held_out, solution.coef)
+                scores = scores_of(X_held_out, coef) + intercept
                 validation_scores.append(measure.score(positive_held_out, scores, weights_held_out))
             solutions.append(solution)
+            coefs.append(coef)
+            intercepts.append(intercept)
 
     def column(name: str) -> NDArray[Any]:
         return np.array([getattr(solution, name) for solution in solutions])
 
     return RegularizationPath(
         alphas=column("alpha"),
-        coefs=column("coef"),
+        coefs=np.array(coefs),
         intercepts=np.array(intercepts),
         objectives=column("objective"),
         lower_bounds=column("lower_bound"),

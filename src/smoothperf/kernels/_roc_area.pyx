@@ -94,6 +94,36 @@ cdef inline Py_ssize_t _count_below(const Table* table, Py_ssize_t bucket, doubl
     return low
 
 
+cdef void _tabulate(
+    const double* ordered, const double* c, Py_ssize_t m, double* a, Record* records, int32_t* starts, Table* table
+) noexcept nogil:
+    """Prefix sums and the table of buckets; ``c`` is NULL for unit weights."""
+    cdef Py_ssize_t s, b = 0
+    cdef double gap
+    cdef long double c0 = 0.0, c1 = 0.0, c2 = 0.0
+    table.a = a
+    table.starts = starts
+    table.buckets = m
+    table.origin = ordered[0]
+    table.scale = m / (ordered[m - 1] - ordered[0]) if ordered[m - 1] > ordered[0] else 0.0
+    memcpy(a, ordered, m * sizeof(double))
+    for s in range(m, m + NEAR):
+        a[s] = INFINITY
+    records[0] = Record(a[0], 0.0, 0.0, 0.0)
+    for s in range(m):
+        gap = a[s] - a[s - 1] if s > 0 else 0.0
+        c2 += gap * (2.0 * c1 + gap * c0)
+        c1 += gap * c0
+        c0 += c[s] if c != NULL else 1.0
+        records[s + 1] = Record(a[s], <double>c0, <double>c1, <double>c2)
+        while b <= _bucket(table, a[s]):
+            starts[b] = <int32_t>s
+            b += 1
+    while b <= m:
+        starts[b] = <int32_t>m
+        b += 1
+
+
 def pair_ramps(
     const double[::1] ordered,
     const double[::1] ordered_weights,
@@ -135,7 +165,7 @@ def pair_ramps(
     excess : float
         the sum of all excesses: what the rounding of the bins depends on.
     """
-    cdef Py_ssize_t m = ordered.shape[0], count = other_rows.shape[0], s, l, j, i, size, outer, inner, b
+    cdef Py_ssize_t m = ordered.shape[0], count = other_rows.shape[0], s, l, j, i, size, outer, inner
     cdef double* a = <double*>malloc((m + NEAR) * sizeof(double))
     cdef bint weighted = weights is not None
     cdef Record* records = <Record*>malloc((m + 1) * sizeof(Record))
@@ -145,7 +175,7 @@ def pair_ramps(
     cdef Table table
     cdef double z, c, x, gap, t_outer, t_inner, slope, inverse = 1.0 / kappa if kappa > 0.0 else 0.0
     cdef double b_hinges, b_ramps, b_squares, b_slopes, highest = -INFINITY, lowest = INFINITY, crowd = 0.0
-    cdef long double c0 = 0.0, c1 = 0.0, c2 = 0.0, hinges = 0.0, ramps = 0.0, squares = 0.0, slopes = 0.0, excess = 0.0
+    cdef long double hinges = 0.0, ramps = 0.0, squares = 0.0, slopes = 0.0, excess = 0.0
     cdef long double mass_o = 0.0, ramp_o = 0.0, mass_i = 0.0, ramp_i = 0.0
     cdef double[BATCH] batch
     cdef Py_ssize_t[BATCH] outer_bucket
@@ -156,30 +186,8 @@ def pair_ramps(
     if a == NULL or records == NULL or bins == NULL or ordered_slopes == NULL or starts == NULL:
         free(a); free(records); free(bins); free(ordered_slopes); free(starts)
         raise MemoryError(f"no memory for the prefix sums of {m} examples")
-    table.a = a
-    table.starts = starts
-    table.buckets = m
-    table.origin = ordered[0]
-    table.scale = m / (ordered[m - 1] - ordered[0]) if ordered[m - 1] > ordered[0] else 0.0
     with nogil:
-        memcpy(a, &ordered[0], m * sizeof(double))
-        for s in range(m, m + NEAR):
-            a[s] = INFINITY
-        records[0] = Record(a[0], 0.0, 0.0, 0.0)
-        b = 0
-        for s in range(m):
-            gap = a[s] - a[s - 1] if s > 0 else 0.0
-            c2 += gap * (2.0 * c1 + gap * c0)
-            c1 += gap * c0
-            c0 += ordered_weights[s] if weighted else 1.0
-            records[s + 1] = Record(a[s], <double>c0, <double>c1, <double>c2)
-            while b <= _bucket(&table, a[s]):
-                starts[b] = <int32_t>s
-                b += 1
-        while b <= m:
-            starts[b] = <int32_t>m
-            b += 1
-
+        _tabulate(&ordered[0], &ordered_weights[0] if weighted else NULL, m, a, records, starts, &table)
         l = 0
         while l < count:
             size = min(<Py_ssize_t>BATCH, count - l)
@@ -277,6 +285,58 @@ def pair_ramps(
     return (
         <double>(squares / 2.0), <double>(squares - ramps), <double>hinges, <double>slopes, x, crowd, <double>excess
     )
+
+
+def huber_sums(
+    const double[::1] ordered, const double[::1] ordered_weights, const double[::1] z, double kappa, double[::1] out
+):
+    """Fill ``out[l] = sum_s c_s H(z_l - a_s)`` with the Huber hinge of width ``kappa > 0``.
+
+    Parameters
+    ----------
+    ordered, ordered_weights : arrays of shape (m,)
+        ``a``, sorted upwards, and its weights; None for ones.
+    """
+    cdef Py_ssize_t m = ordered.shape[0], count = z.shape[0], l = 0, j, size
+    cdef double* a = <double*>malloc((m + NEAR) * sizeof(double))
+    cdef Record* records = <Record*>malloc((m + 1) * sizeof(Record))
+    cdef int32_t* starts = <int32_t*>malloc((m + 1) * sizeof(int32_t))
+    cdef Table table
+    cdef double x, squares
+    cdef Py_ssize_t[2 * BATCH] buckets
+    cdef Py_ssize_t[2 * BATCH] places
+    cdef const Record* record
+    if a == NULL or records == NULL or starts == NULL:
+        free(a); free(records); free(starts)
+        raise MemoryError(f"no memory for the prefix sums of {m} examples")
+    with nogil:
+        _tabulate(
+            &ordered[0], &ordered_weights[0] if ordered_weights is not None else NULL, m, a, records, starts, &table
+        )
+        while l < count:
+            size = min(<Py_ssize_t>BATCH, count - l)
+            for j in range(size):
+                buckets[2 * j] = _bucket(&table, z[l + j])
+                buckets[2 * j + 1] = _bucket(&table, z[l + j] - kappa)
+                PREFETCH(&starts[buckets[2 * j]])
+                PREFETCH(&starts[buckets[2 * j + 1]])
+            for j in range(2 * size):
+                PREFETCH(&a[starts[buckets[j]]])
+            for j in range(size):
+                places[2 * j] = _count_below(&table, buckets[2 * j], z[l + j])
+                places[2 * j + 1] = _count_below(&table, buckets[2 * j + 1], z[l + j] - kappa)
+                PREFETCH(&records[places[2 * j]])
+                PREFETCH(&records[places[2 * j + 1]])
+            for j in range(size):
+                record = &records[places[2 * j]]
+                x = z[l + j] - record.a
+                squares = record.second + x * (2.0 * record.first + x * record.mass)
+                record = &records[places[2 * j + 1]]
+                x = z[l + j] - kappa - record.a
+                squares -= record.second + x * (2.0 * record.first + x * record.mass)
+                out[l + j] = squares / (2.0 * kappa)
+            l += size
+    free(a); free(records); free(starts)
 
 
 def sorted_hinges(const double[::1] a, const double[::1] z):

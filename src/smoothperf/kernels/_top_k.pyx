@@ -308,7 +308,7 @@ def finish(
     Returns
     -------
     missed : float
-        ``sum_i c_i (1 - u_i)`` over the positives.
+        ``sum_i c_i (t_i - u_i)`` over the positives.
     mass : float
         ``sum_i c_i u_i``.
     inner : float
@@ -365,7 +365,7 @@ def finish(
                     du = u - t
                     x = v - t - theta
                     b_violation += ci * ((x if x > 0.0 else 0.0) - t * x)
-                    b_missed += ci * (1.0 - u) * label[i]
+                    b_missed -= ci * du * label[i]
                     g[i] = slope * ci * du
                     b_mass += ci * u
                     b_inner += ci * du * f[i]

@@ -42,7 +42,7 @@ INLINED top_k_sums finish_loop(const double *restrict f, const unsigned char *re
             const double change = u - t, weighted = weight * change;
             const double x = v - t + cut;
             violation += weight * ((x > 0.0 ? x : 0.0) - t * x);
-            missed += weight * (y - y * u);
+            missed -= y * weighted;
             mass += weight * u;
             inner += weighted * f[i];
             prox += weighted * change;

@@ -48,7 +48,7 @@ class Projection(NamedTuple):
     Attributes
     ----------
     missed : float
-        ``sum_i c_i (1 - u_i)`` over the positives.
+        ``sum_i c_i (t_i - u_i)`` over the positives: what is missed of them beyond what the target misses.
     excess : float
         ``sum_i c_i u_i - total``: what the root finder and rounding left.
     inner : float

@@ -84,7 +84,7 @@ def top_k_smoothed(
         tau = optimize.brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=1000)
     u = np.clip(v - tau, 0.0, 1.0)
     gradient[:] = slope * c * (u - t)
-    missed = float(c[label] @ (1.0 - u[label]))
+    missed = float(c[label] @ (t - u)[label])
     excess_mass = float(c @ u) - total
     inner = float(c @ (scores * (u - t)))
     prox = float(c @ (u - t) ** 2) / 2.0
@@ -94,6 +94,29 @@ def top_k_smoothed(
     taken = np.clip(total - before, 0.0, c[order])
     ceiling = float(taken @ gains[order]) - float(c @ (t * gains))
     return Projection(missed, excess_mass, inner, prox, Roots(mu * tau, mu * tau, mu * tau), ceiling)
+
+
+def pointwise_hinges(
+    scores: Array,
+    positive: Array,
+    weights: Array | None,
+    positive_cost: float,
+    negative_cost: float,
+    kappa: float,
+    scale: float,
+    gradient: Array,
+    start: int,
+    stop: int,
+) -> tuple[float, float, float, float]:
+    """The Huber hinge of width ``kappa`` of every example by itself, for a range of rows."""
+    rows = slice(start, stop)
+    f, label = scores[rows], positive[rows].astype(bool)
+    y = np.where(label, 1.0, -1.0)
+    q = np.where(label, positive_cost, negative_cost) * (1.0 if weights is None else weights[rows])
+    x = np.maximum(0.0, 1.0 - 2.0 * y * f)
+    beta = np.minimum(1.0, x / kappa)
+    gradient[rows] = -scale * y * q * beta
+    return float(q @ beta), float(q @ beta**2), float(q @ x), float(gradient[rows] @ f)
 
 
 def pair_ramps(
@@ -131,6 +154,14 @@ def pair_ramps(
     sums = (float(d @ term @ c) for term in (huber, hinge, np.maximum(violation, 0.0), beta))
     value, height, hinges, slopes = sums
     return value, height, hinges, slopes, reach, crowd, excess
+
+
+def huber_sums(ordered: Array, ordered_weights: Array | None, z: Array, kappa: float, out: Array) -> None:
+    """``out[l] = sum_s c_s H(z_l - a_s)``, pair by pair."""
+    x = z[:, None] - ordered[None, :]
+    beta = np.clip(x / kappa, 0.0, 1.0)
+    c = np.ones(ordered.size) if ordered_weights is None else ordered_weights
+    out[:] = (beta * x - kappa / 2.0 * beta**2) @ c
 
 
 def sorted_hinges(a: Array, z: Array) -> float:

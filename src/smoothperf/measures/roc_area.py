@@ -19,6 +19,7 @@ the printed form for reproduction. The paper sorts both classes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -38,6 +39,67 @@ LONGEST_RAMP = 1e9
 LEAST_EXAMPLES = 1 << 12
 #: A bin costs as much as so many examples; no more bins than that are used.
 BIN_COST = 8
+
+
+def mean_over_pairs(
+    scores: Array,
+    rows: Sequence[NDArray[np.intp]],
+    weights: Array | None,
+    mass: Sequence[float],
+    *,
+    margin: float,
+    kappa: float,
+    gradient: Array,
+) -> RiskValue:
+    """Weighted mean of the Huber hinge of ``margin - (f_i - f_j)`` over pairs, the hinge itself for ``kappa = 0``.
+
+    Parameters
+    ----------
+    rows, mass : pairs
+        The positives and the negatives that make the pairs, and the weights of both to divide by.
+    gradient : ndarray of shape (n,)
+        Filled at these rows, and nowhere else.
+    """
+    # A pair is violated by z - a, where a = f_i sorted and z = margin + f_j; or, when there are fewer negatives,
+    # a = -f_j sorted and z = margin - f_i. Centring keeps the sums of squares small.
+    small, large = (0, 1) if rows[0].size <= rows[1].size else (1, 0)
+    sign = 1.0 if small == 0 else -1.0
+    pairs = mass[0] * mass[1]
+    centre = float(np.average(scores, weights=weights))
+    a = sign * (scores[rows[small]] - centre)
+    ordered_weights = None if weights is None else weights[rows[small]]
+    if ordered_weights is None or ordered_weights.min() == ordered_weights.max():
+        a.sort()
+    else:
+        order = np.argsort(a)
+        a, ordered_weights = a[order], ordered_weights[order]
+    value, height, hinges, slopes, reach, crowd, excess = pair_ramps(
+        a,
+        ordered_weights,
+        scores,
+        weights,
+        rows[small],
+        rows[large],
+        sign,
+        centre,
+        margin,
+        kappa,
+        sign / pairs,
+        gradient,
+    )
+    # Rounding (docs/maths.md). A slope is a difference of two ramps divided by kappa. Ramps are at most ``reach`` long;
+    # they are summed in long double and stored in double. The bins hold up to ``crowd`` terms each, summed in double:
+    # their weight, which is a whole number without sample weights, and an ``excess`` whose mean is small where scores
+    # are dense.
+    if weights is not None:
+        crowd = float(rows[large].size)  # the weight of a bin does not tell the number of its terms
+    sums = 4 * scores.shape[0] * LONG_EPS
+    bins = 0.0 if weights is None else 2 * crowd * EPS
+    rounding = 256 * EPS + sums + bins
+    if kappa > 0.0:
+        mean_excess = excess / mass[large]
+        rounding += ((16 * EPS + sums + bins) * reach + 2 * (crowd + 2) * EPS * mean_excess) / kappa
+    return RiskValue(value / pairs, gradient, margin * slopes / pairs, height / pairs, rounding, ceiling=hinges / pairs)
 
 
 class ROCAreaRisk(Risk):
@@ -123,58 +185,9 @@ class ROCAreaRisk(Risk):
 
     def _hinges(self, scores: Array, *, margin: float, kappa: float) -> RiskValue:
         """Mean over pairs of the (Huber) hinge of ``margin - (f_i - f_j)``."""
-        # A pair is violated by z - a, where a = f_i sorted and z = margin + f_j; or, when there are fewer negatives,
-        # a = -f_j sorted and z = margin - f_i. Centring keeps the sums of squares small.
-        small, large = (0, 1) if self._rows[0].size <= self._rows[1].size else (1, 0)
-        sign = 1.0 if small == 0 else -1.0
-        centre = float(np.average(scores, weights=self.weights))
-        a = sign * (scores[self._rows[small]] - centre)
-        weights = None
-        if self.weights is None:
-            a.sort()
-        else:
-            order = np.argsort(a)
-            a, weights = a[order], self.weights[self._rows[small][order]]
-        gradient = self._vectors.take()
-        value, height, hinges, slopes, reach, crowd, excess = pair_ramps(
-            a,
-            weights,
-            scores,
-            self.weights,
-            self._rows[small],
-            self._rows[large],
-            sign,
-            centre,
-            margin,
-            kappa,
-            sign / self._pairs,
-            gradient,
+        return mean_over_pairs(
+            scores, self._rows, self.weights, self._mass, margin=margin, kappa=kappa, gradient=self._vectors.take()
         )
-        if self.weights is not None:
-            crowd = float(self._rows[large].size)  # the weight of a bin does not tell the number of its terms
-        rounding = self._rounding(kappa, reach, crowd, excess / self._mass[large])
-        return RiskValue(
-            value / self._pairs,
-            gradient,
-            margin * slopes / self._pairs,
-            height / self._pairs,
-            rounding,
-            ceiling=hinges / self._pairs,
-        )
-
-    def _rounding(self, kappa: float, reach: float, crowd: float, excess: float) -> float:
-        """Rounding bound of a plane (docs/maths.md, rounding).
-
-        A slope is a difference of two ramps divided by kappa. Ramps are at most ``reach`` long; they are summed in long
-        double and stored in double. The bins hold up to ``crowd`` terms each, summed in double: their weight, which
-        is a whole number without sample weights, and an ``excess`` whose mean is small where scores are dense.
-        """
-        sums = 4 * self.n_examples * LONG_EPS
-        bins = 0.0 if self.weights is None else 2 * crowd * EPS
-        rounding = 256 * EPS + sums + bins
-        if kappa > 0.0:
-            rounding += ((16 * EPS + sums + bins) * reach + 2 * (crowd + 2) * EPS * excess) / kappa
-        return rounding
 
 
 class PrintedROCAreaRisk(ROCAreaRisk):

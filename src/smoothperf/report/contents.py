@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..evaluation import Ranking, interval, resamples
+from ..measures import Measure, get_measure
 from .thinning import column_extremes, separating_thresholds, thin_cuts
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Training:
     ----------
     measure, solver : str
         Names as the estimator takes them.
+    decides : bool
+        Whether the measure is one of decisions, which a threshold makes.
     alpha, tol : float
         Strength of the regulariser, and the gap that was asked for.
     n_features, n_iter, passes : int
@@ -52,6 +55,7 @@ class Training:
 
     measure: str
     solver: str
+    decides: bool
     alpha: float
     tol: float
     n_features: int
@@ -116,7 +120,7 @@ class ReportContents:
     training : Training
         About the model.
     measures : dict of str to (float, float, float)
-        Value and 95 % bootstrap interval of the measures of the ranking.
+        Value and 95 % bootstrap interval of the measures of the ranking, and of that which the model was trained for.
     curve : Curve
         For the curves and the slider.
     histogram : Histogram
@@ -179,7 +183,7 @@ def gather(
         n_positive=int(positive.sum()),
         n_negative=int((~positive).sum()),
         training=_training(model),
-        measures=_measures(ranking, positive, n_resamples, seed),
+        measures=_measures(ranking, positive, get_measure(model.measure), n_resamples, seed),
         curve=_curve(ranking),
         histogram=_histogram(positive, scores),
     )
@@ -188,8 +192,9 @@ def gather(
 def _training(model: MeasureClassifier) -> Training:
     result = model.result_
     return Training(
-        measure=model.measure if isinstance(model.measure, str) else model.measure.name,
+        measure=get_measure(model.measure).name,
         solver=model.solver if isinstance(model.solver, str) else type(model.solver).__name__.lower(),
+        decides=get_measure(model.measure).fits_bias,
         alpha=float(getattr(model, "alpha_", model.alpha)),
         tol=float(model.tol),
         n_features=int(model.coef_.shape[1]),
@@ -217,11 +222,22 @@ def _trace(trace: Any) -> dict[str, Array]:
 
 
 def _measures(
-    ranking: Ranking, positive: NDArray[np.bool_], n_resamples: int, seed: int
+    ranking: Ranking, positive: NDArray[np.bool_], trained_for: Measure, n_resamples: int, seed: int
 ) -> dict[str, tuple[float, float, float]]:
-    values = ranking.measures()
-    drawn = [ranking.measures(multiplicity=draw) for draw in resamples(positive, n_resamples, seed)]
-    return {name: (values[name], *interval([draw[name] for draw in drawn])) for name in RANKING_MEASURES}
+    own = trained_for.name if trained_for.name not in RANKING_MEASURES else None
+
+    def judge(multiplicity: Array | None = None) -> dict[str, float]:
+        found = ranking.measures(multiplicity=multiplicity)
+        known = {name: found[name] for name in RANKING_MEASURES}
+        return known if own is None else {own: ranking.score(trained_for, multiplicity=multiplicity), **known}
+
+    try:
+        values = judge()
+    except ValueError:  # there are fewer than k examples
+        own = None
+        values = judge()
+    drawn = [judge(draw) for draw in resamples(positive, n_resamples, seed)]
+    return {name: (values[name], *interval([draw[name] for draw in drawn])) for name in values}
 
 
 def _curve(ranking: Ranking) -> Curve:

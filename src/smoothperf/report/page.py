@@ -14,11 +14,16 @@ from importlib import resources
 
 import numpy as np
 
+from ..evaluation import title_of
 from .charts import Axis, Chart
 from .contents import ReportContents, Training
 
-MEASURES = {"prbep": "PRBEP", "roc_area": "ROC area", "average_precision": "Average precision"}
-SOLVERS = {"lbfgs": "L-BFGS", "nesterov": "Nesterov's accelerated gradient", "bmrm": "BMRM (cutting planes)"}
+SOLVERS = {
+    "lbfgs": "L-BFGS",
+    "nesterov": "Nesterov's accelerated gradient",
+    "newton": "Newton's method",
+    "bmrm": "BMRM (cutting planes)",
+}
 #: Shown for a share of nothing.
 NOTHING = "\u2013"
 MARKS = {
@@ -115,7 +120,7 @@ def _header(contents: ReportContents) -> str:
 
 def _tiles(contents: ReportContents) -> str:
     tiles = "".join(
-        f'<div class="card tile"><p class="name">{MEASURES[name]}</p><p class="value">{value:.4f}</p>'
+        f'<div class="card tile"><p class="name">{escape(_tile(name, contents))}</p><p class="value">{value:.4f}</p>'
         f'<p class="range">95 %: {low:.4f} to {high:.4f}</p></div>'
         for name, (value, low, high) in contents.measures.items()
     )
@@ -374,7 +379,14 @@ def _facts(contents: ReportContents) -> str:
 
 
 def _measure(name: str) -> str:
-    return MEASURES.get(name, name)
+    return title_of(name)
+
+
+def _tile(name: str, contents: ReportContents) -> str:
+    """Name of a measure above its value; of decisions, with the threshold that it is for."""
+    title = _measure(name)
+    own = contents.training.decides and name == contents.training.measure
+    return f"{title[0].upper()}{title[1:]}{', own threshold' if own else ''}"
 
 
 def _share(value: float | None) -> str:

@@ -1,0 +1,83 @@
+"""Where scores are cut: a bias that is trained with the weights, and an operating point that is chosen afterwards.
+
+Measures that compare scores (ROC area, PRBEP, precision@k) do not change when all scores shift. They train no bias;
+the operating point alone makes the intercept. Measures that cut at score 0 (``Measure.fits_bias``: error rates, F-beta)
+train one, as the weight of a constant feature that is regularised like the others; what its height is decides how much.
+The measure then says where the training scores, bias included, are best cut: ``Measure.threshold``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import positive_number
+from ..design import BiasedDesign, Design, as_design
+from ..measures import Measure
+from ..objective import RegularizedRisk
+from ..solvers import Result
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bias:
+    """How a measure wants the intercept to come about.
+
+    Parameters
+    ----------
+    measure : Measure
+        What is trained for.
+    fit_intercept : bool
+        Whether there is an intercept at all.
+    height : float
+        Value of the constant feature, ``intercept_scaling``.
+    """
+
+    measure: Measure
+    fit_intercept: bool = True
+    height: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive_number("intercept_scaling", self.height)
+
+    @property
+    def trained(self) -> bool:
+        """Whether the weights of a run end with that of the constant feature."""
+        return self.fit_intercept and self.measure.fits_bias
+
+    def design(self, X: Any) -> Design:
+        """X as an operator, with the constant feature if it is needed."""
+        return BiasedDesign(as_design(X), self.height) if self.trained else as_design(X)
+
+    def split(self, weights: Array) -> tuple[Array, float]:
+        """Weights of the features of X, and what the constant feature adds to every score."""
+        return (weights[:-1], self.height * float(weights[-1])) if self.trained else (weights, 0.0)
+
+    def start(self, coef: Array, last_weights: Array) -> Array:
+        """Weights to start from, after a run for some measure that ended with ``last_weights``, of which ``coef``."""
+        if not self.trained:
+            return coef
+        return np.append(coef, last_weights[-1] if last_weights.size > coef.size else 0.0)
+
+    def cut(
+        self, weights: Array, positive: NDArray[np.bool_], scores: Array, sample_weight: Array | None
+    ) -> tuple[Array, float]:
+        """Weights of the features, and the intercept: the trained bias less the cut of the training scores."""
+        coef, bias = self.split(weights)
+        if not self.fit_intercept:
+            return coef, 0.0
+        return coef, bias - self.measure.threshold(positive, scores, sample_weight)
+
+    def excess_of_zero(self, objective: RegularizedRisk, result: Result) -> float:
+        """How far J without any feature can be above its minimum, for no bias or the one that was found."""
+        _, bias = self.split(result.coef)
+        n = objective.design.shape[0]
+        values = [
+            objective.alpha / 2.0 * (shift / self.height) ** 2 + objective.risk.exact_value(np.full(n, shift))
+            for shift in {0.0, bias}
+        ]
+        return min(values) - result.lower_bound

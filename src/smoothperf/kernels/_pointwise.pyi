@@ -1,0 +1,16 @@
+from typing import Any
+
+from numpy.typing import NDArray
+
+def pointwise_hinges(
+    scores: NDArray[Any],
+    positive: NDArray[Any],
+    weights: NDArray[Any] | None,
+    positive_cost: float,
+    negative_cost: float,
+    kappa: float,
+    scale: float,
+    gradient: NDArray[Any],
+    start: int,
+    stop: int,
+) -> tuple[float, float, float, float]: ...

@@ -1,0 +1,75 @@
+"""Measures by name, for the command line, configuration files and ``MeasureClassifier(measure=...)``.
+
+A measure without parameters has one name. The others are written with what they are about behind an @: a count
+(``precision@100``), a share (``precision@0.05`` or ``precision@5%``) or costs (``error_rate@10:1``).
+``get_measure(m.name)`` is the measure m again, or one that is as good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .base import Measure
+from .partial_roc import PartialROCArea
+from .pointwise import BalancedErrorRate, ErrorRate
+from .roc_area import ROCArea
+from .top_k import PRBEP, PrecisionAtK, RecallAtK
+
+
+def _number(text: str) -> int | float:
+    """A count if it is written as a whole number, else a share, as a decimal number or in percent."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    return float(text.removesuffix("%")) / 100.0 if text.endswith("%") else float(text)
+
+
+def _costs(text: str) -> Measure:
+    positive, negative = text.split(":")
+    return ErrorRate(float(positive), float(negative))
+
+
+#: Measures without parameters.
+_PLAIN: dict[str, Callable[[], Measure]] = {
+    "prbep": PRBEP,
+    "roc_area": ROCArea,
+    "error_rate": ErrorRate,
+    "balanced_error_rate": BalancedErrorRate,
+}
+#: Measures with parameters: how their names begin, an example, and what makes one of the rest of the name.
+_WITH_PARAMETERS: dict[str, tuple[str, Callable[[str], Measure]]] = {
+    "precision@": ("precision@100", lambda text: PrecisionAtK(_number(text))),
+    "recall@": ("recall@5%", lambda text: RecallAtK(_number(text))),
+    "roc_area@": ("roc_area@0.1", lambda text: PartialROCArea(_number(text))),
+    "error_rate@": ("error_rate@10:1", _costs),
+}
+#: All names, those with parameters by example.
+MEASURE_NAMES = (*_PLAIN, *(example for example, _ in _WITH_PARAMETERS.values()))
+
+
+def get_measure(measure: str | Measure) -> Measure:
+    """Return the measure of a given name; a Measure is passed through.
+
+    Examples
+    --------
+    >>> get_measure("prbep")
+    PRBEP()
+    >>> get_measure("precision@100"), get_measure("recall@5%")
+    (PrecisionAtK(k=100), RecallAtK(k=0.05))
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if isinstance(measure, str):
+        if measure in _PLAIN:
+            return _PLAIN[measure]()
+        for prefix, (example, make) in _WITH_PARAMETERS.items():
+            if measure.startswith(prefix):
+                return _made(make, measure, prefix, example)
+    known = ", ".join(map(repr, MEASURE_NAMES))
+    raise ValueError(f"measure must be one of {known} or a Measure object, got {measure!r}.")
+
+
+def _made(make: Callable[[str], Measure], name: str, prefix: str, example: str) -> Measure:
+    try:
+        return make(name.removeprefix(prefix))
+    except ValueError as error:
+        raise ValueError(f"measure {name!r} cannot be read: {error} Write it like {example!r}.") from error

@@ -1,0 +1,202 @@
+r"""Error rate, balanced error rate and class costs: measures in which every example counts by itself.
+
+With weights ``c``, costs of the two classes, ``q_i = c_i cost(y_i)`` and ``Q = sum q``,
+
+    R(f)    = (1/Q) sum_i q_i max(0, 1 - 2 y_i f_i)                                          (error-risk)
+    R_mu(f) = (1/Q) sum_i q_i H(1 - 2 y_i f_i)                                             (error-smoothed)
+
+H is the Huber hinge of width ``kappa = mu Q``. The prox-function is half the sum of ``q_i beta_i^2``, so ``D = Q/2``
+and ``R - kappa/2 <= R_mu <= R``. One pass over the scores, O(n) (:mod:`smoothperf.kernels._pointwise`).
+
+This is the structural risk of a loss that is a sum over examples: each of them decides for itself whether its label is
+flipped. The margin is 1/2, so it is the risk of an ordinary support vector machine at twice the scores: with unit
+costs, ``C = 4 / (alpha n)`` in scikit-learn's ``LinearSVC(loss="hinge")`` gives twice the weights. These measures cut
+at score 0, so a bias is fitted with the weights.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import threads
+from .._validation import binary_labels, positive_number, vector, weights_of
+from ..kernels import pointwise_hinges
+from ..recycling import Recycler
+from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
+
+#: Rows for which a thread pays.
+LEAST_ROWS = 1 << 16
+
+
+class PointwiseRisk(Risk):
+    """The risk (error-risk) for given labels, weights and costs; made by :meth:`ErrorRate.bind`."""
+
+    shift_invariant: ClassVar[bool] = False
+
+    def __init__(
+        self, positive: NDArray[np.bool_], weights: Array | None, positive_cost: float = 1.0, negative_cost: float = 1.0
+    ):
+        self.n_examples = positive.shape[0]
+        self._positive = positive
+        self.weights = weights
+        self._vectors = Recycler(self.n_examples)
+        self._costs = positive_cost, negative_cost
+        masses = class_masses(positive, weights)
+        self._total = positive_cost * masses[0] + negative_cost * masses[1]
+        # Of sums blocked by 512, relative to Q; docs/maths.md, rounding.
+        self._rounding = 1024 * EPS + self.n_examples * LONG_EPS
+        self.diameter = self._total / 2.0
+
+    def exact(self, scores: Array) -> RiskValue:
+        """``R`` and a subgradient, O(n)."""
+        y = np.where(self._positive, 1.0, -1.0)
+        x = 1.0 - 2.0 * y * scores
+        flipped = np.where(x > 0.0, self._weighted_costs(), 0.0)
+        gradient = (-2.0 / self._total) * y * flipped
+        value = float(flipped @ x) / self._total
+        return RiskValue(value, gradient, float(flipped.sum()) / self._total, value, self._rounding)
+
+    def exact_value(self, scores: Array) -> float:
+        """``R``: the mean hinge. O(n)."""
+        x = np.where(self._positive, -2.0, 2.0) * scores
+        x += 1.0
+        np.maximum(x, 0.0, out=x)
+        return float(self._weighted_costs() @ x) / self._total
+
+    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
+        """``R_mu`` and its gradient: the mean Huber hinge, O(n). ``hint`` is not used."""
+        gradient = self._vectors.take()
+        kappa = mu * self._total
+        label = self._positive.view(np.uint8)
+        sums = threads.over_ranges(
+            lambda start, stop: pointwise_hinges(
+                scores, label, self.weights, *self._costs, kappa, 2.0 / self._total, gradient, start, stop
+            ),
+            threads.even_ranges(self.n_examples, least=LEAST_ROWS),
+        )
+        slopes, squares, hinges, inner = (math.fsum(column) for column in zip(*sums, strict=True))
+        offset = slopes / self._total
+        height = offset + inner
+        value = height - mu / 2.0 * squares
+        return RiskValue(value, gradient, offset, height, self._rounding, ceiling=hinges / self._total)
+
+    def lipschitz(self, mu: float) -> float:
+        """``4 cost / (Q^2 mu)`` with the larger cost: the Hessian is diagonal."""
+        return 4.0 * max(self._costs) / (self._total**2 * mu)
+
+    def _weighted_costs(self) -> Array:
+        costs = np.where(self._positive, *self._costs)
+        return costs if self.weights is None else costs * self.weights
+
+
+def class_masses(positive: NDArray[np.bool_], weights: Array | None) -> tuple[float, float]:
+    """Weight of the positives and of the negatives."""
+    c = np.ones(positive.shape[0]) if weights is None else weights
+    return float(c[positive].sum()), float(c[~positive].sum())
+
+
+@dataclass(frozen=True)
+class ErrorRate(Measure):
+    """Share of the examples that are on the right side, with costs of the two kinds of error.
+
+    The *score* is 1 less the error rate, the accuracy, so that higher is better. With costs it is 1 less the costs of
+    the errors as a share of what it would cost to be wrong everywhere; only the ratio of the costs matters.
+
+    Parameters
+    ----------
+    positive_cost, negative_cost : float, default=1.0
+        What it costs to miss a positive, and to take a negative for a positive.
+
+    Examples
+    --------
+    >>> from smoothperf import ErrorRate
+    >>> y, scores = [1, 1, -1, -1], [0.9, -0.3, -0.5, -0.1]
+    >>> ErrorRate().score(y, scores)
+    0.75
+    >>> ErrorRate(positive_cost=4.0).score(y, scores)
+    0.6
+    """
+
+    positive_cost: float = 1.0
+    negative_cost: float = 1.0
+    fits_bias: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        positive_number("positive_cost", self.positive_cost)
+        positive_number("negative_cost", self.negative_cost)
+
+    @property
+    def name(self) -> str:
+        """``error_rate``, with costs ``error_rate@4:1``."""
+        costs = f"@{self.positive_cost:.15g}:{self.negative_cost:.15g}"
+        return "error_rate" if self.positive_cost == self.negative_cost else f"error_rate{costs}"
+
+    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> PointwiseRisk:
+        """Return the convex risk (error-risk) for given labels; see :meth:`Measure.bind`."""
+        positive = binary_labels(y)
+        return PointwiseRisk(
+            positive, weights_of(sample_weight, positive), float(self.positive_cost), float(self.negative_cost)
+        )
+
+    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """1 less the error rate of "positive where the score is above 0"."""
+        right, masses = _right(y, scores, sample_weight)
+        costs = float(self.positive_cost), float(self.negative_cost)
+        total = costs[0] * masses[0] + costs[1] * masses[1]
+        return (costs[0] * right[0] + costs[1] * right[1]) / total
+
+    def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return 0: the bias has been trained."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class BalancedErrorRate(Measure):
+    """Mean of the shares of the positives and of the negatives that are on the right side.
+
+    The *score* is 1 less the balanced error rate, which is called balanced accuracy: higher is better.
+
+    Examples
+    --------
+    >>> from smoothperf import BalancedErrorRate
+    >>> BalancedErrorRate().score([1, -1, -1, -1, -1], [-0.5, -1.0, -1.0, -1.0, 0.5])
+    0.375
+    """
+
+    name: ClassVar[str] = "balanced_error_rate"
+    fits_bias: ClassVar[bool] = True
+
+    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> PointwiseRisk:
+        """Return the convex risk (error-risk), with costs that make the classes count the same."""
+        positive = binary_labels(y)
+        weights = weights_of(sample_weight, positive)
+        masses = class_masses(positive, weights)
+        half = sum(masses) / 2.0
+        return PointwiseRisk(positive, weights, half / masses[0], half / masses[1])
+
+    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Mean of recall and specificity of "positive where the score is above 0"."""
+        right, masses = _right(y, scores, sample_weight)
+        return (right[0] / masses[0] + right[1] / masses[1]) / 2.0
+
+    def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return 0: the bias has been trained."""
+        return 0.0
+
+
+def _right(
+    y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Weight of the positives and of the negatives on the right side, and of all of them."""
+    positive = binary_labels(y)
+    f = vector("scores", scores, length=positive.shape[0])
+    weights = weights_of(sample_weight, positive)
+    c = np.ones(f.shape[0]) if weights is None else weights
+    above = f > 0.0
+    right = float(c[positive & above].sum()), float(c[~positive & ~above].sum())
+    return right, class_masses(positive, weights)
