@@ -130,14 +130,16 @@ class Measure(ABC):
 
     Attributes
     ----------
-    name : str
-        What :func:`~smoothperf.measures.get_measure` knows it by.
     fits_bias : bool
         Whether the measure cuts at score 0, so that a bias is fitted with the weights. The others only compare scores.
     """
 
-    name: ClassVar[str]
     fits_bias: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What :func:`~smoothperf.measures.get_measure` knows it by."""
 
     @abstractmethod
     def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Risk:
