@@ -43,11 +43,11 @@ cdef struct Loss:
 
 
 cdef struct Flips:
-    # Of one side at the ramp beta = clip((z - x) / w, 0, 1).
-    Py_ssize_t full, reached   # as many have beta = 1; as many have x <= z
+    # Of one side at the ramp beta = clip(1/2 + (z - x) / w, 0, 1).
+    Py_ssize_t full, reached   # as many have x <= z - w/2, where beta = 1; as many have x <= z + w/2
     double mass                # sum c beta
     double active              # weight of what has neither beta = 0 nor 1, and grows with z
-    double huber               # sum c ((z - x) beta - w beta^2 / 2)
+    double huber               # sum c ((z - x) beta + w beta (1 - beta) / 2)
     double wobble              # rounding error of the mass
 
 
@@ -98,6 +98,7 @@ cdef Py_ssize_t _up_to(const Side* side, double z, Py_ssize_t start) noexcept no
 cdef void _flip(const Side* side, double z, double w, Flips* flips) noexcept nogil:
     """Everything about one side at z; ``flips`` holds the result for a z nearby."""
     cdef double full, ramp, square, first, first_full
+    z += 0.5 * w
     flips.reached = _up_to(side, z, flips.reached)
     flips.full = _up_to(side, z - w, flips.full)
     full = _mass(side, flips.full)
@@ -326,7 +327,7 @@ cdef Level _level(const Problem* problem, int64_t k, int64_t count, double start
     """The best flips with ``delta >= k / count``: a root of one increasing piecewise linear function of zeta >= 0."""
     cdef const Loss* loss = &problem.loss
     cdef double w = problem.w, t = <double>k / <double>count, u = loss.p + loss.r * t, v = 1.0 - t
-    cdef double zeta, low = 0.0, high, excess, rate, following, wanted = t * loss.M
+    cdef double zeta, low = 0.0, high, excess, rate, following, wanted = t * loss.M, half, z
     cdef Py_ssize_t pos_full = -1, pos_reached = -1, neg_full = -1, neg_reached = -1
     cdef bint straight = False
     cdef Level level
@@ -340,7 +341,17 @@ cdef Level _level(const Problem* problem, int64_t k, int64_t count, double start
             loss, problem.pos_free.mass, problem.neg_free.mass, problem.pos_free.wobble, problem.neg_free.wobble
         )
         return level
-    high = max((problem.pos.x[problem.pos.size - 1] + w) / u, (problem.neg.x[problem.neg.size - 1] + w) / v)
+    if k == count:   # all positives are missed, and the negatives are free
+        z = problem.pos.x[problem.pos.size - 1]
+        z += w + 8.0 * EPS * fabs(z)
+        _flip(&problem.pos, z, w, pos)
+        level.value = 1.0 + problem.slope * (pos.huber - z * pos.mass + problem.neg_free.huber)
+        level.root = z / u
+        level.loss = 1.0
+        level.wobble = _lowered(loss, pos.mass, problem.neg_free.mass, pos.wobble, problem.neg_free.wobble)
+        return level
+    half = 0.5 * w
+    high = max((problem.pos.x[problem.pos.size - 1] + half) / u, (problem.neg.x[problem.neg.size - 1] + half) / v)
     high = max(high * (1.0 + 4.0 * EPS), 0.0)
     zeta = min(max(start, 0.0), high)
     for step in range(MOST_STEPS):
@@ -364,9 +375,9 @@ cdef Level _level(const Problem* problem, int64_t k, int64_t count, double start
         elif excess < 0.0:   # flat up to where the next ramp begins
             following = INFINITY
             if pos.reached < problem.pos.size:
-                following = problem.pos.x[pos.reached] / u
+                following = (problem.pos.x[pos.reached] - half) / u
             if neg.reached < problem.neg.size:
-                following = min(following, problem.neg.x[neg.reached] / v)
+                following = min(following, (problem.neg.x[neg.reached] - half) / v)
         else:
             following = low
         straight = rate > 0.0 and low < following < high
@@ -389,11 +400,13 @@ cdef int _by_position(const void* one, const void* other) noexcept nogil:
 
 
 cdef void _ramps(Step* steps, Py_ssize_t m, double w, double[:, ::1] table) noexcept nogil:
-    """Knots, values and slopes of ``sum_k share_k clip((z_k - x) / w, 0, 1)`` as a function of x, from the right."""
+    """Knots, values, slopes of ``sum_k share_k clip(1/2 + (z_k - x) / w, 0, 1)`` as a function of x, from the right."""
     cdef Py_ssize_t outer = m - 1, inner = m - 1, i
     cdef long double value = 0.0, rate = 0.0
     cdef double knot, last
     qsort(steps, m, sizeof(Step), &_by_position)
+    for i in range(m):
+        steps[i].z += 0.5 * w
     last = steps[m - 1].z
     for i in range(2 * m - 1, -1, -1):
         if outer >= 0 and steps[outer].z >= steps[inner].z - w:
@@ -419,7 +432,9 @@ def level_sets(
     const double[::1] x_n, const double[::1] mass_n, const double[::1] first_n, const double[::1] second_n,
     double p, double r, double M, double slope, double w, double nu, int64_t count,
 ):
-    """Soft maximum over the levels ``t = k / count`` of t plus the best flips with ``delta >= t``, less a square.
+    """Soft maximum over the levels ``t = k / count``, k = 0, ..., count, of t plus the best flips with ``delta >= t``.
+
+    That is, of ``t + slope max sum c (-x beta + (w/2) beta (1 - beta))`` over the flips with ``delta(B, C) >= t``.
 
     The value of a level less t falls with t. So a level bounds those behind it: the value rises by no more than t
     does. Levels that cannot matter are not looked at: blocks of levels are halved, from coarse to fine.
@@ -442,9 +457,10 @@ def level_sets(
     cdef Py_ssize_t size = 0, next_size, i
     cdef int64_t block, k
     cdef double best, cut = nu * (NEGLIGIBLE + log(<double>count)), total, offset, wobble, share, t
-    cdef Level* levels = <Level*>malloc(2 * MOST_LEVELS * sizeof(Level))
-    cdef Level* following = <Level*>malloc(2 * MOST_LEVELS * sizeof(Level))
+    cdef Level* levels = <Level*>malloc((2 * MOST_LEVELS + 1) * sizeof(Level))
+    cdef Level* following = <Level*>malloc((2 * MOST_LEVELS + 1) * sizeof(Level))
     cdef Step* steps = NULL
+    cdef Level top
     cdef Flips pos, neg
     cdef double[:, ::1] pos_table, neg_table
     if levels == NULL or following == NULL:
@@ -471,6 +487,8 @@ def level_sets(
             best = max(best, levels[size].value)
             size += 1
             k += block
+        top = _level(&problem, count, count, 0.0, &pos, &neg)
+        best = max(best, top.value)
         while block > 1:
             next_size = 0
             for i in range(size):
@@ -491,6 +509,8 @@ def level_sets(
                 next_size += 2
             levels, following = following, levels
             size = next_size
+        levels[size] = top
+        size += 1
         next_size = 0
         total = offset = wobble = 0.0
         for i in range(size):
@@ -521,7 +541,7 @@ def level_sets(
         _ramps(steps, size, w, pos_table)
         free(levels); free(following); free(steps)
     return (
-        best + nu * log(total * block / count),
+        best + nu * log(total * block / (count + block)),
         offset / total,
         wobble / total,
         <double>(block - 1) / <double>count,
@@ -544,7 +564,7 @@ cdef bint _index(const double[:, ::1] rows, Table* table) noexcept nogil:
     cdef Py_ssize_t i, b = 0, place
     table.size = rows.shape[1]
     table.knots, table.values, table.rates = &rows[0, 0], &rows[1, 0], &rows[2, 0]
-    table.buckets = 2 * table.size
+    table.buckets = 8 * table.size
     table.origin = table.knots[0]
     table.scale = 0.0
     if table.knots[table.size - 1] > table.origin:
@@ -553,7 +573,7 @@ cdef bint _index(const double[:, ::1] rows, Table* table) noexcept nogil:
     if table.starts == NULL:
         return False
     for i in range(table.size):
-        place = _bucket(table, table.knots[i])
+        place = min(<Py_ssize_t>((table.knots[i] - table.origin) * table.scale), table.buckets - 1)
         while b <= place:
             table.starts[b] = <int32_t>i
             b += 1
@@ -563,15 +583,6 @@ cdef bint _index(const double[:, ::1] rows, Table* table) noexcept nogil:
     return True
 
 
-cdef inline Py_ssize_t _bucket(const Table* table, double x) noexcept nogil:
-    cdef double position = (x - table.origin) * table.scale
-    if not position > 0.0:
-        return 0
-    if position >= <double>(table.buckets - 1):
-        return table.buckets - 1
-    return <Py_ssize_t>position
-
-
 cdef inline double _beta(const Table* table, double x) noexcept nogil:
     """The mixture of ramps at x: 1 before the first knot, 0 from the last on."""
     cdef Py_ssize_t bucket, low, high, middle
@@ -579,14 +590,18 @@ cdef inline double _beta(const Table* table, double x) noexcept nogil:
         return 0.0
     if x < table.knots[0]:
         return 1.0
-    bucket = _bucket(table, x)
-    low, high = table.starts[bucket], table.starts[bucket + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if table.knots[middle] <= x:
-            low = middle + 1
-        else:
-            high = middle
+    bucket = <Py_ssize_t>((x - table.origin) * table.scale)
+    bucket = bucket if bucket < table.buckets else table.buckets - 1
+    low = table.starts[bucket]
+    if table.knots[low] <= x:   # most buckets hold no knot
+        low += 1
+        high = table.starts[bucket + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if table.knots[middle] <= x:
+                low = middle + 1
+            else:
+                high = middle
     return min(table.values[low] + table.rates[low] * (table.knots[low] - x), 1.0)
 
 

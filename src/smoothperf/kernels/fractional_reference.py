@@ -49,23 +49,23 @@ def fractional_levels(
     the multiplier of the constraint.
     """
     p, r, M = loss
-    values, flips = np.empty(count), np.empty((count, margins.size))
-    for k in range(count):
+    values, flips = np.empty(count + 1), np.empty((count + 1, margins.size))
+    for k in range(count + 1):
         t = k / count
         coefficients = np.where(positive, p + r * t, 1.0 - t)
 
         def flipped(zeta: float, coefficients: Array = coefficients) -> Array:
-            return np.clip((zeta * coefficients - margins) / width, 0.0, 1.0)
+            return np.clip(0.5 + (zeta * coefficients - margins) / width, 0.0, 1.0)
 
         def excess(zeta: float, coefficients: Array = coefficients, t: float = t) -> float:
             return float((weights * coefficients) @ flipped(zeta, coefficients)) - t * M
 
-        low, high = 0.0, float(max(0.0, ((margins + width) / coefficients).max()))
+        low, high = 0.0, float(max(0.0, ((margins + width) / np.maximum(coefficients, 1e-300)).max()))
         if excess(low) >= 0.0:
             high = low
         while low < (middle := (low + high) / 2.0) < high:
             low, high = (middle, high) if excess(middle) < 0.0 else (low, middle)
         beta = flips[k] = flipped(high)
-        values[k] = t - slope * float(weights @ (margins * beta + width / 2.0 * beta**2))
+        values[k] = t - slope * float(weights @ (margins * beta - width / 2.0 * beta * (1.0 - beta)))
     shares = np.exp((values - values.max()) / nu)
     return float(values.max() + nu * np.log(shares.mean())), shares @ flips / shares.sum()

@@ -43,9 +43,9 @@ from ..recycling import Recycler
 from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 
 #: What the levels may cost of ``mu D``, relative to what the square costs.
-LEVELS_SHARE = 1.0
+LEVELS_SHARE = 0.5
 #: The grid's step is at most this part of what the levels may cost; the rest is for the soft maximum.
-STEP_SHARE = 0.25
+STEP_SHARE = 0.5
 #: Fewest levels, and the logarithm to base 2 of the most: a finer grid would be a matter of rounding.
 FEWEST_LEVELS, MOST_DOUBLINGS = 64, 44
 
@@ -65,7 +65,7 @@ class FractionalRisk(Risk):
         self._total = float(n if weights is None else weights.sum())
         self._loss = FractionalLoss(p, r, (p + r) * positives)
         self._slope = 2.0 / self._total
-        self.diameter = (1.0 + LEVELS_SHARE) * self._total / 2.0
+        self.diameter = (1.0 + LEVELS_SHARE) * self._total / 8.0
         # Relative errors of B and C change delta by at most this much (docs/maths.md, rounding).
         self._rounding = (64 * EPS + 4 * n * LONG_EPS) * (2.0 + r / p)
 
@@ -86,14 +86,14 @@ class FractionalRisk(Risk):
     def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` and its gradient: two sorts, searches and a pass. ``hint`` is not used."""
         width = mu * self._total / 2.0
-        count, nu = levels(LEVELS_SHARE * width)
+        count, nu = levels(LEVELS_SHARE * width / 4.0)
         margins = self._sorted(scores)
         flips = margins.smoothed(self._loss, self._slope, width, nu, count)
         gradient = self._vectors.take()
         inner = margins.apply_smoothed(flips, self._slope, gradient)
         ramps = 4 * LONG_EPS * (flips.levels + self.n_examples) * (1.0 + flips.reach / width)
         return RiskValue(
-            flips.value,
+            flips.value - width / 4.0,
             gradient,
             flips.offset,
             flips.offset - self._slope * inner,
@@ -104,7 +104,7 @@ class FractionalRisk(Risk):
 
     def lipschitz(self, mu: float) -> float:
         """``(4/N^2) (1/mu + N/(4 nu))``: of the best flips of a level, and of the shares of the levels."""
-        _, nu = levels(LEVELS_SHARE * mu * self._total / 2.0)
+        _, nu = levels(LEVELS_SHARE * mu * self._total / 8.0)
         return self._slope**2 * (1.0 / mu + self._total / (4.0 * nu))
 
     def _sorted(self, scores: Array) -> SortedMargins:
@@ -122,7 +122,7 @@ def levels(deviation: float) -> tuple[int, float]:
     """
     doublings = math.ceil(-math.log2(min(STEP_SHARE * deviation, 1.0)))
     count = max(FEWEST_LEVELS, 1 << min(doublings, MOST_DOUBLINGS))
-    return count, max(deviation - 1.0 / count, deviation * (1.0 - STEP_SHARE)) / math.log(count)
+    return count, max(deviation - 1.0 / count, deviation * (1.0 - STEP_SHARE)) / math.log(count + 1)
 
 
 class FractionalMeasure(Measure):
