@@ -13,7 +13,7 @@ if _TYPE_CHECKING:
     from .estimators.classifier import MeasureClassifier, ZeroModelWarning
     from .estimators.cross_validation import MeasureClassifierCV
     from .estimators.path import RegularizationPath, regularization_path
-    from .measures import PRBEP, ROCArea
+    from .measures import PRBEP, Contingency, FBeta, Jaccard, ROCArea
     from .smoothing import Adaptive, Fixed
     from .solvers import BMRM, LBFGS, Nesterov, Newton, Result, Status
 
@@ -24,7 +24,10 @@ __all__ = [
     "LBFGS",
     "PRBEP",
     "Adaptive",
+    "Contingency",
+    "FBeta",
     "Fixed",
+    "Jaccard",
     "MeasureClassifier",
     "MeasureClassifierCV",
     "Nesterov",
@@ -42,7 +45,7 @@ _HOMES = {
     ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
     ".estimators.cross_validation": ("MeasureClassifierCV",),
     ".estimators.path": ("RegularizationPath", "regularization_path"),
-    ".measures": ("PRBEP", "ROCArea"),
+    ".measures": ("PRBEP", "Contingency", "FBeta", "Jaccard", "ROCArea"),
     ".smoothing": ("Adaptive", "Fixed"),
     ".solvers": ("BMRM", "LBFGS", "Nesterov", "Newton", "Result", "Status"),
 }

@@ -6,6 +6,7 @@ The judge is rational arithmetic (``oracles.exact_*``), so rounding bounds are t
 import math
 import pickle
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +16,22 @@ from hypothesis import strategies as st
 
 import oracles
 from smoothperf.kernels.capped_simplex import Roots
-from smoothperf.measures import PRBEP, Measure, ROCArea, get_measure
+from smoothperf.measures import PRBEP, FBeta, Jaccard, Measure, ROCArea, get_measure
 
-MEASURES = {
+RANKING = {
     "prbep": (PRBEP(), oracles.exact_prbep),
     "roc_area": (ROCArea(), oracles.exact_roc),
     "roc_area_as_printed": (ROCArea(as_printed=True), oracles.exact_printed_roc),
 }
+CUTTING = {
+    "f1": (FBeta(), partial(oracles.exact_fractional, p=1, r=1)),
+    "f0.5": (FBeta(0.5), partial(oracles.exact_fractional, p=0.25, r=1)),
+    "jaccard": (Jaccard(), partial(oracles.exact_fractional, p=1, r=0)),
+}
+MEASURES = RANKING | CUTTING
 every_risk = pytest.mark.parametrize(("measure", "truth"), MEASURES.values(), ids=MEASURES.keys())
+# Of risks that only compare scores; their smoothed values are known without rounding too.
+ranking_risk = pytest.mark.parametrize(("measure", "truth"), RANKING.values(), ids=RANKING.keys())
 searching = settings(deadline=None, max_examples=50, derandomize=True)
 SCALES = (-8, -3, 0, 2, 5, 8)  # powers of ten
 
@@ -175,7 +184,7 @@ def test_exact_plane_is_nowhere_above_the_risk(measure, truth, data, problem):
 # --- smoothed evaluations ---------------------------------------------------------------------------------------
 
 
-@every_risk
+@ranking_risk
 @searching
 @given(problem=wild_problems, mu=any_mu)
 def test_smoothed_value_is_the_true_value(measure, truth, problem, mu):
@@ -264,7 +273,7 @@ def test_gradient_changes_no_faster_than_the_lipschitz_constant(measure, truth, 
         assert result.value <= above * (1 + 1e-12) + 2.0 * rounding * (1.0 + np.abs(move).sum())
 
 
-@every_risk
+@ranking_risk
 @pytest.mark.parametrize("mu", [0.5, 8.0])
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 3.0, 1.0]], ids=["unit", "weighted"])
 def test_lipschitz_constant_is_attained_where_everything_is_active(measure, truth, mu, weights):
@@ -283,7 +292,7 @@ def test_lipschitz_constant_is_attained_where_everything_is_active(measure, trut
     assert np.sqrt(np.sum(change**2 / c)) == pytest.approx(expected, rel=1e-9)
 
 
-@every_risk
+@ranking_risk
 @pytest.mark.parametrize("y", [[1, -1], [1, 1, 1, -1], [1, -1, -1, -1, -1], [1, 1, -1, -1]])
 def test_diameter_is_attained_where_everything_is_wrong(measure, truth, y):
     y = np.array(y)
@@ -295,7 +304,7 @@ def test_diameter_is_attained_where_everything_is_wrong(measure, truth, y):
 any_number = st.floats(allow_nan=True, allow_infinity=True)
 
 
-@every_risk
+@ranking_risk
 @searching
 @given(problem=wild_problems, mu=any_mu, roots=st.builds(Roots, any_number, any_number, any_number), other_mu=any_mu)
 def test_hint_changes_rounding_only(measure, truth, problem, mu, roots, other_mu):
@@ -336,7 +345,7 @@ def test_evaluations_leave_no_trace(measure, truth):
 # --- symmetries -------------------------------------------------------------------------------------------------
 
 
-@every_risk
+@ranking_risk
 @searching
 @given(problem=tame_problems, mu=tame_mu, shift=st.floats(-1e3, 1e3))
 def test_shifting_all_scores_changes_nothing(measure, truth, problem, mu, shift):
@@ -353,7 +362,7 @@ def test_shifting_all_scores_changes_nothing(measure, truth, problem, mu, shift)
     np.testing.assert_allclose(shifted.gradient, plain.gradient, rtol=0, atol=apart)
 
 
-@every_risk
+@ranking_risk
 @searching
 @given(problem=wild_problems, mu=any_mu)
 def test_gradient_sums_to_zero(measure, truth, problem, mu):
@@ -449,7 +458,7 @@ def test_only_ratios_of_weights_matter(measure, truth, problem):
     assert measure.score(y, scores, 7.0 * weights) == pytest.approx(measure.score(y, scores, weights))
 
 
-@every_risk
+@ranking_risk
 @pytest.mark.parametrize("mu", [0.0, 1e-9, 1e-5])
 @pytest.mark.parametrize("weight", [None, 0.1], ids=["unit", "tenths"])
 @pytest.mark.parametrize("rare", [1, -1], ids=["one positive", "one negative"])
@@ -507,7 +516,7 @@ def test_measures_are_values(measure, truth):
     assert hash(copy) == hash(measure)
     assert len({measure, copy}) == 1
     assert measure != "prbep"
-    assert eval(repr(measure), {"PRBEP": PRBEP, "ROCArea": ROCArea}) == measure
+    assert eval(repr(measure), {type(measure).__name__: type(measure)}) == measure
 
 
 def test_different_measures_are_different():
@@ -528,10 +537,20 @@ def test_bound_risks_know_their_size_and_weights(measure, truth):
     np.testing.assert_array_equal(measure.bind(y, weights).weights, weights)
 
 
-@pytest.mark.parametrize(("name", "measure"), [("prbep", PRBEP()), ("roc_area", ROCArea())])
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("prbep", PRBEP()),
+        ("roc_area", ROCArea()),
+        ("f1", FBeta()),
+        ("f2", FBeta(2.0)),
+        ("f0.5", FBeta(0.5)),
+        ("jaccard", Jaccard()),
+    ],
+)
 def test_measures_are_found_by_name(name, measure):
     assert get_measure(name) == measure
-    assert type(measure).name == name
+    assert measure.name == name
 
 
 @every_risk

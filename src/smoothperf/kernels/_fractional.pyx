@@ -21,9 +21,10 @@ import numpy as np
 
 cdef enum:
     BLOCK = 512        # terms of a sum that are added up in double precision
-    MOST_STEPS = 200   # of the root finder; bisection alone needs fewer
+    MOST_STEPS = 1000  # of the root finder: never reached
+    CREEPING = 3       # steps in a row from one side
     FIRST_LEVELS = 64
-    MOST_LEVELS = 32768
+    MOST_LEVELS = 4096
 
 cdef double EPS = 2.220446049250313e-16
 #: Levels whose share of the soft maximum is below exp(-this) times that of the best are left out.
@@ -329,9 +330,10 @@ cdef Level _level(const Problem* problem, int64_t k, int64_t count, double start
     cdef double w = problem.w, t = <double>k / <double>count, u = loss.p + loss.r * t, v = 1.0 - t
     cdef double zeta, low = 0.0, high, excess, rate, following, wanted = t * loss.M, half, z
     cdef Py_ssize_t pos_full = -1, pos_reached = -1, neg_full = -1, neg_reached = -1
-    cdef bint straight = False
+    cdef double stride = 0.0
+    cdef bint straight = False, from_left = True
     cdef Level level
-    cdef int step
+    cdef int step, same_side = 0
     level.k = k
     if problem.free_loss >= t:
         level.value = t + problem.free_value
@@ -380,13 +382,19 @@ cdef Level _level(const Problem* problem, int64_t k, int64_t count, double start
                 following = min(following, (problem.neg.x[neg.reached] - half) / v)
         else:
             following = low
-        straight = rate > 0.0 and low < following < high
-        zeta = following if low < following < high else 0.5 * (low + high)
-        if not low < zeta < high:
-            zeta = low if -excess < excess else high
-            _flip(&problem.pos, zeta * u, w, pos)
-            _flip(&problem.neg, zeta * v, w, neg)
-            break
+        same_side = same_side + 1 if (excess < 0.0) == from_left else 0
+        from_left = excess < 0.0
+        straight = rate > 0.0 and same_side < CREEPING
+        if same_side >= CREEPING:   # along narrow ramps, from one to the next: make longer steps
+            stride = 4.0 * max(stride, fabs(following - zeta) if fabs(following) < INFINITY else 0.0)
+            following = zeta + (stride if from_left else -stride)
+        if not low < following < high:
+            following = 0.5 * (low + high)
+            straight = False
+        stride = fabs(following - zeta)
+        if not low < following < high:
+            break   # no number is left between the two
+        zeta = following
     level.value = t + problem.slope * (pos.huber + neg.huber - zeta * wanted)
     level.root = zeta
     level.loss = _loss(loss, pos.mass, neg.mass)
@@ -425,6 +433,22 @@ cdef void _ramps(Step* steps, Py_ssize_t m, double w, double[:, ::1] table) noex
         table[0, i] = knot
         table[1, i] = min(max(<double>value, 0.0), 1.0)
         table[2, i] = max(<double>rate, 0.0)
+
+
+def ramp_table(const double[::1] z, const double[::1] shares, double w):
+    """Table for :func:`flip_smoothed` of ``sum_k shares[k] clip(1/2 + (z[k] - x) / w, 0, 1)``; shares sum to 1."""
+    cdef Py_ssize_t i, m = z.shape[0]
+    cdef Step* steps = <Step*>malloc(m * sizeof(Step))
+    if steps == NULL:
+        raise MemoryError("no memory for a table of knots")
+    table = np.empty((3, 2 * m))
+    cdef double[:, ::1] view = table
+    with nogil:
+        for i in range(m):
+            steps[i] = Step(z[i], shares[i])
+        _ramps(steps, m, w, view)
+        free(steps)
+    return table
 
 
 def level_sets(

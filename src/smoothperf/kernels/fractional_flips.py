@@ -25,15 +25,16 @@ class FractionalLoss(NamedTuple):
     r: float
     M: float
 
-    def __call__(self, b: float, c: float) -> float:
+    def at(self, b: float, c: float) -> float:
+        """The loss."""
         return (self.p * b + c) / (self.M - self.r * b + c)
 
 
 class BestFlips(NamedTuple):
-    """The maximum of ``delta(B, C) - slope sum c x beta``, and the flipped weights; ``index`` positives are flipped."""
+    """The maximum of ``delta(B, C) - slope sum c x beta``, how many positives are flipped, and the flipped weights."""
 
     value: float
-    index: int
+    positives: int
     missed: float
     false: float
     visited: int
@@ -51,12 +52,17 @@ class SmoothedFlips(NamedTuple):
     @property
     def levels(self) -> int:
         """How many levels make up the soft maximum."""
-        return self.tables[0].shape[1] // 2
+        return int(self.tables[0].shape[1]) // 2
 
     @property
     def reach(self) -> float:
-        """How far apart the knots of the ramps are, at most."""
-        return float(max(table[0, -1] - table[0, 0] for table in self.tables))
+        """How far from 0 the knots of the ramps are, at most."""
+        return largest_knot(*self.tables)
+
+
+def largest_knot(*tables: Array) -> float:
+    """How far from 0 the knots of some tables are, at most; they are sorted."""
+    return max(float(np.abs(table[0, [0, -1]]).max()) for table in tables)
 
 
 class _Side:
@@ -83,8 +89,8 @@ class _Side:
     def position(self, weight: float) -> int:
         """Where the example is that contains the last part of a weight above 0."""
         if self.mass is None:
-            return min(int(np.ceil(weight)), self.x.shape[0]) - 1
-        return min(int(np.searchsorted(self.mass, weight)), self.x.shape[0]) - 1
+            return min(int(np.ceil(weight)), self.x.size) - 1
+        return min(int(np.searchsorted(self.mass, weight)), self.x.size) - 1
 
 
 class SortedMargins:
@@ -134,8 +140,8 @@ class SortedMargins:
         cuts, shares = np.full(2, -np.inf), np.zeros(2)
         if flips.false > 0.0:
             cuts[0], shares[0] = self._n.share_at(self._n.position(flips.false), flips.false)
-        if flips.index > 0:
-            cuts[1], shares[1] = self._p.share_at(flips.index - 1, flips.missed)
+        if flips.positives > 0:
+            cuts[1], shares[1] = self._p.share_at(flips.positives - 1, flips.missed)
         return flip_exact(self._scores, self._positive, self._weights, cuts, shares, slope, gradient)
 
     def smoothed(self, loss: FractionalLoss, slope: float, width: float, nu: float, count: int) -> SmoothedFlips:

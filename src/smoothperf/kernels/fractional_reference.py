@@ -12,7 +12,9 @@ from .fractional_flips import FractionalLoss
 Array = NDArray[Any]
 
 
-def fractional_best(margins: Array, positive: NDArray[np.bool_], weights: Array, loss: FractionalLoss, slope: float) -> float:
+def fractional_best(
+    margins: Array, positive: NDArray[np.bool_], weights: Array, loss: FractionalLoss, slope: float
+) -> float:
     """``max delta(B, C) - slope sum c x beta`` over beta in [0, 1]^n: every kink of B with every piece of C."""
     p, r, M = loss
     sides = []
@@ -45,8 +47,8 @@ def fractional_levels(
 ) -> tuple[float, Array]:
     """``nu log mean exp(./nu)`` over all levels ``t = k / count`` of ``t + V(t)``, and the mixture of their flips.
 
-    ``V(t) = slope max sum c (-x beta - (w/2) beta^2)`` over beta in [0, 1]^n with ``delta(B, C) >= t``, by bisection for
-    the multiplier of the constraint.
+    ``V(t) = slope max sum c (-x beta + (w/2) beta (1 - beta))`` over beta in [0, 1]^n with ``delta(B, C) >= t``, by
+    bisection for the multiplier of the constraint.
     """
     p, r, M = loss
     values, flips = np.empty(count + 1), np.empty((count + 1, margins.size))

@@ -5,11 +5,23 @@ from __future__ import annotations
 import re
 
 from .base import Curvature, Measure, Risk, RiskValue
+from .contingency import Contingency
 from .fractional import FBeta, Jaccard
 from .roc_area import ROCArea
 from .top_k import PRBEP
 
-__all__ = ["PRBEP", "Curvature", "FBeta", "Jaccard", "Measure", "ROCArea", "Risk", "RiskValue", "get_measure"]
+__all__ = [
+    "PRBEP",
+    "Contingency",
+    "Curvature",
+    "FBeta",
+    "Jaccard",
+    "Measure",
+    "ROCArea",
+    "Risk",
+    "RiskValue",
+    "get_measure",
+]
 
 _BY_NAME: dict[str, Measure] = {measure.name: measure for measure in (FBeta(), Jaccard(), PRBEP(), ROCArea())}
 #: f1, f2, f0.5, ...

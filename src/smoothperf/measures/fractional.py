@@ -1,8 +1,8 @@
 r"""Linear-fractional measures: F-beta and the Jaccard index.
 
-A *flip* ``beta`` in [0, 1]^n says how much of each example is on the wrong side. With weights ``c`` (ones without sample
-weights), total N and positive weight N+, ``B`` the flipped weight of the positives (missed) and ``C`` that of the
-negatives (false), one less the measure is
+A *flip* ``beta`` in [0, 1]^n says how much of each example is on the wrong side. With weights ``c`` (ones without
+sample weights), total N and positive weight N+, ``B`` the flipped weight of the positives (missed) and ``C`` that of
+the negatives (false), one less the measure is
 
     delta(B, C) = (p B + C) / (M - r B + C)                                                  (fractional-loss)
 
@@ -13,12 +13,13 @@ and with the margins ``x = y f``
 
     R(f)    = max over beta of  delta(B, C) - (2/N) sum_i c_i x_i beta_i                      (fractional-risk)
 
-which is the maximum over labelings but for one negative example, of which a fraction may be flipped; that raises it by
-less than ``1/N+^2``, nearly (docs/maths.md, fractional). For a fixed level t the set ``delta >= t`` is a half-space of
-(B, C), so the best flips on it are found with one multiplier, and so are the smoothed ones. Over a grid of levels
+With unit weights that is the maximum over labelings, except that of one negative example a fraction may be flipped,
+which raises it by no more than a small multiple of ``1/N+^2`` (docs/maths.md, eq. labelings). For a fixed level t the
+set ``delta >= t`` is a half-space of (B, C), so the best flips on it are found with one multiplier, smoothed or not.
+Over a grid of levels
 
-    V_mu(t) = max { sum_i c_i (-(2/N) x_i beta_i - (mu/2) beta_i^2) : delta(B, C) >= t }
-    R_mu(f) = nu log mean_k exp((t_k + V_mu(t_k)) / nu),     t_k = k/K,  k = 0, ..., K - 1    (fractional-smoothed)
+    V_mu(t) = max { sum_i c_i (-(2/N) x_i beta_i - (mu/2) (beta_i - 1/2)^2) : delta(B, C) >= t }
+    R_mu(f) = nu log mean_k exp((t_k + V_mu(t_k)) / nu),     t_k = k/K,  k = 0, ..., K        (fractional-smoothed)
 
 with nu and K a function of mu N. After a sort of the margins of each class, everything takes O(log n) for each level
 that matters, and one pass for the gradient.
@@ -42,7 +43,7 @@ from ..operating_point import Cuts
 from ..recycling import Recycler
 from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 
-#: What the levels may cost of ``mu D``, relative to what the square costs.
+#: What the levels may cost of ``mu D``, relative to what the squares cost.
 LEVELS_SHARE = 0.5
 #: The grid's step is at most this part of what the levels may cost; the rest is for the soft maximum.
 STEP_SHARE = 0.5
@@ -75,7 +76,7 @@ class FractionalRisk(Risk):
         flips = margins.best(self._loss, self._slope)
         gradient = self._vectors.take()
         inner = margins.apply_best(flips, self._slope, gradient)
-        offset = self._loss(flips.missed, flips.false)
+        offset = self._loss.at(flips.missed, flips.false)
         value = offset - self._slope * inner
         return RiskValue(value, gradient, offset, value, self._rounding)
 
@@ -91,13 +92,14 @@ class FractionalRisk(Risk):
         flips = margins.smoothed(self._loss, self._slope, width, nu, count)
         gradient = self._vectors.take()
         inner = margins.apply_smoothed(flips, self._slope, gradient)
-        ramps = 4 * LONG_EPS * (flips.levels + self.n_examples) * (1.0 + flips.reach / width)
+        # Of beta, whose ramps begin and end at rounded knots; it enters sums with a total weight of 2.
+        ramps = (16 * EPS + 16 * flips.levels * LONG_EPS) * (1.0 + flips.reach / width)
         return RiskValue(
             flips.value - width / 4.0,
             gradient,
             flips.offset,
             flips.offset - self._slope * inner,
-            self._rounding + flips.wobble + ramps + 16 * EPS * flips.reach / width,
+            self._rounding + flips.wobble + ramps,
             ceiling=margins.best(self._loss, self._slope).value,
             error=flips.error,
         )
@@ -117,8 +119,8 @@ def levels(deviation: float) -> tuple[int, float]:
     Examples
     --------
     >>> count, nu = levels(0.01)
-    >>> count, round(1 / count + nu * np.log(count), 12)
-    (512, 0.01)
+    >>> count, round(float(1 / count + nu * np.log(count + 1)), 12)
+    (256, 0.01)
     """
     doublings = math.ceil(-math.log2(min(STEP_SHARE * deviation, 1.0)))
     count = max(FEWEST_LEVELS, 1 << min(doublings, MOST_DOUBLINGS))
@@ -181,8 +183,8 @@ class FBeta(FractionalMeasure):
     >>> y, scores = [1, 1, -1, -1, -1], [0.9, -0.2, 0.7, -0.1, -0.5]
     >>> FBeta().score(y, scores)
     0.5
-    >>> round(FBeta().bind(y).exact_value(np.array(scores)), 4)
-    0.84
+    >>> FBeta().threshold(y, scores)
+    -0.15
     >>> FBeta(beta=2).name
     'f2'
     """
