@@ -13,6 +13,7 @@ flip ``beta`` in [0, 1] of an example costs its margin. With B and C the flipped
 After sorting, the first two take far less time than a pass over the examples: they only search.
 """
 
+from libc.float cimport LDBL_EPSILON
 from libc.math cimport INFINITY, exp, fabs, log, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
@@ -37,6 +38,8 @@ cdef struct Side:
     const double* first
     const double* second
     Py_ssize_t size
+    double lowest   # of the sums of c x
+    double drift    # relative error of the accumulators
 
 
 cdef struct Loss:
@@ -98,7 +101,7 @@ cdef Py_ssize_t _up_to(const Side* side, double z, Py_ssize_t start) noexcept no
 
 cdef void _flip(const Side* side, double z, double w, Flips* flips) noexcept nogil:
     """Everything about one side at z; ``flips`` holds the result for a z nearby."""
-    cdef double full, ramp, square, first, first_full
+    cdef double full, ramp, square, first, first_full, sizes, doubt
     z += 0.5 * w
     flips.reached = _up_to(side, z, flips.reached)
     flips.full = _up_to(side, z - w, flips.full)
@@ -112,9 +115,10 @@ cdef void _flip(const Side* side, double z, double w, Flips* flips) noexcept nog
     square = min(max(square, 0.0), w * ramp)
     flips.mass = full + ramp / w
     flips.huber = (z - 0.5 * w) * full - first_full + 0.5 * square / w
-    flips.wobble = min(
-        2.0 * EPS * (fabs(z) * flips.active + fabs(side.first[flips.reached]) + fabs(first_full)) / w, flips.active
-    ) + 4.0 * EPS * flips.mass
+    # Sums of |c x| exceed those of c x by no more than twice the lowest of these.
+    sizes = fabs(side.first[flips.reached]) + fabs(first_full)
+    doubt = 2.0 * EPS * (fabs(z) * flips.active + sizes) + side.drift * (sizes + 4.0 * fabs(side.lowest))
+    flips.wobble = min(doubt / w, flips.active) + 4.0 * EPS * flips.mass
 
 
 def prefix_sums(const double[::1] x, const double[::1] weights, double[::1] mass, double[::1] first, double[::1] second):
@@ -149,6 +153,8 @@ cdef Side _side(const double[::1] x, const double[::1] mass, const double[::1] f
     side.first = &first[0]
     side.second = NULL if second is None else &second[0]
     side.size = x.shape[0]
+    side.lowest = side.first[_up_to(&side, 0.0, 0)]
+    side.drift = 2.0 * side.size * <double>LDBL_EPSILON
     return side
 
 

@@ -79,7 +79,9 @@ class _Side:
         square = np.clip(square, 0.0, width * ramp)
         huber = (z - width / 2.0) * full - self.sums[full] + square / (2.0 * width)
         sizes = np.abs(z) * active + np.abs(self.sums[reached]) + np.abs(self.sums[full])
-        return full + ramp / width, huber, np.minimum(2.0 * EPS * sizes / width, active)
+        # Sums of |x| exceed those of x by no more than twice the lowest of these.
+        drift = 4.0 * self.x.size * LONG_EPS * (sizes + 4.0 * abs(self.sums.min()))
+        return full + ramp / width, huber, np.minimum((2.0 * EPS * sizes + drift) / width, active)
 
 
 class ContingencyRisk(Risk):
