@@ -200,7 +200,7 @@ SMALL_X, SMALL_Y = gaussians(5, 6)
     [
         (
             {"measure": "accuracy"},
-            r"measure must be one of 'prbep', 'roc_area' or a Measure object, got 'accuracy'",
+            r"measure must be one of .*'prbep', 'roc_area'.* or a Measure object, got 'accuracy'",
         ),
         ({"measure": None}, r"measure must be one of .* got None"),
         ({"alpha": 0.0}, r"alpha must be a finite number above 0, got 0.0. It is the strength"),
