@@ -4,6 +4,7 @@ import sys
 
 from . import (
     cutting_planes,
+    fractional,
     growth,
     imports,
     iterations,
@@ -22,6 +23,7 @@ BENCHMARKS = (
     iterations,
     peers,
     cutting_planes,
+    fractional,
     path,
     growth,
     imports,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, product
-from math import comb
+from math import comb, isqrt
 
 import cvxpy as cp
 import numpy as np
@@ -418,6 +418,58 @@ def exact_printed_roc(y, scores, weights=None, mu=0.0):
     """The same for the printed form, 1/2 + |d - 1/2| per pair."""
     half = Fraction(1, 2)
     return _exact_mean_over_pairs(y, scores, weights, mu, lambda d, kappa: half + _huber_hinge(abs(d - half), kappa))
+
+
+def fractional_loss(p, r, positives, b, c):
+    """``(p b + c) / ((p + r) N+ - r b + c)``: F-beta for p = beta^2, r = 1; Jaccard for p = 1, r = 0."""
+    return (p * b + c) / ((p + r) * positives - r * b + c)
+
+
+def _root(value):
+    """The square root of a fraction, to 60 decimal places."""
+    shift = 1 << 200
+    return Fraction(isqrt(value.numerator * value.denominator * shift * shift), value.denominator * shift)
+
+
+def exact_fractional(y, scores, weights=None, *, p, r):
+    """Maximum of delta(B, C) - (2/N) sum c x beta over beta in [0,1]^n, in fractions but for a root.
+
+    Given B, the maximum over C is concave: at a kink or where the derivative is 0. Given C, the loss is convex in B, so
+    that B is at a kink.
+    """
+    p, r = Fraction(p), Fraction(r)
+    f, c = fractions(scores), fractions(np.ones(len(y)) if weights is None else weights)
+    slope = 2 / sum(c)
+    sides = []
+    for label in (1, -1):
+        side = sorted((label * f[i], c[i]) for i in range(len(y)) if y[i] == label and c[i] > 0)
+        masses, costs = [Fraction(0)], [Fraction(0)]
+        for margin, weight in side:
+            masses.append(masses[-1] + weight)
+            costs.append(costs[-1] + weight * margin)
+        sides.append(([margin for margin, _ in side], masses, costs))
+    (_, b_masses, b_costs), (margins, c_masses, c_costs) = sides
+    positives = b_masses[-1]
+    best = None
+    for b, b_cost in zip(b_masses, b_costs, strict=True):
+        base, rise = (p + r) * positives - r * b, (p + r) * (positives - b)
+        for j, margin in enumerate(margins):
+            begin, end = c_masses[j], c_masses[j + 1]
+            flat = _root(rise / (slope * margin)) - base if margin > 0 else end
+            for false in (begin, min(max(flat, begin), end), end):
+                cost = b_cost + c_costs[j] + margin * (false - begin)
+                value = fractional_loss(p, r, positives, b, false) - slope * cost
+                best = value if best is None else max(best, value)
+    return best
+
+
+def contingency_risk(y, scores, delta):
+    """The maximum over all labelings of delta(missed, false) + (1/n) sum f_i (z_i - y_i)."""
+    z = all_labelings(len(y))
+    missed = ((z == -1) & (y == 1)).sum(axis=1)
+    false = ((z == 1) & (y == -1)).sum(axis=1)
+    losses = np.array([delta(int(b), int(c)) for b, c in zip(missed, false, strict=True)])
+    return float(np.max(losses + (z - y) @ scores / len(y)))
 
 
 def _exact_solution(matrix, side):

@@ -13,7 +13,18 @@ if _TYPE_CHECKING:
     from .estimators.classifier import MeasureClassifier, ZeroModelWarning
     from .estimators.cross_validation import MeasureClassifierCV
     from .estimators.path import RegularizationPath, regularization_path
-    from .measures import PRBEP, BalancedErrorRate, ErrorRate, PartialROCArea, PrecisionAtK, RecallAtK, ROCArea
+    from .measures import (
+        PRBEP,
+        BalancedErrorRate,
+        Contingency,
+        ErrorRate,
+        FBeta,
+        Jaccard,
+        PartialROCArea,
+        PrecisionAtK,
+        RecallAtK,
+        ROCArea,
+    )
     from .smoothing import Adaptive, Fixed
     from .solvers import BMRM, LBFGS, Nesterov, Newton, Result, Status
 
@@ -25,8 +36,11 @@ __all__ = [
     "PRBEP",
     "Adaptive",
     "BalancedErrorRate",
+    "Contingency",
     "ErrorRate",
+    "FBeta",
     "Fixed",
+    "Jaccard",
     "MeasureClassifier",
     "MeasureClassifierCV",
     "Nesterov",
@@ -47,7 +61,18 @@ _HOMES = {
     ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
     ".estimators.cross_validation": ("MeasureClassifierCV",),
     ".estimators.path": ("RegularizationPath", "regularization_path"),
-    ".measures": ("PRBEP", "BalancedErrorRate", "ErrorRate", "PartialROCArea", "PrecisionAtK", "ROCArea", "RecallAtK"),
+    ".measures": (
+        "PRBEP",
+        "BalancedErrorRate",
+        "Contingency",
+        "ErrorRate",
+        "FBeta",
+        "Jaccard",
+        "PartialROCArea",
+        "PrecisionAtK",
+        "ROCArea",
+        "RecallAtK",
+    ),
     ".smoothing": ("Adaptive", "Fixed"),
     ".solvers": ("BMRM", "LBFGS", "Nesterov", "Newton", "Result", "Status"),
 }

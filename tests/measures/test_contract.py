@@ -21,6 +21,8 @@ from smoothperf.measures import (
     PRBEP,
     BalancedErrorRate,
     ErrorRate,
+    FBeta,
+    Jaccard,
     Measure,
     PartialROCArea,
     PrecisionAtK,
@@ -29,7 +31,7 @@ from smoothperf.measures import (
     get_measure,
 )
 
-MEASURES = {
+CLOSED_FORM = {
     "prbep": (PRBEP(), oracles.exact_prbep),
     "roc_area": (ROCArea(), oracles.exact_roc),
     "roc_area_as_printed": (ROCArea(as_printed=True), oracles.exact_printed_roc),
@@ -38,8 +40,16 @@ MEASURES = {
     "roc_area@0.4": (PartialROCArea(0.4), partial(oracles.exact_partial_roc, max_fpr=0.4)),
     "error_rate@10:1": (ErrorRate(10.0, 1.0), partial(oracles.exact_pointwise, costs=(10, 1))),
 }
+LEVEL_SETS = {
+    "f1": (FBeta(), partial(oracles.exact_fractional, p=1, r=1)),
+    "f0.5": (FBeta(0.5), partial(oracles.exact_fractional, p=0.25, r=1)),
+    "jaccard": (Jaccard(), partial(oracles.exact_fractional, p=1, r=0)),
+}
+MEASURES = CLOSED_FORM | LEVEL_SETS
 SHIFT_INVARIANT = {name: case for name, case in MEASURES.items() if not case[0].fits_bias}
 every_risk = pytest.mark.parametrize(("measure", "truth"), MEASURES.values(), ids=MEASURES.keys())
+# Of risks whose smoothed values are known without rounding too.
+closed_form_risk = pytest.mark.parametrize(("measure", "truth"), CLOSED_FORM.values(), ids=CLOSED_FORM.keys())
 every_shift_invariant_risk = pytest.mark.parametrize(
     ("measure", "truth"), SHIFT_INVARIANT.values(), ids=SHIFT_INVARIANT.keys()
 )
@@ -195,7 +205,7 @@ def test_exact_plane_is_nowhere_above_the_risk(measure, truth, data, problem):
 # --- smoothed evaluations ---------------------------------------------------------------------------------------
 
 
-@every_risk
+@closed_form_risk
 @searching
 @given(problem=wild_problems, mu=any_mu)
 def test_smoothed_value_is_the_true_value(measure, truth, problem, mu):
@@ -285,7 +295,7 @@ def test_gradient_changes_no_faster_than_the_lipschitz_constant(measure, truth, 
 
 
 @pytest.mark.parametrize(
-    ("measure", "truth"), [case for case in MEASURES.values() if not isinstance(case[0], PartialROCArea)]
+    ("measure", "truth"), [case for case in CLOSED_FORM.values() if not isinstance(case[0], PartialROCArea)]
 )
 @pytest.mark.parametrize("mu", [0.5, 8.0])
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 3.0, 1.0]], ids=["unit", "weighted"])
@@ -309,7 +319,7 @@ def test_lipschitz_constant_is_attained_where_everything_is_active(measure, trut
     assert np.sqrt(np.sum(change**2 / c)) == pytest.approx(expected, rel=1e-9)
 
 
-@every_risk
+@closed_form_risk
 @pytest.mark.parametrize("y", [[1, -1], [1, 1, 1, -1], [1, -1, -1, -1, -1], [1, 1, -1, -1]])
 def test_diameter_is_attained_where_everything_is_wrong(measure, truth, y):
     y = np.array(y)
@@ -325,7 +335,7 @@ def test_diameter_is_attained_where_everything_is_wrong(measure, truth, y):
 any_number = st.floats(allow_nan=True, allow_infinity=True)
 
 
-@every_risk
+@closed_form_risk
 @searching
 @given(problem=wild_problems, mu=any_mu, roots=st.builds(Roots, any_number, any_number, any_number), other_mu=any_mu)
 def test_hint_changes_rounding_only(measure, truth, problem, mu, roots, other_mu):
@@ -593,6 +603,10 @@ def test_bound_risks_know_their_size_and_weights(measure, truth):
         ("error_rate@10:1", ErrorRate(10.0, 1.0)),
         ("error_rate@0.5:2.25", ErrorRate(0.5, 2.25)),
         ("balanced_error_rate", BalancedErrorRate()),
+        ("f1", FBeta()),
+        ("f2", FBeta(2.0)),
+        ("f0.5", FBeta(0.5)),
+        ("jaccard", Jaccard()),
     ],
 )
 def test_measures_are_found_by_name(name, measure):

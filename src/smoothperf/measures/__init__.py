@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from .base import Curvature, Measure, Risk, RiskValue
+from .contingency import Contingency
+from .fractional import FBeta, Jaccard
 from .names import MEASURE_NAMES, get_measure
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
@@ -13,8 +15,11 @@ __all__ = [
     "MEASURE_NAMES",
     "PRBEP",
     "BalancedErrorRate",
+    "Contingency",
     "Curvature",
     "ErrorRate",
+    "FBeta",
+    "Jaccard",
     "Measure",
     "PartialROCArea",
     "PrecisionAtK",

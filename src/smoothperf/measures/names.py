@@ -1,15 +1,18 @@
 """Measures by name, for the command line, configuration files and ``MeasureClassifier(measure=...)``.
 
 A measure without parameters has one name. The others are written with what they are about behind an @: a count
-(``precision@100``), a share (``precision@0.05`` or ``precision@5%``) or costs (``error_rate@10:1``).
+(``precision@100``), a share (``precision@0.05`` or ``precision@5%``) or costs (``error_rate@10:1``). F-beta is ``f``
+with its beta, as everywhere: ``f1``, ``f2``, ``f0.5``.
 ``get_measure(m.name)`` is the measure m again, or one that is as good.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from .base import Measure
+from .fractional import FBeta, Jaccard
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
 from .roc_area import ROCArea
@@ -34,7 +37,11 @@ _PLAIN: dict[str, Callable[[], Measure]] = {
     "roc_area": ROCArea,
     "error_rate": ErrorRate,
     "balanced_error_rate": BalancedErrorRate,
+    "f1": FBeta,
+    "jaccard": Jaccard,
 }
+#: f1, f2, f0.5, ...
+_F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
 #: Measures with parameters: how their names begin, an example, and what makes one of the rest of the name.
 _WITH_PARAMETERS: dict[str, tuple[str, Callable[[str], Measure]]] = {
     "precision@": ("precision@100", lambda text: PrecisionAtK(_number(text))),
@@ -55,12 +62,17 @@ def get_measure(measure: str | Measure) -> Measure:
     PRBEP()
     >>> get_measure("precision@100"), get_measure("recall@5%")
     (PrecisionAtK(k=100), RecallAtK(k=0.05))
+    >>> get_measure("f0.5")
+    FBeta(beta=0.5)
     """
     if isinstance(measure, Measure):
         return measure
     if isinstance(measure, str):
         if measure in _PLAIN:
             return _PLAIN[measure]()
+        beta = _F_BETA.fullmatch(measure)
+        if beta is not None and float(beta[1]) > 0.0:
+            return FBeta(float(beta[1]))
         for prefix, (example, make) in _WITH_PARAMETERS.items():
             if measure.startswith(prefix):
                 return _made(make, measure, prefix, example)
