@@ -12,7 +12,7 @@ from sklearn.metrics import fbeta_score, jaccard_score
 import oracles
 from smoothperf import BMRM, LBFGS, Contingency, FBeta, Jaccard
 from smoothperf.design import as_design
-from smoothperf.kernels.fractional_reference import fractional_levels
+from smoothperf.kernels.fractional_reference import fractional_best, fractional_levels
 from smoothperf.measures import get_measure
 from smoothperf.measures.fractional import LEVELS_SHARE, levels
 from smoothperf.objective import RegularizedRisk
@@ -143,6 +143,19 @@ def test_smoothed_value_is_that_of_a_generic_solver(measure, weights):
 
 
 @every_measure
+@searching
+@given(problem=problems(), seed=st.integers(0, 99))
+def test_exact_kernel_computes_what_its_twin_does(measure, problem, seed):
+    y, scores = problem
+    weights = np.random.default_rng(seed).choice([0.5, 1.0, 2.0, 3.0], size=len(y)) if seed % 2 else None
+    c = np.ones(len(y)) if weights is None else weights
+    risk = measure.bind(y, weights)
+    expected = fractional_best(y * scores, y == 1, c, risk._loss, 2.0 / c.sum())
+    assert risk.exact_value(scores) == pytest.approx(expected, abs=1e-13 * (1.0 + np.abs(scores).max()))
+    assert risk.exact(scores).value == pytest.approx(expected, abs=1e-13 * (1.0 + np.abs(scores).max()))
+
+
+@every_measure
 @settings(searching, max_examples=15)
 @given(problem=problems(), deviation=st.sampled_from([0.5, 0.1]), seed=st.integers(0, 99))
 def test_kernel_computes_what_its_twin_does(measure, problem, deviation, seed):
@@ -175,6 +188,19 @@ def test_smoothing_bound_holds_for_many_examples(measure, deviation):
         assert result.height <= exact + rounding
         assert result.ceiling == exact
         assert rounding < 1e-13 / deviation
+
+
+def test_levels_that_are_too_many_are_accounted_for():
+    """Here a missed positive costs what it gains, so that all levels are equally good and none can be left out."""
+    y = np.array([1, 1, 1, -1, -1, -1])
+    scores = np.array([1.0, 1.0, 1.0, -1e3, -1e3, -1e3])
+    risk = Jaccard().bind(y)
+    deviation = 1e-6
+    result, exact = risk.smoothed(scores, deviation / risk.diameter), risk.exact_value(scores)
+    assert 0.0 < result.error <= 1e-3
+    rounding = result.rounding * (1.0 + np.abs(scores).max())
+    assert exact - deviation - result.error - rounding <= result.value <= exact + rounding
+    assert risk.smoothed(scores, 1e-2 / risk.diameter).error == 0.0
 
 
 @pytest.mark.parametrize("deviation", [3.0, 0.5, 0.01, 1e-5, 1e-12, 1e-16])

@@ -27,7 +27,7 @@ def fractional_best(
     for missed, missed_cost in zip(b, b_cost, strict=True):
         # On a piece the derivative by C is rise / (M - r B + C)^2 - slope x.
         rise = max(M - (p + r) * missed, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             inside = np.where(x > 0.0, np.sqrt(rise / (slope * x)) - (M - r * missed), np.inf)
         for j, false in enumerate(np.append(np.clip(inside, c[:-1], c[1:]), 0.0)):
             cost = missed_cost + (c_cost[j] + x[j] * (false - c[j]) if j < x.size else 0.0)
