@@ -21,6 +21,8 @@ from .recipes import RECIPES, Made, Part
 
 #: Counted up when recipes change what they make.
 VERSION = 1
+#: Bytes of sources that are worth a parsed file; fewer are parsed in no time.
+WORTH_IT = 2**18
 
 
 def sha256(path: Path) -> str:
@@ -31,6 +33,8 @@ def sha256(path: Path) -> str:
 
 def parsed(found: Found) -> Made:
     """Make the matrices of a form, or read those that were made of the same files before."""
+    if sum(path.stat().st_size for path in found.paths) < WORTH_IT:
+        return RECIPES[found.form.recipe](found.paths, found.form)
     key = _key(found)
     paths = [cache_folder() / f"{found.paths[0].name}.{part}.{key}.npz" for part in ("train", "other")]
     made = _read(*paths)

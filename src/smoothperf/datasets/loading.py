@@ -93,8 +93,8 @@ def load(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> PaperD
         raise MissingDataError(missing(entry, folders))
     train, other = parsed(found)
     if other is None:
-        train, other = _split(train, entry.train_share)
-    validation, test = _split(other, 0.5)
+        train, other = _split(name, train, entry.train_share)
+    validation, test = _split(name, other, 0.5)
     return PaperData(name, found.form.relation, found.form.note, train, validation, test, found.paths)
 
 
@@ -110,12 +110,12 @@ def missing(entry: PaperDataset, folders: list[Path]) -> str:
     return f"{entry.name} is missing: no {' or '.join(wanted)} (or compressed) in {where}; {remedy}."
 
 
-def _split(part: Part, share: float) -> tuple[Part, Part]:
+def _split(name: str, part: Part, share: float) -> tuple[Part, Part]:
     """Draw a share of the rows; the order of the rows stays."""
     from sklearn.model_selection import train_test_split
 
     if np.unique(part.y, return_counts=True)[1].min() < 2:
-        raise ValueError("a class has one example only, so that the rows cannot be divided.")
+        raise ValueError(f"{name}: a class has one example only, so that the rows cannot be divided.")
     rows: Any = np.arange(part.y.shape[0])
     one, other = train_test_split(rows, train_size=share, stratify=part.y, random_state=SEED)
     return _rows(part, np.sort(one)), _rows(part, np.sort(other))
