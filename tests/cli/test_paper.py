@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
+from smoothperf import plots
 from smoothperf.paper import settings
 
 
@@ -30,7 +31,8 @@ def data(tmp_path):
 
 @pytest.fixture
 def short(monkeypatch):
-    """Make a quick run a matter of a second."""
+    """Make a quick run a matter of a second: little to measure, and nothing to draw."""
+    monkeypatch.setattr(plots, "save", lambda figure, path, dpi: (path.touch(), path)[1])
     tiny = dataclasses.replace(
         settings.QUICK,
         alphas=(1e-2, 1e-3),
@@ -39,6 +41,8 @@ def short(monkeypatch):
         rate_seconds=0.2,
         hard_alphas=(0.4,),
         hard_accuracies=(0.1,),
+        rate_alphas=(1e-2, 1e-3),
+        rate_accuracies=(1e-1,),
         entropy_sizes=(20, 30),
     )
     monkeypatch.setattr(settings, "QUICK", tiny)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
+from smoothperf import plots
 from smoothperf.datasets import folders
 from smoothperf.paper.experiments import Bench
 from smoothperf.paper.settings import QUICK
@@ -17,7 +18,7 @@ TINY = dataclasses.replace(
     bmrm_seconds=1.0,
     rate_accuracies=(1e-1, 3e-2, 1e-2),
     rate_alphas=(1e-1, 1e-2, 1e-3),
-    rate_seconds=0.5,
+    rate_seconds=0.2,
     hard_alphas=(0.4, 0.2, 0.1),
     hard_accuracies=(0.1, 0.05),
     entropy_sizes=(20, 40),
@@ -37,6 +38,12 @@ class Silent:
 def _cache(tmp_path, monkeypatch):
     monkeypatch.setenv(folders.CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.delenv(folders.DATA_VARIABLE, raising=False)
+
+
+@pytest.fixture
+def no_drawing(monkeypatch):
+    """Figures are made, but not drawn, which takes seconds: their files are empty."""
+    monkeypatch.setattr(plots, "save", lambda figure, path, dpi: (path.touch(), path)[1])
 
 
 @pytest.fixture(scope="session")

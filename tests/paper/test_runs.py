@@ -104,14 +104,14 @@ def test_looking_is_not_part_of_the_time(problem, monkeypatch):
     take = runs.Recorder.take
 
     def slow(self, *args):
-        burn(0.05)
+        burn(0.03)
         take(self, *args)
 
     monkeypatch.setattr(runs.Recorder, "take", slow)
     begin = time.process_time()
     run, snapshots = train(problem, "adaptive", limit=10.0)
-    assert time.process_time() - begin > 0.05 * len(snapshots)
-    assert run.cpu_seconds < 0.05 * len(snapshots) / 2
+    assert time.process_time() - begin > 0.03 * len(snapshots)
+    assert run.cpu_seconds < 0.03 * len(snapshots) / 2
 
 
 def test_the_time_limit_is_shown_as_such(problem):

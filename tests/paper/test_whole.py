@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from smoothperf.datasets import MissingDataError
-from smoothperf.paper import claims, experiments, figures, table1, tables
+from smoothperf.paper import claims, experiments, figures, page, table1, tables
 from smoothperf.paper.experiments import Bench
 from smoothperf.paper.results import read
 from smoothperf.paper.runs import METHODS, Run, Snapshot
@@ -52,9 +52,9 @@ def test_missing_sets_are_reported_and_not_replaced(finished):
     assert have["reuters-c11"] == "part of the paper's set"
     assert have["worm"] == "left out"
     assert {run.dataset for run in tables.read(folder / "runs-prbep.csv", Run)} == {"adult9", "reuters-c11"}
-    page = (folder / "README.md").read_text()
-    assert "**Missing, and replaced by nothing: web8.**" in page
-    assert "reuters-c11 (part of the paper's set)" in page
+    text = (folder / "README.md").read_text()
+    assert "**Missing, and replaced by nothing: web8.**" in text
+    assert "reuters-c11 (part of the paper's set)" in text
 
 
 def test_table_1_is_counted(finished):
@@ -90,7 +90,7 @@ def test_all_methods_ran_and_agree(finished):
             assert contest.reference - contest.lower_bound <= 1e-3
 
 
-def test_the_rest_is_a_function_of_the_csv_files(finished, tmp_path):
+def test_the_rest_is_a_function_of_the_csv_files(finished, tmp_path, no_drawing):
     folder, _ = finished
     for path in folder.glob("*.csv"):
         if path.name != "claims.csv":
@@ -104,9 +104,9 @@ def test_the_rest_is_a_function_of_the_csv_files(finished, tmp_path):
 def test_part_of_the_files_is_enough(finished, tmp_path):
     shutil.copy(finished[0] / "table1.csv", tmp_path)
     assert [path.name for path in show(tmp_path)] == ["claims.csv", "README.md"]
-    page = (tmp_path / "README.md").read_text()
-    assert "## Table 1" in page
-    assert "figure1" not in page
+    text = (tmp_path / "README.md").read_text()
+    assert "## Table 1" in text
+    assert "figure1" not in text
 
 
 def test_verdicts_are_not_typed_in(finished, tmp_path):
@@ -122,11 +122,11 @@ def test_verdicts_are_not_typed_in(finished, tmp_path):
         for r in rows
     ]
     tables.write(tmp_path / "trace-prbep.csv", Snapshot, quick)
-    show(tmp_path)
+    results = read(tmp_path)
+    verdicts = claims.judge(results)
     for claim in ("faster", "test measure"):
-        verdicts = [v for v in tables.read(tmp_path / "claims.csv", claims.Verdict) if v.claim == claim]
-        assert {v.verdict for v in verdicts if v.measure == "prbep"} == {claims.FAILS}
-    assert (tmp_path / "README.md").read_text() != (folder / "README.md").read_text()
+        assert {v.verdict for v in verdicts if v.claim == claim and v.measure == "prbep"} == {claims.FAILS}
+    assert page.text(results, verdicts) != (folder / "README.md").read_text()
 
 
 def test_figures_show_every_set_and_method(finished):
@@ -145,12 +145,12 @@ def test_figures_show_every_set_and_method(finished):
 
 def test_page_links_to_files_that_are_there(finished):
     folder, _ = finished
-    page = (folder / "README.md").read_text()
-    for file in re.findall(r"\]\(([^)#]+)\)", page):
+    text = (folder / "README.md").read_text()
+    for file in re.findall(r"\]\(([^)#]+)\)", text):
         assert (folder / file).exists(), file
-    assert page.count("![") == 5
+    assert text.count("![") == 5
     # Every row of a table has as many cells as its header.
-    for block in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE):
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         assert len({re.sub(r"\\\|", "", line).count("|") for line in block.splitlines()}) == 1, block
 
 
