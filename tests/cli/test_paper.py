@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from smoothperf import plots
-from smoothperf.paper import settings
+from smoothperf.paper import settings, show
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +31,7 @@ def data(tmp_path):
 @pytest.fixture
 def short(monkeypatch):
     """Make a quick run a matter of a second: little to measure, and nothing to draw."""
-    monkeypatch.setattr(plots, "save", lambda figure, path, dpi: (path.touch(), path)[1])
+    monkeypatch.setattr(show, "_save", lambda figure, path: (path.touch(), path)[1])
     tiny = dataclasses.replace(
         settings.QUICK,
         alphas=(1e-2, 1e-3),

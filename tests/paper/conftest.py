@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from smoothperf import plots
 from smoothperf.datasets import folders
+from smoothperf.paper import show
 from smoothperf.paper.experiments import Bench
 from smoothperf.paper.settings import QUICK
 
@@ -43,7 +43,7 @@ def _cache(tmp_path, monkeypatch):
 @pytest.fixture
 def no_drawing(monkeypatch):
     """Figures are made, but not drawn, which takes seconds: their files are empty."""
-    monkeypatch.setattr(plots, "save", lambda figure, path, dpi: (path.touch(), path)[1])
+    monkeypatch.setattr(show, "_save", lambda figure, path: (path.touch(), path)[1])
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +63,6 @@ def small_data(tmp_path_factory):
 def finished(tmp_path_factory, small_data):
     """The folder of a whole run, with what was told on the way."""
     from smoothperf.paper import experiments
-    from smoothperf.paper.show import show
 
     folder = tmp_path_factory.mktemp("results")
     told = []
@@ -75,5 +74,5 @@ def finished(tmp_path_factory, small_data):
         for measure in ("prbep", "roc_area"):
             experiments.run_contest(bench, measure)
         experiments.write_about(bench, 60.0)
-    show(folder)
+    show.show(folder)
     return folder, told

@@ -85,7 +85,7 @@ def test_same_path():
 
 
 def test_faster_but_worse():
-    assert judge("faster but worse") == (HOLDS, "1.7 x, 1.0e-01 above")
+    assert judge("faster but worse") == (HOLDS, "3.3 x (1.7 x to the same objective), 1.0e-01 above")
     good = curve("mu x 1000", [0.01, 0.06], [1.0, 0.5])
     assert judge("faster but worse", mu_x_1000=good)[0] == PARTLY
     slow = curve("mu x 1000", [0.01, 0.5], [1.0, 0.5])

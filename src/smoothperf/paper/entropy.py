@@ -139,7 +139,7 @@ def chosen_of_k(theta: Array, k: int) -> tuple[float, Array]:
     Examples
     --------
     >>> total, u = chosen_of_k(np.zeros(4), 2)
-    >>> round(np.exp(total), 6), u.round(6)
+    >>> round(math.exp(total), 6), u.round(6)
     (6.0, array([0.5, 0.5, 0.5, 0.5]))
     """
     before, after = _polynomials(theta, k), _polynomials(theta[::-1], k)

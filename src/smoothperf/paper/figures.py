@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..datasets import Relation
 from ..evaluation import NAMES
 from ..plots import COLOURS, INK, TOLERANCE, _plain_axes, require_matplotlib
 from .rates import THEOREM
@@ -43,8 +44,10 @@ RATE_STYLES: dict[str, tuple[str, dict[str, Any]]] = {
     THEOREM: ("accelerated gradient, as in the theorem", {"color": BLUE, "marker": "^"}),
     "bmrm": ("BMRM", {"color": VERMILION, "marker": "D"}),
 }
+#: What is said beside the name of a set that is not the paper's own.
+MARKS = {Relation.PAPER.value: "", Relation.PART.value: "part", Relation.STAND_IN.value: "stand-in"}
 COLUMNS = 3
-#: Nothing of interest happens below; it keeps the start of a run, at a clock of nearly 0, on the axis.
+#: Keeps the start of a run, at a clock of nearly 0, on the axis.
 SHORTEST = 1e-3
 
 
@@ -220,13 +223,12 @@ def _grid(
     for place, (ax, contest) in enumerate(zip(axes, contests, strict=False)):
         draw(ax, contest)
         ax.set_xscale("log")
-        ax.set_xlim(left=SHORTEST)
-        mark = {"the paper's set": "", "part of the paper's set": " (part)"}.get(contest.relation, " (stand-in)")
+        mark = MARKS[contest.relation]
         _plain_axes(
             ax,
             xlabel="CPU seconds" if place + columns >= len(contests) else "",
             ylabel=ylabel if place % columns == 0 else "",
-            title=f"{contest.dataset}{mark}, λ = {contest.alpha:g}",
+            title=f"{contest.dataset}{f' ({mark})' if mark else ''}, λ = {contest.alpha:g}",
         )
     handles: list[Any] = [Line2D([], [], label=LABELS[method], **STYLES[method]) for method in METHODS]
     marks: list[tuple[dict[str, Any], str]] = [

@@ -87,7 +87,7 @@ def size_for(alpha: float, eps: float) -> int:
     Examples
     --------
     >>> size_for(0.05, 0.05), size_for(0.05, 0.025)
-    (83, 163)
+    (81, 162)
     """
     needed = 1.0 / (4.0 * alpha * eps)
     return int(np.searchsorted(np.cumsum(1.0 / _scales(math.ceil(needed)) ** 2), needed)) + 1

@@ -24,6 +24,9 @@ from ..solvers import BMRM, LBFGS, Nesterov, Solver, Status, TraceRow
 from ..threads import use_threads
 from .settings import EPS, TOL
 
+#: Runs below so many CPU seconds are repeated, so many times in all, and the fastest counts: they take the same steps.
+SHORT = 1.0
+REPETITIONS = 3
 #: CPU time grows by this factor from one snapshot to the next.
 SNAPSHOT_FACTOR = 1.1
 #: Iterations that all get a snapshot.
@@ -247,6 +250,16 @@ def solver_of(method: str, measure: str, y: Any) -> Solver:
 
 
 def train(
+    problem: Problem, method: str, *, limit: float, tell: Callable[[TraceRow], bool | None] = lambda row: None
+) -> tuple[Run, list[Snapshot]]:
+    """Train, and return how it went; a short run is repeated, and the fastest returned."""
+    found = [train_once(problem, method, limit=limit, tell=tell)]
+    while found[0][0].cpu_seconds < SHORT and len(found) < REPETITIONS:
+        found.append(train_once(problem, method, limit=limit, tell=tell))
+    return min(found, key=lambda each: each[0].cpu_seconds)
+
+
+def train_once(
     problem: Problem, method: str, *, limit: float, tell: Callable[[TraceRow], bool | None] = lambda row: None
 ) -> tuple[Run, list[Snapshot]]:
     """Train, and return how it went.

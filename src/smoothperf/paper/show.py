@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .. import plots
 from .._files import written_whole
 from . import claims, figures, page, tables
 from .results import read
 
-DPI = 90
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Dots per inch, and colours: few are enough for lines, and make small files.
+DPI = 100
+SHADES = 64
 PAGE = "README.md"
 
 
@@ -21,11 +27,23 @@ def show(folder: Path) -> list[Path]:
         contests = results.contests[measure]
         if contests:
             for number, draw in ((objective, figures.objective_figure), (score, figures.score_figure)):
-                written.append(plots.save(draw(contests, number), folder / f"figure{number}.png", dpi=DPI))
+                written.append(_save(draw(contests, number), folder / f"figure{number}.png"))
     if results.hard_counts:
-        written.append(plots.save(figures.rates_figure(results), folder / "rates.png", dpi=DPI))
+        written.append(_save(figures.rates_figure(results), folder / "rates.png"))
     verdicts = claims.judge(results)
     written.append(tables.write(folder / "claims.csv", claims.Verdict, verdicts))
     with written_whole(folder / PAGE) as file:
         file.write(page.text(results, verdicts).encode())
     return [*written, folder / PAGE]
+
+
+def _save(figure: Figure, path: Path) -> Path:
+    """Write a PNG file of few colours."""
+    from PIL import Image  # which matplotlib brings along
+
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=DPI)
+    image = Image.open(drawn).convert("RGB").quantize(SHADES)
+    with written_whole(path) as file:
+        image.save(file, format="png", optimize=True)
+    return path
