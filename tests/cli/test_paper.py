@@ -89,6 +89,18 @@ def test_no_data_at_all_is_one_line(run, tmp_path):
     assert "none of the data sets adult9, reuters-c11, web8 is there" in run(*arguments, code=2).stderr
 
 
+def test_ctrl_c_says_what_is_left(run, data, short, tmp_path, monkeypatch):
+    from smoothperf.paper import experiments
+
+    def interrupted(bench):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiments, "run_rates", interrupted)
+    result = run("paper", "all", "--quick", "--data-dir", data, "--output", tmp_path / "out", code=130)
+    assert "has the CSV files of what was finished" in result.stderr
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["table1.csv"]
+
+
 def test_list(run, data):
     text = run("datasets", "list", "--data-dir", data).stdout
     assert text.count("\n") == 13

@@ -1,5 +1,6 @@
 """Runs: the paper's mu, exact objectives, a clock that stands still while looking, and honest ends."""
 
+import dataclasses
 import time
 
 import numpy as np
@@ -128,6 +129,19 @@ def test_stalled_runs_end(problem, monkeypatch):
     assert run.iterations <= runs.PATIENCE
     # Others have a certificate to wait for.
     assert train(problem, "adaptive", limit=10.0)[0].end == "converged"
+
+
+def test_short_runs_are_repeated_and_the_fastest_counts(problem, monkeypatch):
+    took = iter([0.3, 0.1, 0.2, 2.0])
+
+    def pretend(problem, method, *, limit, tell):
+        run, snapshots = once(problem, method, limit=limit, tell=tell)
+        return dataclasses.replace(run, cpu_seconds=next(took)), snapshots
+
+    once = runs.train_once
+    monkeypatch.setattr(runs, "train_once", pretend)
+    assert train(problem, "adaptive", limit=10.0)[0].cpu_seconds == 0.1
+    assert train(problem, "adaptive", limit=10.0)[0].cpu_seconds == 2.0
 
 
 def test_an_interrupted_run_is_no_result(problem):

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from . import _options as options
-from ._errors import fail, one_line_errors
+from ._errors import INTERRUPTED, fail, one_line_errors
 from ._progress import Watch
 from ._screen import Screen, table
 
@@ -72,15 +72,19 @@ def paper(
 
     if not redraw:
         begin = time.monotonic()
-        with Watch(screen) as watch:
-            bench = experiments.Bench(output, data_dir, QUICK if quick else FULL, watch, screen.say)
-            if what in (What.ALL, What.TABLE1):
-                experiments.run_table1(bench)
-            if what in (What.ALL, What.RATES):
-                experiments.run_rates(bench)
-            for measure, figures in MEASURES.items():
-                if what in (What.ALL, *figures):
-                    experiments.run_contest(bench, measure)
+        try:
+            with Watch(screen) as watch:
+                bench = experiments.Bench(output, data_dir, QUICK if quick else FULL, watch, screen.say)
+                if what in (What.ALL, What.TABLE1):
+                    experiments.run_table1(bench)
+                if what in (What.ALL, What.RATES):
+                    experiments.run_rates(bench)
+                for measure, figures in MEASURES.items():
+                    if what in (What.ALL, *figures):
+                        experiments.run_contest(bench, measure)
+        except KeyboardInterrupt:
+            typer.echo(f"smoothperf: interrupted; {output} has the CSV files of what was finished.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
         experiments.write_about(bench, time.monotonic() - begin)
     elif not any(output.glob("*.csv")):
         fail(f"there are no CSV files in {output} to draw from; leave out --redraw.")
