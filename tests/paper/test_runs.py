@@ -78,7 +78,7 @@ def test_scores_and_objectives_are_those_of_the_weights(problem):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "Recorder", Spy)
-        _, snapshots = train(problem, "mu x 1", limit=10.0)
+        _, snapshots = runs.train_once(problem, "mu x 1", limit=10.0)
     J = RegularizedRisk(as_design(problem.train.X), problem.measure.bind(problem.train.y), problem.alpha)
     for weights, snapshot in zip(seen, snapshots, strict=True):
         assert snapshot.score == problem.measure.score(problem.test.y, problem.test.X @ weights)
