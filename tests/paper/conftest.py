@@ -48,9 +48,14 @@ def no_drawing(monkeypatch):
 
 @pytest.fixture(scope="session")
 def small_data(tmp_path_factory):
-    """Two of the sets that a quick run looks for, as small files; the third is not there."""
+    """Two of the sets that a quick run looks for, as small files; the third is not there. And one of the others."""
     folder = tmp_path_factory.mktemp("data")
-    for name, n, width, seed in (("a9a", 300, 20, 0), ("a9a.t", 200, 20, 1), ("rcv1-c11", 300, 30, 2)):
+    for name, n, width, seed in (
+        ("a9a", 300, 20, 0),
+        ("a9a.t", 200, 20, 1),
+        ("rcv1-c11", 300, 30, 2),
+        ("worm", 10, 5, 3),
+    ):
         rng = np.random.default_rng(seed)
         y = np.where(rng.random(n) < 0.3, 1, -1)
         X = rng.standard_normal((n, width)).round(3) * (rng.random((n, width)) < 0.5)

@@ -12,6 +12,7 @@ from .rates import Slope, exponent
 from .results import Contest, Results
 from .runs import ADAPTIVE, CUTTING_PLANES, FACTORS, NESTEROV
 from .settings import EPS
+from .validation import Candidate, chosen
 
 ONE, HUNDRED, THOUSAND = FACTORS
 SMOOTHING = (*FACTORS, ADAPTIVE, NESTEROV)
@@ -156,6 +157,7 @@ def _contests(results: Results, verdicts: Sequence[Verdict]) -> list[str]:
             "many times as long BMRM took (more than, if it was stopped before):",
             _times_to_eps(contests),
             _bmrm_ahead(contests),
+            _edges(results.candidates[measure]),
         ]
     return parts
 
@@ -203,6 +205,18 @@ def _bmrm_ahead(contests: Sequence[Contest]) -> str:
         f"BMRM was ahead of smoothing with mu on {', '.join(found)}: with the lambda that validation chose, few planes "
         "are enough there."
     )
+
+
+def _edges(candidates: Sequence[Candidate]) -> str:
+    """Say where the lambda that was chosen is the largest or the smallest of those that were tried."""
+    found = []
+    for name in dict.fromkeys(candidate.dataset for candidate in candidates):
+        own = [candidate for candidate in candidates if candidate.dataset == name]
+        alphas = sorted(candidate.alpha for candidate in own)
+        alpha = chosen(own)
+        if alpha in (alphas[0], alphas[-1]):
+            found.append(f"{name} ({alpha:g})")
+    return f"Lambda is at the edge of those that were tried on {', '.join(found)}." if found else ""
 
 
 def _seconds(value: float) -> str:

@@ -74,17 +74,17 @@ class Line:
 def count(
     data_dir: str | os.PathLike[str] | None, *, only: Iterable[str] | None = None, tell: Callable[[str], None]
 ) -> list[Line]:
-    """Count what there is; with ``only``, the others are left out and said to be."""
+    """Count what there is; with ``only``, others that are there are left out, and said to be."""
     folders = search_folders(data_dir)
     lines = []
     for name, entry in REGISTRY.items():
-        if only is not None and name not in only:
-            lines.append(_line(entry, "left out"))
-            continue
         found = find(entry, folders)
         if found is None:
             lines.append(_line(entry, "missing"))
             tell(f"{name}: missing")
+            continue
+        if only is not None and name not in only:
+            lines.append(_line(entry, "left out"))
             continue
         X, y = parsed(found)[0]
         trained_on = load(name, data_dir=data_dir).train.y.shape[0]
