@@ -50,7 +50,7 @@ def test_counted_iterations_are_those_of_a_run():
 
 def test_time_that_is_up_is_not_a_count():
     X, y, _ = hard.problem(50)
-    counts = rates.count("p", X, y, PRBEP(), alphas=[1e-3], accuracies=[1e-6], limit=0.0)
+    counts = rates.count("p", X, y, PRBEP(), alphas=[1e-3], accuracies=[1e-6], limit=-1.0)
     assert all(math.isnan(row.iterations) for row in counts)
 
 
