@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import compare, demo, evaluate, path, predict, report, train
+from . import compare, datasets, demo, evaluate, paper, path, predict, report, train
 from ._errors import OneLineUsageErrors
 
 app = typer.Typer(cls=OneLineUsageErrors, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -22,8 +22,10 @@ for _command in (
     compare.compare,
     path.path,
     demo.demo,
+    paper.paper,
 ):
     app.command()(_command)
+app.add_typer(datasets.app, name="datasets")
 
 
 def _show_version(wanted: bool) -> None:

@@ -27,6 +27,15 @@ ZeroBased = Annotated[
         help="How indices count in svmlight files. By default from 0 if index 0 occurs in the training data.",
     ),
 ]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        metavar="FOLDER",
+        show_default=False,
+        help="Folder with data sets, searched before the cache; SMOOTHPERF_DATA by default.",
+    ),
+]
 Threads = Annotated[
     int | None,
     typer.Option("--threads", metavar="N", min=1, show_default=False, help="Threads; all cores by default."),

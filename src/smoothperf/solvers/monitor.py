@@ -20,6 +20,8 @@ from .result import Result, Status, Trace, TraceRow
 
 #: Called after every iteration; a true return value stops the run.
 Callback = Callable[[TraceRow], bool | None]
+#: Called after every iteration, before the callback, with a function that returns the weights of the iterate.
+Observer = Callable[[TraceRow, Callable[[], Array]], None]
 
 
 class Monitor:
@@ -33,6 +35,7 @@ class Monitor:
         max_iter: int,
         max_planes: int,
         callback: Callback | None,
+        observer: Observer | None = None,
         planes: Planes | None = None,
         pairs: Pairs | None = None,
         keep_planes: int = 0,
@@ -42,6 +45,7 @@ class Monitor:
         self._tol = tol
         self._max_iter = max_iter
         self._callback = callback
+        self._observer = observer
         self._keep_planes = keep_planes
         self._passes_before = objective.n_matvec, objective.n_rmatvec
         self.bundle = Bundle(
@@ -90,6 +94,8 @@ class Monitor:
             mu=mu,
         )
         self._trace.rows.append(row)
+        if self._observer is not None:
+            self._observer(row, lambda: self._weights_of(coef))
         stop = self._callback(row) if self._callback is not None else False
         if self.gap <= self._tol:
             return Status.CONVERGED
@@ -129,6 +135,14 @@ class Monitor:
             planes=self.bundle.heaviest(self._keep_planes) if self._keep_planes else None,
             pairs=memory.pairs(objective.alpha) if self._keep_planes and memory is not None else None,
         )
+
+    def _weights_of(self, coef: Array) -> Array:
+        """Weights for an observer, who must not change what is counted."""
+        objective = self._objective
+        counts = objective.n_matvec, objective.n_rmatvec
+        weights = objective.space.weights(coef)
+        objective.n_matvec, objective.n_rmatvec = counts
+        return weights
 
     def _certify(self, squared_norm: float) -> float:
         bound = self.bundle.lower_bound(self._best, float(np.sqrt(max(squared_norm, 0.0))))

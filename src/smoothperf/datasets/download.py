@@ -1,0 +1,74 @@
+"""Downloads of public data sets; pooch does the work, ``pip install smoothperf[data]``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .cache import sha256
+from .folders import cache_folder
+from .registry import File, Form, describe
+
+
+def fetch(name: str, *, folder: Path | None = None, tell: Callable[[str], None] = lambda text: None) -> list[Path]:
+    """Download the files of a data set that are not there yet, and check those whose SHA-256 is known.
+
+    Parameters
+    ----------
+    name : str
+        The paper's name.
+    folder : Path, optional
+        Where to; the cache folder by default.
+    tell : callable, optional
+        Gets a line for every file.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    entry = describe(name)
+    form = entry.form_to_fetch
+    if form is None:
+        raise ValueError(f"{name} cannot be fetched: {entry.forms[0].note}")
+    target = cache_folder() if folder is None else Path(folder)
+    return [_one(file, form, target, tell) for file in form.files if file.url is not None]
+
+
+def _one(file: File, form: Form, folder: Path, tell: Callable[[str], None]) -> Path:
+    path = folder / file.download_name
+    if path.exists():
+        if file.sha256 is not None and sha256(path) != file.sha256:
+            raise ValueError(
+                f"{path} is not what {file.url} has (SHA-256 {file.sha256}); it is left as it is: "
+                "move it away to fetch the file again."
+            )
+        tell(f"{path}: there already{'' if file.sha256 else ', its SHA-256 is not known'}")
+        return path
+    pooch = require_pooch()
+    assert file.url is not None
+    known = None if file.sha256 is None else f"sha256:{file.sha256}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        pooch.retrieve(file.url, known_hash=known, fname=path.name, path=folder)
+    except (OSError, ValueError) as error:  # requests' errors are OSErrors; pooch's on hashes are ValueErrors
+        raise ValueError(f"{file.url} could not be fetched: {_reason(error)}") from error
+    found = sha256(path)
+    tell(f"{path}: fetched, SHA-256 {found}{' as it should be' if file.sha256 else ' (not known, so not checked)'}")
+    return path
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return "no answer; is there a network?" if "Max retries" in text or "resolve" in text else text
+
+
+def require_pooch() -> Any:
+    """Return pooch, or raise an ImportError that says how to get it."""
+    try:
+        import pooch
+    except ModuleNotFoundError as error:
+        raise ImportError("Downloads need pooch: pip install 'smoothperf[data]'.") from error
+    pooch.get_logger().setLevel("ERROR")
+    return pooch
