@@ -53,7 +53,7 @@ closed_form_risk = pytest.mark.parametrize(("measure", "truth"), CLOSED_FORM.val
 every_shift_invariant_risk = pytest.mark.parametrize(
     ("measure", "truth"), SHIFT_INVARIANT.values(), ids=SHIFT_INVARIANT.keys()
 )
-searching = settings(deadline=None, max_examples=40, derandomize=True)
+searching = settings(deadline=None, max_examples=25, derandomize=True)
 SCALES = (-8, -3, 0, 2, 5, 8)  # powers of ten
 
 
