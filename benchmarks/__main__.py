@@ -3,6 +3,7 @@
 import sys
 
 from . import (
+    certified,
     cutting_planes,
     fractional,
     growth,
@@ -23,6 +24,7 @@ BENCHMARKS = (
     iterations,
     peers,
     cutting_planes,
+    certified,
     fractional,
     path,
     growth,
