@@ -45,7 +45,7 @@ def evaluate(
     """
     screen = Screen(as_json=as_json, quiet=quiet)
     fitted = read_model(model)
-    examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based)
+    examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based, stored=True)
 
     from ..evaluation import Ranking, interval, resamples
 

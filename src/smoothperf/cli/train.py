@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_writable, read_examples, read_others, remember_data, summary
+from ._files import check_writable, is_store, read_examples, read_others, remember_data, summary
 from ._progress import Watch
 from ._screen import Screen
 
@@ -72,7 +72,10 @@ def train(
     _check_measure(measure)
     if validation is not None and strength is not None:
         fail("--validation is for choosing alpha: use it with --alpha auto.")
-    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based)
+    stored = is_store(data, format)
+    if stored and strength is None and validation is None:
+        fail("--alpha auto cannot make folds of a store: give --validation FILE, or --alpha NUMBER.")
+    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based, stored=True)
 
     import warnings
 
@@ -106,7 +109,7 @@ def train(
     remember_data(model, examples)
     save_model(model, output)
 
-    score = _training_score(model, examples.X, examples.y)
+    score = model.score(examples.X) if stored else _training_score(model, examples.X, examples.y)
     notes = _notes(caught)
     converged = bool(model.gap_ <= tol)
     for line in _outcome(model, converged=converged, interrupted=watch.interrupted):

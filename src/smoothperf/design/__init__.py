@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from .base import Design
 from .dense import DenseDesign
 from .sparse import CSCDesign, CSRDesign
+from .stored import StoredDesign
 
-__all__ = ["CSCDesign", "CSRDesign", "DenseDesign", "Design", "as_design"]
+__all__ = ["CSCDesign", "CSRDesign", "DenseDesign", "Design", "StoredDesign", "as_design"]
 
 
 def as_design(X: Any) -> Design:

@@ -17,6 +17,7 @@ from ..solvers import Callback, Solver
 from ..threads import check_n_threads, use_threads
 from .inputs import check_lengths, encode_labels, example_weights, make_callback, make_solver, report_end
 from .linear import LinearMeasureClassifier
+from .stored import as_store, remember_features, stored_labels
 
 Array = NDArray[np.float64]
 
@@ -124,26 +125,33 @@ class MeasureClassifier(LinearMeasureClassifier):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to training data.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy.
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy. The path of a
+            store (:func:`smoothperf.store.convert`) trains from the file, in memory that does not depend on its size.
         y : array-like of shape (n,)
-            Two kinds of labels; the larger (in sorted order) is positive.
+            Two kinds of labels; the larger (in sorted order) is positive. Not needed for a store, which has them.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights; an integer weight c stands for c copies.
         """
         measure = get_measure(self.measure)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         check_n_threads(self.n_threads)
-        check_lengths(X, y)
-        X, labels = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
-        )
-        self.classes_, positive = encode_labels(labels)
+        store = as_store(X)
+        if store is None:
+            check_lengths(X, y)
+            X, labels = validate_data(
+                self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
+            )
+            self.classes_, positive = encode_labels(labels)
+        else:
+            self.classes_, positive = stored_labels(store, y)
+            remember_features(self, store)
+            X = store.design()
         weights = example_weights(self.class_weight, self.classes_, positive, sample_weight)
 
         objective = RegularizedRisk(as_design(X), measure.bind(positive, weights), self.alpha)

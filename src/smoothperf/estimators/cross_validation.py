@@ -25,6 +25,7 @@ from .continuation import Continuation
 from .inputs import check_lengths, encode_labels, example_weights, make_callback, make_solver, report_end
 from .linear import LinearMeasureClassifier, scores_of
 from .path import alphas_from_data, checked_alphas, follow
+from .stored import refuse_store
 
 Array = NDArray[np.float64]
 #: What makes a fitted classifier.
@@ -141,6 +142,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         measure = get_measure(self.measure)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         check_n_threads(self.n_threads)
+        refuse_store(X, "cross-validation")
         check_lengths(X, y)
         X, labels = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
