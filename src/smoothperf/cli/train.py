@@ -47,6 +47,16 @@ def train(
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Weigh the classes so that both count the same in all.")
     ] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", metavar="FILE", help="Write the state of the training to this file now and then."),
+    ] = None,
+    checkpoint_every: Annotated[
+        float, typer.Option("--checkpoint-every", metavar="SECONDS", min=1e-3, help="How often.")
+    ] = 60.0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the state in the --checkpoint file, if there is one.")
+    ] = False,
     label: options.Label = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
@@ -72,6 +82,12 @@ def train(
     _check_measure(measure)
     if validation is not None and strength is not None:
         fail("--validation is for choosing alpha: use it with --alpha auto.")
+    if resume and checkpoint is None:
+        fail("--resume needs --checkpoint FILE, the file to go on from.")
+    if checkpoint is not None:
+        check_writable(checkpoint)
+        if checkpoint.exists() and not resume:
+            fail(f"{checkpoint}: there is a checkpoint already; go on with --resume, remove it, or name another file.")
     stored = is_store(data, format)
     if stored and strength is None and validation is None:
         fail("--alpha auto cannot make folds of a store: give --validation FILE, or --alpha NUMBER.")
@@ -79,6 +95,7 @@ def train(
 
     import warnings
 
+    from ..checkpoint import Checkpoint
     from ..estimators.classifier import MeasureClassifier
     from ..model_file import save_model
 
@@ -93,6 +110,8 @@ def train(
     search = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        if checkpoint is not None:
+            model.set_params(checkpoint=Checkpoint(checkpoint, checkpoint_every, resume))
         if strength is None:
             from ._alpha import choose_alpha
 
@@ -105,7 +124,7 @@ def train(
         screen.say(f"Training for {_name(measure)}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
         with Watch(screen) as watch:
             model.set_params(alpha=strength, callback=watch).fit(examples.X, examples.y)
-    model.set_params(callback=None, n_threads=None)  # which are of this machine, not of the model
+    model.set_params(callback=None, checkpoint=None, n_threads=None)  # which are of this machine, not of the model
     remember_data(model, examples)
     save_model(model, output)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
+from ..checkpoint import Checkpoint, CheckpointKeeper
 from ..design import as_design
 from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
@@ -66,6 +68,9 @@ class MeasureClassifier(LinearMeasureClassifier):
         1 prints a line about once a second and at the end, 2 one per iteration; to standard error.
     callback : callable, optional
         Called with a :class:`~smoothperf.solvers.TraceRow` after every iteration; a true return value stops the fit.
+    checkpoint : path-like or Checkpoint, optional
+        A file for the state of the fit, written once a minute, that a :class:`~smoothperf.Checkpoint` with
+        ``resume=True`` goes on from.
 
     Attributes
     ----------
@@ -111,6 +116,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         n_threads: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ):
         self.measure = measure
         self.alpha = alpha
@@ -124,6 +130,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         self.n_threads = n_threads
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to training data.
@@ -159,8 +166,16 @@ class MeasureClassifier(LinearMeasureClassifier):
         previous: Array | None = getattr(self, "coef_", None)
         if self.warm_start and previous is not None and previous.shape[1] == X.shape[1]:
             start = previous[0]
+        planes = None
         with use_threads(self.n_threads):
-            result = solver.run(objective, start, make_callback(self.verbose, self.callback))
+            keeper = None
+            if self.checkpoint is not None:
+                keeper = CheckpointKeeper(self.checkpoint, objective, measure, positive, weights)
+                if keeper.state is not None:
+                    start, planes = keeper.state.coef, keeper.state.planes
+            result = solver.run(
+                objective, start, make_callback(self.verbose, self.callback), keeper=keeper, planes=planes
+            )
         report_end(result, solver.tol, self.verbose)
         excess = objective.risk.exact_value(np.zeros(X.shape[0])) - result.lower_bound
         if excess <= solver.tol:
