@@ -239,7 +239,7 @@ def test_kill_9_and_resume(data, tmp_path):
         writer.add(X, y)
     command = [
         *(sys.executable, "-m", "smoothperf", "train", tmp_path / "train.store", "-o", model, "--threads", "1"),
-        *("-m", "prbep", "-a", "1e-3", "--checkpoint", file, "--checkpoint-every", "0.01", "--json"),
+        *("-m", "prbep", "-a", "1e-3", "--checkpoint", file, "--every", "0.01", "--json"),
     ]
     endless = ["--solver", "nesterov", "--tol", "1e-300", "--max-iter", "100000000"]
     process = subprocess.Popen([*map(str, command), *endless], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -18,7 +18,7 @@ def test_convert(run, run_json, train_file, tmp_path):
     out = run("convert", train_file, path).stdout
     assert f"{path}: store, 300 rows x 4 features" in out
     assert "Positive: " in out
-    assert "MiB in 1 blocks" in out
+    assert "MiB, 1 block\n" in out
     document = run_json("convert", train_file, path, "--float32")
     assert document["rows"] == 300
     assert document["bytes"] == path.stat().st_size

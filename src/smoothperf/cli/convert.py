@@ -63,7 +63,8 @@ def convert(
     for line in summary_lines(as_dataset(store)):
         screen.say(line)
     size = output.stat().st_size
-    screen.say(f"Saved: {output}, {size / MIB:,.1f} MiB in {len(store.blocks):,} blocks")
+    number = len(store.blocks)
+    screen.say(f"Saved: {output}, {size / MIB:,.1f} MiB, {number:,} block{'s' if number > 1 else ''}")
     screen.document(
         {
             "command": "convert",
@@ -72,7 +73,7 @@ def convert(
             "rows": store.shape[0],
             "features": store.shape[1],
             "entries": store.n_entries,
-            "blocks": len(store.blocks),
+            "blocks": number,
             "bytes": size,
         }
     )

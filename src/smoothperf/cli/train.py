@@ -51,8 +51,8 @@ def train(
         Path | None,
         typer.Option("--checkpoint", metavar="FILE", help="Write the state of the training to this file now and then."),
     ] = None,
-    checkpoint_every: Annotated[
-        float, typer.Option("--checkpoint-every", metavar="SECONDS", min=1e-3, help="How often.")
+    every: Annotated[
+        float, typer.Option("--every", metavar="SECONDS", help="For --checkpoint: time between two states.")
     ] = 60.0,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the state in the --checkpoint file, if there is one.")
@@ -111,7 +111,7 @@ def train(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if checkpoint is not None:
-            model.set_params(checkpoint=Checkpoint(checkpoint, checkpoint_every, resume))
+            model.set_params(checkpoint=Checkpoint(checkpoint, every, resume))
         if strength is None:
             from ._alpha import choose_alpha
 
