@@ -68,8 +68,13 @@ def test_more_columns_than_rows(tmp_path, file):
     y = np.repeat([0, 1], 30)
     X[30:, :5] += 0.3
     whole = classifier(alpha=1e-1, tol=1e-4).fit(X, y)
-    stop = Checkpoint(file, seconds=1e-9)
-    classifier(alpha=1e-1, tol=1e-4, checkpoint=stop, callback=lambda row: row.iteration >= 5).fit(X, y)
+
+    def crash(row):
+        if row.iteration == 5:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        classifier(alpha=1e-1, tol=1e-4, checkpoint=Checkpoint(file, seconds=1e-9), callback=crash).fit(X, y)
     again = classifier(alpha=1e-1, tol=1e-4, checkpoint=Checkpoint(file, resume=True)).fit(X, y)
     assert abs(again.objective_ - whole.objective_) <= 1e-4
 

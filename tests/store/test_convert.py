@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -41,6 +42,7 @@ def same(path, store, **options):
 def block_size(request, monkeypatch):
     # Chunks as small as the blocks, so that there are many of them.
     monkeypatch.setattr("smoothperf.store.conversion.LEAST_ENTRIES", 50)
+    monkeypatch.setattr("smoothperf.io.svmlight.PIECE", 300)
     return request.param
 
 
@@ -180,6 +182,35 @@ def test_progress(svmlight, tmp_path, monkeypatch):
     convert(svmlight, tmp_path / "out.store", block_size=SMALL, progress=lambda *state: seen.append(state))
     assert seen[-1] == (1.0, 400)
     assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("name", ["a.svm", "a.svm.gz", "sparse.npz", "dense.npz", "a.csv", "a.parquet"])
+def test_memory_does_not_grow_with_the_file(tmp_path, name):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    n, d = 60_000, 20
+    X, y = np.random.default_rng(0).normal(size=(n, d)), np.arange(n) % 2
+    path, options = tmp_path / name, {}
+    if name.startswith("a.svm"):
+        with (gzip.open if name.endswith(".gz") else open)(path, "wb") as file:
+            file.write(
+                b"".join(b"%d " % (i % 2) + b" ".join(b"%d:1.5" % j for j in range(1, 21)) + b"\n" for i in range(n))
+            )
+    elif name.endswith(".npz"):
+        write_npz(path, X if name == "dense.npz" else sp.csr_matrix(X), y)
+    else:
+        frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(d)]).assign(y=y)
+        frame.to_csv(path, index=False) if name == "a.csv" else frame.to_parquet(path, row_group_size=2000)
+        options["label"] = "y"
+    del X
+    convert(path, tmp_path / "warm.store", **options)  # imports are not counted
+    tracemalloc.start()
+    store = open_store(convert(path, tmp_path / "out.store", block_size=1 << 18, **options))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert store.n_entries * 12 == 14_400_000
+    assert len(store.blocks) > 50
+    assert peak < 6_000_000
 
 
 def left_over(folder):

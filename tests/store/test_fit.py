@@ -59,6 +59,16 @@ def test_products_of_many_blocks(write_store, sparse_data, block_size):
     np.testing.assert_array_equal(stored.rmatvec(np.zeros(400)), np.zeros(30))
 
 
+@pytest.mark.parametrize("block_size", [1, BLOCKS])
+def test_with_one_thread_blocks_do_not_change_a_bit(write_store, sparse_data, block_size):
+    """Rows are added one after another then, wherever a block ends."""
+    X, y = sparse_data()
+    memory, stored = as_design(X), open_store(write_store(X, y, block_size=block_size)).design()
+    g = vectors(X.shape)[1]
+    with use_threads(1):
+        assert stored.rmatvec(g).tobytes() == memory.rmatvec(g).tobytes()
+
+
 def test_blocks_without_coefficients_are_not_read(write_store, sparse_data):
     X, y = sparse_data()
     store = open_store(write_store(X, y, block_size=BLOCKS))

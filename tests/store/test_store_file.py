@@ -272,6 +272,19 @@ def test_a_limit_of_the_system(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["many.svm", "out.store"]
 
 
+def test_a_name_that_is_taken_by_a_folder(tmp_path):
+    (tmp_path / "s").mkdir()
+    with pytest.raises(StoreError, match="cannot be written: Is a directory"), StoreWriter(tmp_path / "s") as writer:
+        writer.add(np.eye(2), [0, 1])
+    assert os.listdir(tmp_path) == ["s"]
+
+
+def test_errors_of_others_stay_what_they_are(tmp_path):
+    with pytest.raises(FileNotFoundError), StoreWriter(tmp_path / "s"):
+        (tmp_path / "missing").read_bytes()
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_folder_that_does_not_exist(tmp_path):
     (tmp_path / "a.svm").write_text("1 1:2\n")
     with pytest.raises(DataError, match=r"out\.store: cannot be written: No such file or directory"):

@@ -80,7 +80,7 @@ def open_chunks(
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "train.csv")
     >>> _ = file.write_text("age,income,bought\n31,2.5,yes\n47,1.0,no\n52,3.5,no\n")
-    >>> with open_chunks(file, n_entries=4, label="bought") as data:
+    >>> with open_chunks(file, n_entries=6, label="bought") as data:
     ...     [chunk.X.shape for chunk in data.chunks], data.feature_names
     ([(2, 2), (1, 2)], ['age', 'income'])
     """

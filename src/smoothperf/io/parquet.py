@@ -29,14 +29,14 @@ def read_parquet(
 
 
 def parquet_chunks(
-    file: io.BufferedReader, path: Path, label: str | None, n_rows: int
+    file: io.BufferedReader, path: Path, label: str | None, n_entries: int
 ) -> Iterator[tuple[Chunk, list[str]]]:
-    """Yield the same, so many rows at a time; labels as they are in the file."""
+    """Yield the same, about so many entries at a time; labels as they are in the file."""
     pa, pq = _pyarrow(path)
     done = 0
     try:
-        whole = pq.ParquetFile(file)
-        for batch in whole.iter_batches(batch_size=n_rows):
+        whole = pq.ParquetFile(file, pre_buffer=False)  # which would keep the whole file in memory
+        for batch in whole.iter_batches(batch_size=max(1, n_entries // len(whole.schema_arrow.names))):
             table = pa.Table.from_batches([batch])
             X, y, names = _arrays(table, path, label, labelled=True, first_row=done + 1)
             done += table.num_rows

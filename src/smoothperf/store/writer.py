@@ -121,8 +121,7 @@ class StoreWriter:
         try:
             self._context.__exit__(kind, error, traceback)
         except OSError as failure:
-            if failure is not error:
-                raise self._cannot_write(failure) from failure
+            raise self._cannot_write(failure) from failure
 
     def add(self, X: Any, y: ArrayLike) -> None:
         """Append rows.
