@@ -123,7 +123,7 @@ def train(
             caught.clear()  # what the search met on the way is not about the model
         screen.say(f"Training for {_name(measure)}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
         with Watch(screen) as watch:
-            model.set_params(alpha=strength, callback=watch).fit(examples.X, examples.y)
+            model.set_params(alpha=strength, callback=watch).fit(examples.X, None if stored else examples.y)
     model.set_params(callback=None, checkpoint=None, n_threads=None)  # which are of this machine, not of the model
     remember_data(model, examples)
     save_model(model, output)

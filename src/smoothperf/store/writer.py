@@ -151,6 +151,7 @@ class StoreWriter:
     def move_columns(self) -> None:
         """Move the columns of all rows so far by one to the right, in the file as well."""
         for piece in self._pending:
+            piece.resize((piece.shape[0], piece.shape[1] + 1))
             piece.indices += 1
         self._width += 1
         for number, block in enumerate(self._blocks):
