@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
+    from .checkpoint import Checkpoint
     from .estimators.classifier import MeasureClassifier, ZeroModelWarning
     from .estimators.cross_validation import MeasureClassifierCV
     from .estimators.path import RegularizationPath, regularization_path
@@ -36,6 +37,7 @@ __all__ = [
     "PRBEP",
     "Adaptive",
     "BalancedErrorRate",
+    "Checkpoint",
     "Contingency",
     "ErrorRate",
     "FBeta",
@@ -58,6 +60,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    ".checkpoint": ("Checkpoint",),
     ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
     ".estimators.cross_validation": ("MeasureClassifierCV",),
     ".estimators.path": ("RegularizationPath", "regularization_path"),

@@ -11,10 +11,10 @@ from typing import BinaryIO
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def written_whole(path: str | os.PathLike[str], *, buffering: int = -1) -> Iterator[BinaryIO]:
     """Open a temporary file beside ``path`` that takes its name when the block ends without an error.
 
-    Whoever looks at the path sees the old file or the new one, never half of one.
+    Whoever looks at the path sees the old file or the new one, never half of one. ``buffering`` is that of ``open``.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
         # Opened here rather than with tempfile, whose files nobody else may read.
-        with temporary.open("xb") as file:
+        with temporary.open("x+b", buffering) as file:
             yield file
         os.replace(temporary, target)
     finally:

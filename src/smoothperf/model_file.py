@@ -41,8 +41,8 @@ PARTS: dict[str, type[Any]] = {
     for name, value in vars(module).items()
     if isinstance(value, type) and is_dataclass(value)
 }
-#: Parameters that are functions, which no file can hold; they are left out.
-NOT_KEPT = ("callback",)
+#: Parameters that are functions, which no file can hold, or files of one machine; they are left out.
+NOT_KEPT = ("callback", "checkpoint")
 #: A date that every archive gets, so that its bytes depend on the model only.
 NO_DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -54,8 +54,8 @@ class ModelFileError(ValueError):
 def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     """Write a fitted model to a file, whole or not at all.
 
-    Everything is kept except ``callback``, which is a function: parameters, labels, weights, operating point, names of
-    features, and the solver's result with its trace.
+    Everything is kept except ``callback``, a function, and ``checkpoint``, a file of this machine: parameters, labels,
+    weights, operating point, names of features, and the solver's result with its trace.
 
     Parameters
     ----------

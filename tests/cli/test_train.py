@@ -228,3 +228,19 @@ def test_a_second_ctrl_c_leaves_at_once(capsys):
         with pytest.raises(KeyboardInterrupt):
             watch._on_interrupt(2, None)
     assert "once more to leave at once" in capsys.readouterr().err
+
+
+def test_resume_needs_a_checkpoint(run, train_file, tmp_path):
+    assert (
+        "--resume needs --checkpoint FILE" in run("train", train_file, "--resume", "-o", tmp_path / "m", code=2).stderr
+    )
+
+
+def test_checkpoint_of_other_data(run, train_file, test_file, tmp_path):
+    file = tmp_path / "c"
+    run("train", train_file, "--checkpoint", file, "-o", tmp_path / "m")
+    line = run("train", test_file, "--checkpoint", file, "--resume", "-q", "-o", tmp_path / "m", code=2).stderr
+    assert "it is a checkpoint of other data: their shape: [300, 4], not [200, 4]" in line
+    line = run("train", train_file, "--checkpoint", file, "-o", tmp_path / "m", code=2).stderr
+    assert "there is a checkpoint already; go on with --resume" in line
+    assert run("train", train_file, "--checkpoint", file, "--resume", "-o", tmp_path / "m").exit_code == 0

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smoothperf.design import BiasedDesign, CSCDesign, CSRDesign, DenseDesign, Design, as_design
+from smoothperf.design.compressed import CompressedRows
 
 #: Values that every type holds exactly, so that all doors must lead to the very same products.
 X = np.array(
@@ -99,10 +100,11 @@ every_door = pytest.mark.parametrize("enter", DOORS.values(), ids=DOORS.keys())
 
 def arrays_of(thing):
     """The numpy arrays that something refers to."""
-    if sp.issparse(thing):
+    if sp.issparse(thing) or isinstance(thing, CompressedRows):
         return [thing.data, thing.indices, thing.indptr]
     if isinstance(thing, Design):
-        return [value for value in vars(thing).values() if isinstance(value, np.ndarray)]
+        held = [value for value in vars(thing).values() if isinstance(value, (np.ndarray, CompressedRows))]
+        return [array for value in held for array in arrays_of(value)]
     return [thing]
 
 

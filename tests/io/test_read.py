@@ -83,7 +83,9 @@ def test_comments_come_before_the_first_example(write):
 def test_format_can_be_said(write):
     path = write("table.svm", TABLE)
     assert read_data(path, label="y", format="csv").X.shape == (2, 2)
-    with pytest.raises(ValueError, match="format must be one of 'svmlight', 'npz', 'csv', 'parquet', got 'arff'"):
+    with pytest.raises(
+        ValueError, match="format must be one of 'svmlight', 'npz', 'csv', 'parquet', 'store', got 'arff'"
+    ):
         read_data(path, format="arff")
 
 

@@ -10,12 +10,13 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import compare, datasets, demo, evaluate, paper, path, predict, report, train
+from . import compare, convert, datasets, demo, evaluate, paper, path, predict, report, train
 from ._errors import OneLineUsageErrors
 
 app = typer.Typer(cls=OneLineUsageErrors, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 for _command in (
     train.train,
+    convert.convert,
     predict.predict,
     evaluate.evaluate,
     report.report,

@@ -11,6 +11,7 @@ from ._errors import fail
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
     from ..io import Dataset
+    from ..store import Store
     from ._screen import Screen
 
 
@@ -23,17 +24,49 @@ def read_examples(
     zero_based: bool | None,
     n_features: int | None = None,
     labelled: bool = True,
+    stored: bool = False,
 ) -> Dataset:
-    """Read examples and say their shape and, if they have labels, the balance of their classes."""
+    """Read examples and say their shape and, if they have labels, the balance of their classes.
+
+    With ``stored`` a store is opened only: ``X`` is the store then.
+    """
     from ..io import read_data
+    from ..io.dataset import data_error
 
     with screen.progress.status(f"Reading {path}"):
-        data = read_data(
-            path, label=label, labelled=labelled, format=format, n_features=n_features, zero_based=zero_based
-        )
+        if stored and label is None and is_store(path, format):
+            from ..store import open_store
+
+            data = as_dataset(open_store(path))
+            if n_features is not None and data.X.shape[1] != n_features:
+                raise data_error(path, f"it has {data.X.shape[1]} features where {n_features} are expected")
+        else:
+            data = read_data(
+                path, label=label, labelled=labelled, format=format, n_features=n_features, zero_based=zero_based
+            )
     for line in summary_lines(data):
         screen.say(line)
     return data
+
+
+def as_dataset(store: Store) -> Dataset:
+    """Return a store as a data set whose rows are still in the file."""
+    from ..io import Dataset
+
+    return Dataset(store, store.labels(), "store", store.feature_names, store.path, store.zero_based)
+
+
+def is_store(path: Path, format: str | None) -> bool:
+    """Whether a file is a store, or said to be one."""
+    if format is not None:
+        return format == "store"
+    from ..store.layout import MAGIC
+
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False  # read_data says it better
 
 
 def summary_lines(data: Dataset) -> list[str]:
@@ -41,7 +74,8 @@ def summary_lines(data: Dataset) -> list[str]:
     import numpy as np
 
     rows, columns = data.X.shape
-    stored = f", {data.X.nnz:,} stored values" if hasattr(data.X, "nnz") else ""
+    entries = getattr(data.X, "nnz", getattr(data.X, "n_entries", None))
+    stored = "" if entries is None else f", {entries:,} stored values"
     lines = [f"{data.path}: {data.format}, {rows:,} rows x {columns:,} features{stored}"]
     if data.y is None:
         return lines
@@ -107,6 +141,7 @@ def read_for_model(
     format: str | None,
     zero_based: bool | None,
     labelled: bool = True,
+    stored: bool = False,
 ) -> Dataset:
     """Read examples that fit a model: as many features and, if labelled, the same labels, both of them.
 
@@ -122,6 +157,7 @@ def read_for_model(
         zero_based=getattr(model, "zero_based_", None) if zero_based is None else zero_based,
         n_features=model.coef_.shape[1],
         labelled=labelled,
+        stored=stored,
     )
     _check_feature_names(model, data)
     if not labelled:

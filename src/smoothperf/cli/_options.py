@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV or Parquet"
+DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV, Parquet or a store"
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples with labels: {DATA_FORMATS}.")]
 NewData = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples: {DATA_FORMATS}.")]
@@ -17,7 +17,9 @@ Label = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="NAME", help="svmlight, npz, csv or parquet, if it cannot be told from the file."),
+    typer.Option(
+        "--format", metavar="NAME", help="svmlight, npz, csv, parquet or store, if it cannot be told from the file."
+    ),
 ]
 ZeroBased = Annotated[
     bool | None,

@@ -49,7 +49,7 @@ def evaluate(
     """
     screen = Screen(as_json=as_json, quiet=quiet)
     fitted = read_model(model)
-    examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based)
+    examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based, stored=True)
 
     from ..evaluation import Ranking, column_of, interval, resamples, title_of
     from ..measures import get_measure

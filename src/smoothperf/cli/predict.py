@@ -42,7 +42,9 @@ def predict(
     if output is not None:
         check_writable(output)
     fitted = read_model(model)
-    examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based, labelled=False)
+    examples = read_for_model(
+        screen, fitted, data, label=label, format=format, zero_based=zero_based, labelled=False, stored=True
+    )
     values = (fitted.decision_function(examples.X) if scores else fitted.predict(examples.X)).tolist()
     if as_json:
         screen.document({"command": "predict", "model": model, "scores" if scores else "labels": values})

@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_measure, check_writable, read_examples, read_others, remember_data, summary
+from ._files import check_measure, check_writable, is_store, read_examples, read_others, remember_data, summary
 from ._progress import Watch
 from ._screen import Screen
 
@@ -47,6 +47,16 @@ def train(
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Weigh the classes so that both count the same in all.")
     ] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", metavar="FILE", help="Write the state of the training to this file now and then."),
+    ] = None,
+    every: Annotated[
+        float, typer.Option("--every", metavar="SECONDS", help="For --checkpoint: time between two states.")
+    ] = 60.0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the state in the --checkpoint file, if there is one.")
+    ] = False,
     label: options.Label = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
@@ -72,10 +82,20 @@ def train(
     check_measure(measure)
     if validation is not None and strength is not None:
         fail("--validation is for choosing alpha: use it with --alpha auto.")
-    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based)
+    if resume and checkpoint is None:
+        fail("--resume needs --checkpoint FILE, the file to go on from.")
+    if checkpoint is not None:
+        check_writable(checkpoint)
+        if checkpoint.exists() and not resume:
+            fail(f"{checkpoint}: there is a checkpoint already; go on with --resume, remove it, or name another file.")
+    stored = is_store(data, format)
+    if stored and strength is None and validation is None:
+        fail("--alpha auto cannot make folds of a store: give --validation FILE, or --alpha NUMBER.")
+    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based, stored=True)
 
     import warnings
 
+    from ..checkpoint import Checkpoint
     from ..estimators.classifier import MeasureClassifier
     from ..model_file import save_model
 
@@ -90,6 +110,8 @@ def train(
     search = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        if checkpoint is not None:
+            model.set_params(checkpoint=Checkpoint(checkpoint, every, resume))
         if strength is None:
             from ._alpha import choose_alpha
 
@@ -101,12 +123,12 @@ def train(
             caught.clear()  # what the search met on the way is not about the model
         screen.say(f"Training for {_name(measure)}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
         with Watch(screen) as watch:
-            model.set_params(alpha=strength, callback=watch).fit(examples.X, examples.y)
-    model.set_params(callback=None, n_threads=None)  # which are of this machine, not of the model
+            model.set_params(alpha=strength, callback=watch).fit(examples.X, None if stored else examples.y)
+    model.set_params(callback=None, checkpoint=None, n_threads=None)  # which are of this machine, not of the model
     remember_data(model, examples)
     save_model(model, output)
 
-    score = _training_score(model, examples.X, examples.y)
+    score = model.score(examples.X) if stored else _training_score(model, examples.X, examples.y)
     notes = _notes(caught)
     converged = bool(model.gap_ <= tol)
     for line in _outcome(model, converged=converged, interrupted=watch.interrupted):

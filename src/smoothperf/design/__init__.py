@@ -11,8 +11,9 @@ from .base import Design
 from .biased import BiasedDesign
 from .dense import DenseDesign
 from .sparse import CSCDesign, CSRDesign
+from .stored import StoredDesign
 
-__all__ = ["BiasedDesign", "CSCDesign", "CSRDesign", "DenseDesign", "Design", "as_design"]
+__all__ = ["BiasedDesign", "CSCDesign", "CSRDesign", "DenseDesign", "Design", "StoredDesign", "as_design"]
 
 
 def as_design(X: Any) -> Design:

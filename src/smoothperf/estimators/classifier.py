@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
+from ..checkpoint import Checkpoint, CheckpointKeeper
 from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
 from ..smoothing import Smoothing
@@ -25,6 +27,7 @@ from .inputs import (
     report_end,
 )
 from .linear import LinearMeasureClassifier
+from .stored import as_store, remember_features, stored_labels
 
 Array = NDArray[np.float64]
 
@@ -79,6 +82,9 @@ class MeasureClassifier(LinearMeasureClassifier):
         1 prints a line about once a second and at the end, 2 one per iteration; to standard error.
     callback : callable, optional
         Called with a :class:`~smoothperf.solvers.TraceRow` after every iteration; a true return value stops the fit.
+    checkpoint : path-like or Checkpoint, optional
+        A file for the state of the fit, written once a minute, that a :class:`~smoothperf.Checkpoint` with
+        ``resume=True`` goes on from.
 
     Attributes
     ----------
@@ -128,6 +134,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         n_threads: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ):
         self.measure = measure
         self.alpha = alpha
@@ -142,16 +149,18 @@ class MeasureClassifier(LinearMeasureClassifier):
         self.n_threads = n_threads
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to training data.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy.
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy. The path of a
+            store (:func:`smoothperf.store.convert`) trains from the file, in memory that does not depend on its size.
         y : array-like of shape (n,)
-            Two kinds of labels; the larger (in sorted order) is positive.
+            Two kinds of labels; the larger (in sorted order) is positive. Not needed for a store, which has them.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights; an integer weight c stands for c copies.
         """
@@ -159,11 +168,17 @@ class MeasureClassifier(LinearMeasureClassifier):
         bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         check_n_threads(self.n_threads)
-        check_lengths(X, y)
-        X, labels = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
-        )
-        self.classes_, positive = encode_labels(labels)
+        store = as_store(X)
+        if store is None:
+            check_lengths(X, y)
+            X, labels = validate_data(
+                self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
+            )
+            self.classes_, positive = encode_labels(labels)
+        else:
+            self.classes_, positive = stored_labels(store, y)
+            remember_features(self, store)
+            X = store.design()
         weights = example_weights(self.class_weight, self.classes_, positive, sample_weight)
 
         risk = measure.bind(positive, weights)
@@ -173,8 +188,16 @@ class MeasureClassifier(LinearMeasureClassifier):
         previous: Array | None = getattr(self, "coef_", None)
         if self.warm_start and previous is not None and previous.shape[1] == X.shape[1]:
             start = bias.start(previous[0], self.result_.coef)
+        planes = None
         with use_threads(self.n_threads):
-            result = solver.run(objective, start, make_callback(self.verbose, self.callback))
+            keeper = None
+            if self.checkpoint is not None:
+                keeper = CheckpointKeeper(self.checkpoint, objective, measure, positive, weights)
+                if keeper.state is not None:
+                    start, planes = keeper.state.coef, keeper.state.planes
+            result = solver.run(
+                objective, start, make_callback(self.verbose, self.callback), keeper=keeper, planes=planes
+            )
         report_end(result, solver.tol, self.verbose)
         excess = bias.excess_of_zero(objective, result)
         if excess <= solver.tol:

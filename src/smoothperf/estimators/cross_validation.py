@@ -33,6 +33,7 @@ from .inputs import (
 )
 from .linear import LinearMeasureClassifier, scores_of
 from .path import alphas_from_data, checked_alphas, follow
+from .stored import refuse_store
 
 Array = NDArray[np.float64]
 #: Mean scores that differ by less are equally good: they may be sums of the same numbers.
@@ -154,6 +155,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         check_n_threads(self.n_threads)
+        refuse_store(X, "cross-validation")
         check_lengths(X, y)
         X, labels = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True

@@ -18,6 +18,7 @@ from ..operating_point import threshold_for_target
 from ..solvers import Result
 from .bias import Bias
 from .inputs import known_labels
+from .stored import as_store
 
 Array = NDArray[np.float64]
 
@@ -27,6 +28,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     measure: str | Measure
     classes_: NDArray[Any]
+    n_features_in_: int
     coef_: Array
     intercept_: Array
     objective_: float
@@ -36,10 +38,23 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     result_: Result
 
     def decision_function(self, X: Any) -> Array:
-        """Return the signed scores ``X @ coef_.T + intercept_``; positive ones are predicted positive."""
+        """Return the signed scores ``X @ coef_.T + intercept_``; positive ones are predicted positive.
+
+        X may be the path of a store, here and below.
+        """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
-        scores: Array = scores_of(X, self.coef_[0]) + self.intercept_[0]
+        scores: Array
+        store = as_store(X)
+        if store is None:
+            X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
+            scores = scores_of(X, self.coef_[0])
+        elif store.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"{store.path} has {store.shape[1]} features, but the model expects {self.n_features_in_}."
+            )
+        else:
+            scores = store.design().matvec(self.coef_[0])
+        scores = scores + self.intercept_[0]
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -48,10 +63,15 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         labels: NDArray[Any] = self.classes_[positive.astype(int)]
         return labels
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the measure itself on test data (not the accuracy)."""
-        scores = self.decision_function(X)
-        positive = known_labels(y, self.classes_, length=scores.shape[0])
+    def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the measure itself on test data (not the accuracy); a store brings its labels."""
+        store = as_store(X)
+        if y is None and store is None:
+            raise ValueError("y is None: labels are needed unless X is a store.")
+        scores = self.decision_function(X if store is None else store)
+        labels = store.labels() if y is None and store is not None else y
+        assert labels is not None
+        positive = known_labels(labels, self.classes_, length=scores.shape[0])
         return get_measure(self.measure).score(positive, scores, sample_weight)
 
     def set_operating_point(

@@ -27,6 +27,7 @@ from .inputs import (
     make_solver,
 )
 from .linear import scores_of
+from .stored import as_store, refuse_store, stored_labels
 
 Array = NDArray[np.float64]
 #: At the largest alpha w = 0 is optimal within this or within tol; a smaller tol does not move the grid to where
@@ -86,7 +87,7 @@ class RegularizationPath:
 
 def regularization_path(
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     measure: str | Measure = "roc_area",
     alphas: ArrayLike | None = None,
@@ -112,10 +113,11 @@ def regularization_path(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n, d)
-        Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy.
+    X : {array-like, sparse matrix} of shape (n, d), path or Store
+        Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy. Or a store
+        (:func:`smoothperf.store.convert`) or its path.
     y : array-like of shape (n,)
-        Two kinds of labels; the larger (in sorted order) is positive.
+        Two kinds of labels; the larger (in sorted order) is positive. Not needed for a store, which has them.
     measure : str or Measure, default="roc_area"
         What to be good at.
     alphas : array-like, optional
@@ -158,9 +160,14 @@ def regularization_path(
     made = make_solver(solver, tol=tol, max_iter=max_iter, smoothing=smoothing)
     grid = None if alphas is None else checked_alphas(alphas)
     check_n_threads(n_threads)
-    check_lengths(X, y)
-    X, labels = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
-    classes, positive = encode_labels(labels)
+    store = as_store(X)
+    if store is None:
+        check_lengths(X, y)
+        X, labels = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
+        classes, positive = encode_labels(labels)
+    else:
+        classes, positive = stored_labels(store, y)
+        X = store.design()
     weights = example_weights(class_weight, classes, positive, sample_weight)
     held_out = None if validation is None else _checked_validation(validation, X.shape[1], classes)
 
@@ -241,6 +248,7 @@ def _checked_validation(
     if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
         raise ValueError(f"validation must be (X, y) or (X, y, sample_weight), got {type(validation).__name__}.")
     X, y, weights = (*validation, None)[:3]
+    refuse_store(X, "validation")
     X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], input_name="validation X")
     if X.shape[1] != n_features:
         raise ValueError(f"validation X has {X.shape[1]} features but X has {n_features}; they must match.")

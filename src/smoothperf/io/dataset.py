@@ -20,7 +20,7 @@ class Dataset:
         Labels as they are in the file: whole numbers as int64, other numbers as float64, truth values as bool, text as
         str. None if the file was read without labels.
     format : str
-        "svmlight", "npz", "csv" or "parquet".
+        "svmlight", "npz", "csv", "parquet" or "store".
     feature_names : list of str or None
         Names of the columns of X, if the file has them.
     path : Path
@@ -35,6 +35,30 @@ class Dataset:
     feature_names: list[str] | None
     path: Path
     zero_based: bool | None = None
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows of a file, in the order of the file.
+
+    Attributes
+    ----------
+    X : csr_matrix or ndarray of shape (m, width)
+        Features, finite numbers; of text in svmlight format as many columns as the chunk needs.
+    y : ndarray of shape (m,)
+        Labels as they were read, before :func:`~smoothperf.io.labels.tidy` or
+        :func:`~smoothperf.io.labels.from_text` has seen all of them.
+    share : float
+        Share of the file that has been read, up to the end of this chunk.
+    moved : bool
+        Whether all chunks before have their columns one too far to the left: only now it is known that indices count
+        from 0.
+    """
+
+    X: Any
+    y: Any
+    share: float
+    moved: bool = False
 
 
 class DataError(ValueError):

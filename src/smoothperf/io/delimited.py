@@ -43,83 +43,135 @@ def read_csv(
     file: io.BufferedReader, path: Path, label: str | None, *, labelled: bool
 ) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str]]:
     """Read features, labels and the names of the features; see :func:`~smoothperf.io.read_data`."""
-    text = io.TextIOWrapper(file, encoding="utf-8")
-    lines = Lines(text)
-    try:
-        return _read(iter(lines), lines, path, label, labelled=labelled)
-    except UnicodeDecodeError as error:
-        # Decoding runs ahead of the lines.
-        raise data_error(
-            path, f"it is not UTF-8 text: {error.reason} at or after this line", line=lines.number + 1
-        ) from error
-    except DECODING_ERRORS as error:
-        raise data_error(path, f"it cannot be read further: {explain(error)}", line=lines.number) from error
-    finally:
-        text.detach()  # the file is closed by whoever opened it
+    table = CsvTable(path, label, labelled=labelled)
+    (X, texts), *_ = table.parts(file, None)
+    return X, None if texts is None else table.classes[texts], table.feature_names
 
 
-def _read(
-    rows: Iterator[str], lines: Lines, path: Path, label: str | None, *, labelled: bool
-) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str]]:
-    header = next(rows, None)
-    if header is None:
-        raise data_error(path, "it is empty")
-    delimiter = max(DELIMITERS, key=header.count)
-    names = _names(header, delimiter, path, lines.number)
-    at = label_column(names, label, path, labelled=labelled)
-    first = next(rows, None)
-    if first is None:
-        raise data_error(path, "there are no examples in it")
+class CsvTable:
+    """A table as it is read, all at once or some rows at a time.
 
-    codes: dict[str, int] = {}
-    line_of_row = array("q")
+    Parameters
+    ----------
+    path, label, labelled
+        As in :func:`~smoothperf.io.read_data`.
 
-    def encode(text: str) -> float:
-        """Note the line, and replace the label by a number that NumPy can keep beside the features."""
-        line_of_row.append(lines.number)
-        return codes.setdefault(text.strip(), len(codes))
+    Attributes
+    ----------
+    feature_names : list of str
+        Names of the columns without that of the labels; known with the first part.
+    """
 
-    def noted(texts: Iterable[str]) -> Iterator[str]:
-        """Note the lines where there are no labels to do it."""
-        for text in texts:
+    feature_names: list[str]
+
+    def __init__(self, path: Path, label: str | None, *, labelled: bool):
+        self._path = path
+        self._label = label
+        self._labelled = labelled
+        self._codes: dict[str, int] = {}
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels found so far, in the most telling type; codes of labels are places in it."""
+        return labels.from_text(list(self._codes))
+
+    def texts(self, codes: NDArray[np.intp]) -> NDArray[Any]:
+        """Labels as they are written in the file."""
+        return np.array(list(self._codes))[codes]
+
+    def parts(
+        self, file: io.BufferedReader, n_rows: int | None
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.intp] | None]]:
+        """Features and codes of labels, so many rows at a time; all of them at once for None."""
+        text = io.TextIOWrapper(file, encoding="utf-8")
+        lines = Lines(text)
+        try:
+            yield from self._read(iter(lines), lines, n_rows)
+        except UnicodeDecodeError as error:
+            # Decoding runs ahead of the lines.
+            raise data_error(
+                self._path, f"it is not UTF-8 text: {error.reason} at or after this line", line=lines.number + 1
+            ) from error
+        except DECODING_ERRORS as error:
+            raise data_error(self._path, f"it cannot be read further: {explain(error)}", line=lines.number) from error
+        finally:
+            text.detach()  # the file is closed by whoever opened it
+
+    def _read(
+        self, rows: Iterator[str], lines: Lines, n_rows: int | None
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.intp] | None]]:
+        path, labelled = self._path, self._labelled
+        header = next(rows, None)
+        if header is None:
+            raise data_error(path, "it is empty")
+        delimiter = max(DELIMITERS, key=header.count)
+        names = _names(header, delimiter, path, lines.number)
+        at = label_column(names, self._label, path, labelled=labelled)
+        self.feature_names = [name for place, name in enumerate(names) if place != at]
+        first = next(rows, None)
+        if first is None:
+            raise data_error(path, "there are no examples in it")
+
+        codes = self._codes
+        line_of_row = array("q")
+
+        def encode(text: str) -> float:
+            """Note the line, and replace the label by a number that NumPy can keep beside the features."""
             line_of_row.append(lines.number)
-            yield text
+            return codes.setdefault(text.strip(), len(codes))
 
-    examples = chain([first], rows)
-    try:
-        table = np.loadtxt(
-            noted(examples) if at is None else examples,
-            delimiter=delimiter,
-            comments=None,
-            quotechar='"',
-            converters=None if at is None else {at: encode},
-            encoding=None,
-            ndmin=2,
-        )
-    except UnicodeDecodeError:
-        raise
-    except ValueError as error:
-        raise data_error(
-            path, _reason(str(error), names, labelled=labelled or at is not None), line=lines.number
-        ) from error
-    if table.shape[1] != len(names):
-        reason = f"{table.shape[1]} fields where the first line names {len(names)} columns"
-        raise data_error(path, reason, line=line_of_row[0])
-    X, y = table, None
-    if at is not None:
-        members = table[:, at].astype(np.intp)
-        X = np.delete(table, at, axis=1)
-        if labelled and "" in codes:
-            row = int(np.flatnonzero(members == codes[""])[0])
-            raise data_error(path, f"the label, column {names[at]!r}, is missing", line=line_of_row[row])
-        if labelled:
-            y = labels.from_text(list(codes))[members]
-        del names[at]
-    if not np.isfinite(X).all():
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
-        reason = f"column {names[column]!r} holds {X[row, column]}; remove or replace values that are not finite"
-        raise data_error(path, reason, line=line_of_row[row])
-    return X, y, names
+        def noted(texts: Iterable[str]) -> Iterator[str]:
+            """Note the lines where there are no labels to do it."""
+            for text in texts:
+                line_of_row.append(lines.number)
+                yield text
+
+        while first is not None:
+            examples = chain([first], rows)
+            try:
+                table = np.loadtxt(
+                    noted(examples) if at is None else examples,
+                    delimiter=delimiter,
+                    comments=None,
+                    quotechar='"',
+                    converters=None if at is None else {at: encode},
+                    encoding=None,
+                    ndmin=2,
+                    max_rows=n_rows,
+                )
+            except UnicodeDecodeError:
+                raise
+            except ValueError as error:
+                raise data_error(
+                    path, _reason(str(error), names, labelled=labelled or at is not None), line=lines.number
+                ) from error
+            if table.shape[1] != len(names):
+                reason = f"{table.shape[1]} fields where the first line names {len(names)} columns"
+                raise data_error(path, reason, line=line_of_row[0])
+            yield self._part(table, at, names, line_of_row)
+            del line_of_row[:]
+            first = next(rows, None)
+
+    def _part(
+        self, table: NDArray[np.float64], at: int | None, names: list[str], line_of_row: array[int]
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp] | None]:
+        """Check what was read, and take the labels out of it."""
+        X, members = table, None
+        if at is not None:
+            X = np.delete(table, at, axis=1)
+            if self._labelled:
+                members = table[:, at].astype(np.intp)
+        if members is not None and "" in self._codes:
+            row = int(np.flatnonzero(members == self._codes[""])[0])
+            raise data_error(self._path, f"the label, column {names[at or 0]!r}, is missing", line=line_of_row[row])
+        if not np.isfinite(X).all():
+            row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
+            reason = (
+                f"column {self.feature_names[column]!r} holds {X[row, column]}; "
+                "remove or replace values that are not finite"
+            )
+            raise data_error(self._path, reason, line=line_of_row[row])
+        return X, members
 
 
 def label_column(names: list[str], label: str | None, path: Path, *, labelled: bool) -> int | None:

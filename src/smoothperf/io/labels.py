@@ -40,14 +40,14 @@ def from_text(texts: list[str]) -> NDArray[Any]:
     return whole_if_possible(numbers) if np.isfinite(numbers).all() else np.array(texts)
 
 
-def problem_of(y: NDArray[Any], n_rows: int) -> str | None:
-    """Say what is wrong with an array of labels that a file brought; None if nothing is."""
+def problem_of(y: NDArray[Any], n_rows: int, *, first_row: int = 1) -> str | None:
+    """Say what is wrong with an array of labels that a file brought; None if nothing is. Rows count from the first."""
     if y.shape != (n_rows,):
         return f"its labels have the shape {y.shape} where {n_rows} rows need ({n_rows},)"
     if y.dtype.kind not in "biufU":
         return f"its labels are of the type {y.dtype}; use numbers, truth values or text"
     if y.dtype.kind == "f" and not np.isfinite(y).all():
-        return f"its label of row {int(np.flatnonzero(~np.isfinite(y))[0]) + 1} is missing or not finite"
+        return f"its label of row {int(np.flatnonzero(~np.isfinite(y))[0]) + first_row} is missing or not finite"
     return None
 
 

@@ -33,7 +33,7 @@ def read_npz(
                 raise data_error(path, f"it has neither a sparse matrix nor an array X, but {inside}")
             y = None
             if labelled:
-                y = archive["y"] if "y" in found else _labels_beside(path)
+                y = archive["y"] if "y" in found else labels_beside(path)
             names = [str(name) for name in archive["feature_names"]] if "feature_names" in found else None
             dense = archive["X"] if "X" in found else None
         if dense is None:
@@ -53,20 +53,30 @@ def read_npz(
     if values.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
         values = X.data if sp.issparse(X) else X
-    if not np.isfinite(values).all():
-        at = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
-        row = int(np.searchsorted(X.indptr, at, side="right")) if sp.issparse(X) else at // X.shape[1] + 1
-        raise data_error(path, f"row {row} of X holds a value that is not finite; remove or replace it")
+    check_finite(X, path)
     if names is not None and len(names) != X.shape[1]:
         raise data_error(path, f"it names {len(names)} features but X has {X.shape[1]}")
-    if y is None:
-        return X, None, names
+    return X, None if y is None else checked_labels(y, X.shape[0], path), names
+
+
+def check_finite(X: Any, path: Path, *, first_row: int = 1) -> None:
+    """Raise an error that names the row if a value is not finite; rows count from the first."""
+    starts: Any = getattr(X, "indptr", None)
+    values: Any = X if starts is None else X.data
+    if not np.isfinite(values).all():
+        at = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
+        row = at // X.shape[1] if starts is None else int(np.searchsorted(starts, at, side="right")) - 1
+        raise data_error(path, f"row {row + first_row} of X holds a value that is not finite; remove or replace it")
+
+
+def checked_labels(y: NDArray[Any], n_rows: int, path: Path) -> NDArray[Any]:
+    """Labels in one of the four types, one for each row."""
     if y.dtype.kind == "S":
         y = np.char.decode(y, "utf-8", "backslashreplace")
-    problem = labels.problem_of(y, X.shape[0])
+    problem = labels.problem_of(y, n_rows)
     if problem is not None:
         raise data_error(path, problem)
-    return X, labels.tidy(y), names
+    return labels.tidy(y)
 
 
 def write_npz(
@@ -126,7 +136,8 @@ def write_npz(
     return target
 
 
-def _labels_beside(path: Path) -> NDArray[Any]:
+def labels_beside(path: Path) -> NDArray[Any]:
+    """Labels of NAME.npz in NAME.y.npy."""
     beside = path.with_name(f"{path.stem}.y.npy")
     if not beside.exists():
         raise data_error(path, f"no labels: neither an array y in it nor a file {beside.name} beside it")

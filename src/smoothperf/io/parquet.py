@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import labels
-from .dataset import data_error
+from .dataset import Chunk, data_error
 from .delimited import label_column, remedy
 
 
@@ -18,15 +19,48 @@ def read_parquet(
     file: io.BufferedReader, path: Path, label: str | None, *, labelled: bool
 ) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str]]:
     """Read features, labels and the names of the features; see :func:`~smoothperf.io.read_data`."""
+    pa, pq = _pyarrow(path)
+    try:
+        table = pq.read_table(file)
+    except (pa.ArrowException, OSError, MemoryError) as error:
+        raise data_error(path, f"it is not a sound Parquet file: {error}") from error
+    X, y, names = _arrays(table, path, label, labelled=labelled)
+    return X, None if y is None else labels.tidy(y), names
+
+
+def parquet_chunks(
+    file: io.BufferedReader, path: Path, label: str | None, n_entries: int
+) -> Iterator[tuple[Chunk, list[str]]]:
+    """Yield the same, about so many entries at a time; labels as they are in the file."""
+    pa, pq = _pyarrow(path)
+    done = 0
+    try:
+        whole = pq.ParquetFile(file, pre_buffer=False)  # which would keep the whole file in memory
+        for batch in whole.iter_batches(batch_size=max(1, n_entries // len(whole.schema_arrow.names))):
+            table = pa.Table.from_batches([batch])
+            X, y, names = _arrays(table, path, label, labelled=True, first_row=done + 1)
+            done += table.num_rows
+            yield Chunk(X, y, done / whole.metadata.num_rows), names
+    except (pa.ArrowException, OSError, MemoryError) as error:
+        raise data_error(path, f"it is not a sound Parquet file: {error}") from error
+    if done == 0:
+        raise data_error(path, "there are no examples in it")
+
+
+def _pyarrow(path: Path) -> tuple[Any, Any]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ModuleNotFoundError as error:
         raise data_error(path, "Parquet files need pyarrow: pip install 'smoothperf[parquet]'") from error
-    try:
-        table = pq.read_table(file)
-    except (pa.ArrowException, OSError, MemoryError) as error:
-        raise data_error(path, f"it is not a sound Parquet file: {error}") from error
+    return pa, pq
+
+
+def _arrays(
+    table: Any, path: Path, label: str | None, *, labelled: bool, first_row: int = 1
+) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str]]:
+    """Features, labels and names of a table whose rows count from ``first_row``."""
+    pa, _ = _pyarrow(path)
     names: list[str] = list(table.column_names)
     at = label_column(names, label, path, labelled=labelled)
     skipped = at is not None and not labelled
@@ -37,15 +71,14 @@ def read_parquet(
         raise data_error(path, "there are no examples in it")
     for name, column in zip(names, table.columns, strict=True):
         if column.null_count:
-            row = column.is_null().index(True).as_py() + 1
+            row = column.is_null().index(True).as_py() + first_row
             raise data_error(path, f"column {name!r} has no value in row {row}; remove or fill such rows")
     y = None
     if at is not None:
         y = _labels(table.column(at))
-        problem = labels.problem_of(y, table.num_rows)
+        problem = labels.problem_of(y, table.num_rows, first_row=first_row)
         if problem is not None:
             raise data_error(path, problem)
-        y = labels.tidy(y)
         del names[at]
     X = np.empty((table.num_rows, len(names)))
     for position, name in enumerate(names):
@@ -55,7 +88,9 @@ def read_parquet(
         X[:, position] = table.column(name).to_numpy()
         if not np.isfinite(X[:, position]).all():
             row = int(np.flatnonzero(~np.isfinite(X[:, position]))[0])
-            raise data_error(path, f"column {name!r} holds {X[row, position]} in row {row + 1}; remove or replace it")
+            raise data_error(
+                path, f"column {name!r} holds {X[row, position]} in row {row + first_row}; remove or replace it"
+            )
     return X, y, names
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import Any
 
 from .._validation import choice, whole_number
+from ..store.layout import MAGIC as STORE
 from .dataset import Dataset, data_error
 from .delimited import DELIMITERS, read_csv
 from .npz import read_npz
@@ -14,8 +16,8 @@ from .parquet import read_parquet
 from .streams import COMPRESSED_SUFFIXES, uncompressed
 from .svmlight import read_svmlight
 
-FORMATS = ("svmlight", "npz", "csv", "parquet")
-MAGIC = {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"PAR1": "parquet"}
+FORMATS = ("svmlight", "npz", "csv", "parquet", "store")
+MAGIC = {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"PAR1": "parquet", STORE: "store"}
 SUFFIXES = {
     ".svm": "svmlight",
     ".svmlight": "svmlight",
@@ -45,6 +47,7 @@ def read_data(
     csv       Text with the names of the columns in the first line and commas, semicolons or tabs between the fields.
               All columns but ``label`` must be numbers, none missing.
     parquet   The same as a Parquet file; needs pyarrow (``pip install 'smoothperf[parquet]'``).
+    store     What :func:`smoothperf.store.convert` writes, read whole; to train without that, pass the path to ``fit``.
     ========  =========================================================================================================
 
     Files that are compressed with gzip, bzip2 or xz are read as they are.
@@ -58,7 +61,7 @@ def read_data(
     labelled : bool, default=True
         False for new examples: no labels are needed, and those that are there are not looked at, so that ``y`` is None.
         A column ``label`` is left out if the table has it; all others are features.
-    format : {"svmlight", "npz", "csv", "parquet"}, optional
+    format : {"svmlight", "npz", "csv", "parquet", "store"}, optional
         By default the first bytes and the suffix decide, and the first line where those say nothing.
     n_features : int, optional
         Number of features that are expected. An svmlight file with fewer gets empty columns, as it cannot say
@@ -89,29 +92,26 @@ def read_data(
     (array([[31. ,  2.5],
            [47. ,  1. ]]), array(['yes', 'no'], dtype='<U3'), ['age', 'income'])
     """
-    if format is not None:
-        choice("format", format, FORMATS)
     if n_features is not None:
         whole_number("n_features", n_features, at_least=1)
     path = Path(path)
     with uncompressed(path) as file:
-        head = file.peek()
-        if not head:
-            raise data_error(path, "it is empty")
-        if format is None:
-            format = _detect(head, path)
+        format = format_of(file, path, format, label)
         X: Any
         y: Any
         names: list[str] | None = None
-        if label is not None and format in ("svmlight", "npz"):
-            raise data_error(
-                path, f"a file of the {format} format has no named columns, so label={label!r} means nothing"
-            )
         if format == "svmlight":
             X, y, zero_based = read_svmlight(file, path, n_features=n_features, zero_based=zero_based)
             return Dataset(X, y if labelled else None, format, None, path, zero_based)
+        zero_based = None
         if format == "npz":
             X, y, names = read_npz(file, path, labelled=labelled)
+        elif format == "store":
+            from ..store import open_store
+
+            store = open_store(path)
+            X, y, names, zero_based = store.read(), store.labels(), store.feature_names, store.zero_based
+            y = y if labelled else None
         else:
             X, y, names = (read_csv if format == "csv" else read_parquet)(file, path, label, labelled=labelled)
     if n_features is not None and X.shape[1] != n_features:
@@ -119,7 +119,20 @@ def read_data(
             "" if labelled or names is None or X.shape[1] < n_features else "; if a column holds the labels, say which"
         )
         raise data_error(path, f"it has {X.shape[1]} features where {n_features} are expected{hint}")
-    return Dataset(X, y, format, names, path)
+    return Dataset(X, y, format, names, path, zero_based)
+
+
+def format_of(file: io.BufferedReader, path: Path, format: str | None, label: str | None) -> str:
+    """The format of a file that has been opened: the one that was named, or what it looks like."""
+    if format is not None:
+        choice("format", format, FORMATS)
+    head = file.peek()
+    if not head:
+        raise data_error(path, "it is empty")
+    found = format or _detect(head, path)
+    if label is not None and found in ("svmlight", "npz", "store"):
+        raise data_error(path, f"a file of the {found} format has no named columns, so label={label!r} means nothing")
+    return found
 
 
 def _detect(head: bytes, path: Path) -> str:

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,9 +32,17 @@ def uncompressed(path: Path) -> Iterator[io.BufferedReader]:
 
     A byte order mark is skipped.
     """
+    with opened(path) as (file, _):
+        yield file
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[io.BufferedReader, Callable[[], float]]]:
+    """Do the same, with a function that says which share of the file has been read."""
     with ExitStack() as stack:
         try:
-            file = stack.enter_context(open(path, "rb"))
+            file = stored = stack.enter_context(open(path, "rb"))
+            size = os.fstat(file.fileno()).st_size
             opener = next((opener for magic, opener in COMPRESSED.items() if file.peek(8).startswith(magic)), None)
             if opener is not None:
                 file = stack.enter_context(io.BufferedReader(stack.enter_context(opener(file)), 2**16))
@@ -41,7 +50,7 @@ def uncompressed(path: Path) -> Iterator[io.BufferedReader]:
                 file.read(len(BYTE_ORDER_MARK))
         except DECODING_ERRORS as error:
             raise data_error(path, f"it cannot be read: {explain(error)}") from error
-        yield file
+        yield file, lambda: min(1.0, stored.tell() / size) if size else 0.0
 
 
 def explain(error: BaseException) -> str:

@@ -15,6 +15,7 @@ are 2^31 or more entries.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..kernels._svmlight import LARGEST_INDEX, SvmlightParser
-from .dataset import data_error, quoted
+from .dataset import Chunk, data_error, quoted
 from .labels import whole_if_possible
 from .streams import DECODING_ERRORS, explain
 
@@ -80,7 +81,9 @@ def read_svmlight(
     >>> y, zero_based
     (array([ 1, -1]), False)
     """
-    parser = _parse(file, path, one_based=zero_based is False)
+    parser = SvmlightParser(zero_based is False)
+    for _ in _feed_all(parser, file, path):
+        pass
     values, indices, starts, labels = parser.arrays()
     if labels.size == 0:
         raise data_error(path, "there are no examples in it")
@@ -88,21 +91,99 @@ def read_svmlight(
         zero_based = indices.size == 0 or int(indices.min()) == 0
     if not zero_based:
         indices -= 1
-    width = int(indices.max()) + 1 if indices.size else 1
-    if n_features is None:
-        n_features = width
-    elif width > n_features:
-        first = "0" if zero_based else "1"
-        raise data_error(
-            path, f"it has at least {width} features (counted from {first}) where {n_features} are expected"
-        )
+    n_features = checked_width(int(indices.max()) + 1 if indices.size else 1, n_features, path, zero_based=zero_based)
     index_type: Any = np.int32 if values.size < 2**31 else np.int64
     arrays = values, indices.astype(index_type, copy=False), starts.astype(index_type, copy=False)
     return sp.csr_matrix(arrays, shape=(labels.size, n_features)), whole_if_possible(labels), zero_based
 
 
-def _parse(file: Readable, path: str | os.PathLike[str], *, one_based: bool) -> SvmlightParser:
-    parser = SvmlightParser(one_based)
+def checked_width(width: int, n_features: int | None, path: str | os.PathLike[str], *, zero_based: bool) -> int:
+    """Return the number of features: those that occur, or so many as are expected, which must not be fewer."""
+    if n_features is not None and width > n_features:
+        first = "0" if zero_based else "1"
+        raise data_error(
+            path, f"it has at least {width} features (counted from {first}) where {n_features} are expected"
+        )
+    return width if n_features is None else n_features
+
+
+class SvmlightChunks:
+    """The rows of a file, some at a time, as :func:`read_svmlight` would read them.
+
+    Indices are taken to count from 1 until index 0 occurs; then the chunks before were wrong by one column, and
+    ``Chunk.moved`` says so.
+
+    Parameters
+    ----------
+    file, path, n_features, zero_based
+        As in :func:`read_svmlight`.
+    share : callable
+        Says which share of the file has been read.
+    n_entries : int
+        Rows and entries in a chunk, about.
+
+    Attributes
+    ----------
+    n_features : int
+        Known when all chunks have been read.
+    zero_based : bool
+        Likewise.
+    """
+
+    def __init__(
+        self,
+        file: Readable,
+        path: str | os.PathLike[str],
+        share: Callable[[], float],
+        *,
+        n_entries: int,
+        n_features: int | None = None,
+        zero_based: bool | None = None,
+    ):
+        self._file = file
+        self._path = path
+        self._share = share
+        self._n_entries = n_entries
+        self._expected = n_features
+        self._given = zero_based
+        self._largest = -1
+        self.zero_based = bool(zero_based)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        parser = SvmlightParser(self._given is False)
+        empty = True
+        for _ in _feed_all(parser, self._file, self._path):
+            if parser.n_rows + parser.n_entries >= self._n_entries and parser.n_rows > 0:
+                yield self._chunk(parser)
+                empty = False
+        last = self._chunk(parser)
+        if empty and last.y.size == 0:
+            raise data_error(self._path, "there are no examples in it")
+        if self._largest < 0 and self._given is None:
+            self.zero_based = True  # as nothing says otherwise
+        yield last
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        width = max(1, self._largest + (1 if self.zero_based else 0))
+        return checked_width(width, self._expected, self._path, zero_based=self.zero_based)
+
+    def _chunk(self, parser: SvmlightParser) -> Chunk:
+        values, indices, starts, labels = parser.take()
+        smallest, largest = (int(indices.min()), int(indices.max())) if indices.size else (1, -1)
+        self._largest = max(self._largest, largest)
+        moved = self._given is None and not self.zero_based and smallest == 0
+        self.zero_based = self.zero_based or moved
+        if not self.zero_based:
+            indices -= 1
+        width = max(1, largest + self.zero_based)
+        X = sp.csr_matrix((values, indices, starts.astype(np.int32)), shape=(labels.size, width))
+        return Chunk(X, labels, self._share(), moved)
+
+
+def _feed_all(parser: SvmlightParser, file: Readable, path: str | os.PathLike[str]) -> Iterator[None]:
+    """Feed a file to a parser, piece by piece; pauses after each."""
     buffer = bytearray(PIECE + 1)  # one more for the newline that the last line may lack
     view = memoryview(buffer)
     filled = 0
@@ -120,9 +201,9 @@ def _parse(file: Readable, path: str | os.PathLike[str], *, one_based: bool) -> 
             raise data_error(path, reason, line=parser.line)
         view[: filled - used] = view[used:filled]
         filled -= used
+        yield
     view[filled] = ord("\n")
     _feed(parser, view[: filled + 1], path)
-    return parser
 
 
 def _feed(parser: SvmlightParser, text: memoryview, path: str | os.PathLike[str]) -> int:

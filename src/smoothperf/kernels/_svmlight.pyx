@@ -137,7 +137,7 @@ cdef Text read_number(Text at, double* number) noexcept nogil:
 
 
 cdef class SvmlightParser:
-    """Takes the bytes of a file in order; :meth:`arrays` returns what they mean.
+    """Takes the bytes of a file in order; :meth:`arrays` returns what they mean, :meth:`take` what they mean so far.
 
     Parameters
     ----------
@@ -152,8 +152,11 @@ cdef class SvmlightParser:
     #: Where in the last piece the bad token begins.
     cdef readonly Py_ssize_t problem_at
 
+    #: Rows and entries that have not been handed over.
+    cdef readonly int64_t n_rows, n_entries
+
     cdef bint one_based, in_row, in_comment, query_allowed
-    cdef int64_t previous, n_rows, n_entries
+    cdef int64_t previous
     cdef object values, indices, starts, labels
 
     def __cinit__(self, bint one_based):
@@ -182,6 +185,17 @@ cdef class SvmlightParser:
                 self.problem = OUTCOMES[outcome]
                 self.problem_at = problem_at
         return text.shape[0] if self.in_comment else stop
+
+    def take(self):
+        """Hand over the same arrays for the rows that are complete, and go on with the one that is not."""
+        cdef int64_t complete = self.starts[self.n_rows]
+        values, indices = self.values[complete : self.n_entries].copy(), self.indices[complete : self.n_entries].copy()
+        label = self.labels[self.n_rows : self.n_rows + 1].copy() if self.in_row else np.empty(0)
+        self.n_entries = complete
+        arrays = self.arrays()
+        self.values, self.indices, self.starts, self.labels = values, indices, np.zeros(1, dtype=np.int64), label
+        self.n_rows, self.n_entries = 0, values.shape[0]
+        return arrays
 
     def arrays(self):
         """Values, indices as written, starts of the rows and labels: trimmed, and handed over."""

@@ -12,7 +12,7 @@ from ..design.base import Array
 from ..objective import RegularizedRisk
 from .calm import calm_blas
 from .curvature import Pairs
-from .monitor import Callback, Monitor, Observer
+from .monitor import Callback, Keeper, Monitor, Observer
 from .result import Result
 
 
@@ -50,6 +50,7 @@ class Solver(ABC):
         callback: Callback | None = None,
         *,
         observer: Observer | None = None,
+        keeper: Keeper | None = None,
         planes: Planes | None = None,
         pairs: Pairs | None = None,
         keep_planes: int = 0,
@@ -68,6 +69,8 @@ class Solver(ABC):
             Called after every iteration, before the callback, with the :class:`TraceRow` and a function without
             arguments that returns the weights of the iterate. They may be the solver's own array: copy what is kept,
             and change nothing.
+        keeper : Keeper, optional
+            Is given the best weights and planes now and then, and at the end; see :mod:`smoothperf.checkpoint`.
         planes : Planes, optional
             ``Result.planes`` of an earlier run on the same design and risk, with any alpha. They are taken on trust:
             planes of other data make the bound wrong.
@@ -86,6 +89,7 @@ class Solver(ABC):
                 max_planes=self.max_planes or self._default_planes(objective),
                 callback=callback,
                 observer=observer,
+                keeper=keeper,
                 planes=planes,
                 pairs=pairs,
                 keep_planes=keep_planes,

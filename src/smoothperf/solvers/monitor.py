@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -24,6 +25,19 @@ Callback = Callable[[TraceRow], bool | None]
 Observer = Callable[[TraceRow, Callable[[], Array]], None]
 
 
+class Keeper(Protocol):
+    """Keeps the state of a run somewhere, for a run that goes on from there."""
+
+    def due(self) -> bool:
+        """Whether the state is to be kept now."""
+
+    def most_planes(self, length: int) -> int:
+        """How many planes of a length to keep."""
+
+    def keep(self, coef: Array, objective: float, planes: Planes) -> None:
+        """Keep the best weights so far, the objective there, and planes."""
+
+
 class Monitor:
     """Watches one run. The solver reports planes and iterates; the monitor says when to stop and builds the result."""
 
@@ -36,6 +50,7 @@ class Monitor:
         max_planes: int,
         callback: Callback | None,
         observer: Observer | None = None,
+        keeper: Keeper | None = None,
         planes: Planes | None = None,
         pairs: Pairs | None = None,
         keep_planes: int = 0,
@@ -46,6 +61,7 @@ class Monitor:
         self._max_iter = max_iter
         self._callback = callback
         self._observer = observer
+        self._keeper = keeper
         self._keep_planes = keep_planes
         self._passes_before = objective.n_matvec, objective.n_rmatvec
         self.bundle = Bundle(
@@ -96,6 +112,8 @@ class Monitor:
         self._trace.rows.append(row)
         if self._observer is not None:
             self._observer(row, lambda: self._weights_of(coef))
+        if self._keeper is not None and self._keeper.due():
+            self._keep(self._keeper, self._weights_of(self._coef))
         stop = self._callback(row) if self._callback is not None else False
         if self.gap <= self._tol:
             return Status.CONVERGED
@@ -118,6 +136,8 @@ class Monitor:
             status = Status.PRECISION_LIMIT
         elif status is not Status.STOPPED and self.gap <= self._tol:
             status = Status.CONVERGED  # thanks to the planes that waited
+        if self._keeper is not None:
+            self._keep(self._keeper, coef)
         n_matvec, n_rmatvec = self._passes()
         return Result(
             coef=coef,
@@ -135,6 +155,10 @@ class Monitor:
             planes=self.bundle.heaviest(self._keep_planes) if self._keep_planes else None,
             pairs=memory.pairs(objective.alpha) if self._keep_planes and memory is not None else None,
         )
+
+    def _keep(self, keeper: Keeper, coef: Array) -> None:
+        limit = keeper.most_planes(self._objective.space.plane_length)
+        keeper.keep(coef, self._best, self.bundle.heaviest(limit))
 
     def _weights_of(self, coef: Array) -> Array:
         """Weights for an observer, who must not change what is counted."""

@@ -1,0 +1,233 @@
+"""The state of a run in a file, every so many seconds, so that a run that was killed can go on.
+
+The state is the best weights so far, and the planes that certify them: with both, a run goes on about where the one
+before ended. Planes hold only for the data and the measure that they come from; so a checkpoint has a fingerprint of
+these, and is refused for any others. docs/store-files.md describes the file, in which there is no code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import time
+import warnings
+import zipfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._files import written_whole
+from ._validation import positive_number
+from .certificate import Planes
+from .design import Design
+from .design.base import Array
+from .io.streams import explain
+from .measures import Measure
+from .objective import RegularizedRisk
+
+FORMAT = "smoothperf checkpoint"
+VERSION = 1
+#: Memory for the planes in a checkpoint, in bytes, and most of them.
+PLANE_MEMORY = 1 << 27
+MOST_PLANES = 20
+#: Numbers that sums make may differ by rounding from machine to machine.
+TOLERANCE = 1e-9
+
+
+class CheckpointError(ValueError):
+    """A checkpoint cannot be written or used; one line says which file, and why."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written in the middle of a run, which goes on."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where the state of a fit goes, and how often.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; written under another name in the same folder and renamed. An error if it exists, unless the fit
+        resumes: it may be all that is left of a long run.
+    seconds : float, default=60
+        Time between two states. The first is written at once, the last when the fit ends.
+    resume : bool, default=False
+        Go on from the state in the file, if there is one; it must be of the same data, measure and alpha.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from smoothperf import MeasureClassifier
+    >>> file = Path(tempfile.mkdtemp(), "fit.checkpoint")
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> clf = MeasureClassifier(alpha=0.1, checkpoint=Checkpoint(file)).fit(X, y)
+    >>> again = MeasureClassifier(alpha=0.1, checkpoint=Checkpoint(file, resume=True)).fit(X, y)
+    >>> abs(again.objective_ - clf.objective_) <= 1e-3
+    True
+    """
+
+    path: str | os.PathLike[str]
+    seconds: float = 60.0
+    resume: bool = False
+
+    def __post_init__(self) -> None:
+        positive_number("seconds", self.seconds)
+
+
+@dataclass(frozen=True)
+class State:
+    """What a run needs to go on: the best weights, the objective there, and planes."""
+
+    coef: Array
+    objective: float
+    planes: Planes
+
+
+class CheckpointKeeper:
+    """Writes the states of one run; see :class:`smoothperf.solvers.monitor.Keeper`.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint or path-like
+        Where to.
+    objective : RegularizedRisk
+        What is minimised.
+    measure : Measure
+        The measure behind it.
+    positive, weights : ndarray of shape (n,), the second or None
+        The labels and weights that the measure is bound to.
+
+    Attributes
+    ----------
+    state : State or None
+        What to go on from.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint | str | os.PathLike[str],
+        objective: RegularizedRisk,
+        measure: Measure,
+        positive: NDArray[np.bool_],
+        weights: Array | None,
+    ):
+        if not isinstance(checkpoint, (Checkpoint, str, os.PathLike)):
+            raise ValueError(f"checkpoint must be a path or a Checkpoint, got {checkpoint!r}.")
+        settings = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        self._path = Path(settings.path)
+        self._seconds = settings.seconds
+        self._last = -math.inf
+        self._fingerprint = fingerprint(objective, measure, positive, weights)
+        self.state: State | None = None
+        if self._path.exists():
+            if not settings.resume:
+                raise CheckpointError(
+                    f"{self._path}: there is a checkpoint already; resume from it, remove it, or name another file."
+                )
+            self.state = self._read()
+
+    def due(self) -> bool:
+        """Whether it is time to write a state."""
+        return time.monotonic() - self._last >= self._seconds
+
+    def most_planes(self, length: int) -> int:
+        """How many planes of a length are worth keeping."""
+        return int(np.clip(PLANE_MEMORY // (8 * length), 1, MOST_PLANES))
+
+    def keep(self, coef: Array, objective: float, planes: Planes) -> None:
+        """Write a state; if that fails, the first time is an error, any other a warning: nothing is lost then."""
+        begin = self._last == -math.inf
+        self._last = time.monotonic()
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "objective": objective,
+            "fingerprint": self._fingerprint,
+        }
+        arrays = {f"planes.{part.name}": getattr(planes, part.name) for part in fields(Planes)}
+        try:
+            with written_whole(self._path) as file:
+                np.savez(file, header=np.array(json.dumps(header)), coef=coef, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            message = f"{self._path}: the checkpoint cannot be written: {explain(error)}"
+            if begin:
+                raise CheckpointError(f"{message}.") from error
+            warnings.warn(
+                f"{message}; the one before is as it was, and the fit goes on.", CheckpointWarning, stacklevel=2
+            )
+
+    def _read(self) -> State:
+        try:
+            with open(self._path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+                header = json.loads(archive["header"].item())
+                if header["format"] != FORMAT or not isinstance(header["version"], int):
+                    raise ValueError("its header says something else")
+                if header["version"] > VERSION:
+                    raise CheckpointError(
+                        f"{self._path}: written in version {header['version']} of the format, of which this smoothperf "
+                        f"reads up to {VERSION}: upgrade smoothperf."
+                    )
+                self._check(header["fingerprint"])
+                planes = Planes(**{part.name: archive[f"planes.{part.name}"] for part in fields(Planes)})
+                return State(archive["coef"], float(header["objective"]), planes)
+        except CheckpointError:
+            raise
+        except OSError as error:
+            raise CheckpointError(f"{self._path}: cannot be read: {explain(error)}.") from error
+        except (zipfile.BadZipFile, EOFError, KeyError, TypeError, ValueError, AttributeError) as error:
+            what = " ".join(f"{error}".split())
+            raise CheckpointError(
+                f"{self._path}: truncated, damaged, or not a checkpoint of smoothperf: {what}."
+            ) from error
+
+    def _check(self, found: dict[str, Any]) -> None:
+        """Refuse a checkpoint of another problem."""
+        for name, now in self._fingerprint.items():
+            then = found[name]
+            same = math.isclose(now, then, rel_tol=TOLERANCE) if isinstance(now, float) else now == then
+            if not same:
+                what = f"with another {name}" if name in ("measure", "alpha") else f"of other data: their {name}"
+                raise CheckpointError(
+                    f"{self._path}: it is a checkpoint {what}: {then}, not {now}; name another file, or remove it to "
+                    "begin anew."
+                )
+
+
+def fingerprint(
+    objective: RegularizedRisk, measure: Measure, positive: NDArray[np.bool_], weights: Array | None
+) -> dict[str, Any]:
+    """What tells a problem from another: one pass over the data."""
+    design = objective.design
+    digest = hashlib.sha256(np.packbits(positive).tobytes())
+    if weights is not None:
+        digest.update(weights.tobytes())
+    return {
+        "measure": repr(measure),
+        "alpha": objective.alpha,
+        "shape": list(design.shape),
+        "entries": design.n_entries,
+        "largest row": design.row_norm,
+        "norm": design.frobenius_norm,
+        "labels": digest.hexdigest()[:16],
+        "sum": weighted_sum(design),
+    }
+
+
+def weighted_sum(design: Design) -> float:
+    """``u . X v + |u| |X| |v|`` with u and v that differ from entry to entry: other rows, or another order, change it.
+
+    The second term keeps the number away from 0, so that it can be compared with a relative tolerance.
+    """
+    n, d = design.shape
+    u, v = np.cos(np.arange(n, dtype=np.float64)), np.sin(1.0 + np.arange(d, dtype=np.float64))
+    size = float(np.linalg.norm(u)) * design.frobenius_norm * float(np.linalg.norm(v))
+    return float(u @ design.matvec(v)) + size

@@ -1,0 +1,11 @@
+"""Data that does not fit into memory: a file of CSR rows in blocks with checksums, to train from while it is read.
+
+The format is described byte by byte in docs/store-files.md.
+"""
+
+from .conversion import convert
+from .layout import StoreError
+from .reader import Store, open_store
+from .writer import StoreWriter
+
+__all__ = ["Store", "StoreError", "StoreWriter", "convert", "open_store"]

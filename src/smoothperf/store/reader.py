@@ -1,0 +1,279 @@
+"""Opening a store, and reading its blocks; everything is checked before it is used."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .. import __version__
+from ..io.streams import explain
+from .layout import (
+    CHECKED_PART_OF_TRAILER,
+    FORMAT,
+    HEADER,
+    MAGIC,
+    TRAILER,
+    VERSION,
+    Block,
+    StoreError,
+    Types,
+    aligned,
+    store_error,
+)
+
+if TYPE_CHECKING:
+    from ..design.compressed import CompressedRows
+    from ..design.stored import StoredDesign
+
+INDEX_TYPES = ("<i4", "<i8")
+VALUE_TYPES = ("<f4", "<f8")
+LABEL_TYPES = ("bool", "int64", "uint64", "float64", "str")
+
+
+def open_store(path: str | os.PathLike[str]) -> Store:
+    """Open a store: reads its index, and nothing else.
+
+    Parameters
+    ----------
+    path : path-like
+        A file that :func:`~smoothperf.store.convert` or :class:`~smoothperf.store.StoreWriter` has written.
+
+    Raises
+    ------
+    StoreError
+        If there is no such file, or it is truncated, damaged, of another kind, or of a later version.
+    """
+    return Store(path)
+
+
+class Store:
+    """A file of labelled rows in blocks.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    shape : tuple of int
+        Rows and columns.
+    n_entries : int
+        Entries of all rows.
+    types : Types
+        Types of indices and values.
+    row_norm, frobenius_norm : float
+        As in :class:`~smoothperf.design.Design`.
+    classes : ndarray
+        The different labels, in sorted order.
+    feature_names : list of str or None
+        Names of the columns.
+    zero_based : bool or None
+        How indices counted in the svmlight file that it was made from.
+    source : dict
+        Name and format of the file that it was made from.
+    blocks : list of Block
+        Where the rows are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from smoothperf.store import StoreWriter
+    >>> file = Path(tempfile.mkdtemp(), "two.store")
+    >>> with StoreWriter(file) as writer:
+    ...     writer.add([[1.0, 0.0], [0.0, 2.0]], ["ham", "spam"])
+    >>> store = Store(file)
+    >>> store.shape, store.labels(), len(store.blocks)
+    ((2, 2), array(['ham', 'spam'], dtype='<U4'), 1)
+    >>> store.read_block(0).toarray()
+    array([[1., 0.],
+           [0., 2.]])
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path = Path(path)
+        try:
+            with open(self.path, "rb", buffering=0) as file:
+                self._stamp = _stamp(file)
+                index, end = _read_index(file, self.path)
+            self._understand(index, end)
+        except OSError as error:
+            raise store_error(self.path, f"cannot be read: {explain(error)}") from error
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, StoreError):
+                raise
+            raise store_error(
+                self.path, f"its index is damaged, or written by another version of smoothperf: {error!r}"
+            ) from error
+        self._sound: set[int] = set()
+
+    def _understand(self, index: dict[str, Any], end: int) -> None:
+        n, d = index["shape"]
+        self.shape = (int(n), int(d))
+        self.n_entries = int(index["n_entries"])
+        if index["index_type"] not in INDEX_TYPES or index["value_type"] not in VALUE_TYPES:
+            raise ValueError("unknown types of numbers")
+        self.types = Types(np.dtype(index["index_type"]), np.dtype(index["value_type"]))
+        self.row_norm = float(index["row_norm"])
+        self.frobenius_norm = float(index["frobenius_norm"])
+        if not (math.isfinite(self.row_norm) and math.isfinite(self.frobenius_norm)):
+            raise ValueError("norms are not finite")
+        self.feature_names: list[str] | None = index["feature_names"]
+        self.zero_based: bool | None = index["zero_based"]
+        self.source: dict[str, str] = index["source"]
+        self.blocks = [Block(**block) for block in index["blocks"]]
+        rows = entries = 0
+        at = HEADER.size
+        for block in self.blocks:
+            if (block.offset, block.first_row) != (at, rows) or block.n_rows < 1 or block.n_entries < 0:
+                raise ValueError("blocks do not follow one another")
+            at += block.places(self.types)[-1]
+            rows += block.n_rows
+            entries += block.n_entries
+        labels = index["labels"]
+        if labels["type"] not in LABEL_TYPES or labels["code_type"] not in ("|u1", "<u2"):
+            raise ValueError("unknown type of labels")
+        self.classes = np.array(labels["classes"], dtype=labels["type"])
+        self._code_type = np.dtype(labels["code_type"])
+        self._codes_at, self._codes_crc32 = int(labels["offset"]), int(labels["crc32"])
+        size = aligned(rows * self._code_type.itemsize)
+        if (rows, entries) != (n, self.n_entries) or (self._codes_at, self._codes_at + size) != (at, end) or d < 1:
+            raise ValueError("its numbers contradict one another")
+
+    def codes(self) -> NDArray[Any]:
+        """Places of the labels of all rows in ``classes``."""
+        content = np.empty(aligned(self.shape[0] * self._code_type.itemsize), dtype=np.uint8)
+        self._read_into(content, self._codes_at, "the labels")
+        codes: NDArray[Any] = content[: self.shape[0] * self._code_type.itemsize].view(self._code_type)
+        if zlib.crc32(content.data) != self._codes_crc32 or int(codes.max()) >= self.classes.size:
+            raise store_error(self.path, "the labels are damaged: their checksum is wrong; convert the data again")
+        return codes
+
+    def labels(self) -> NDArray[Any]:
+        """Labels of all rows."""
+        labels: NDArray[Any] = self.classes[self.codes()]
+        return labels
+
+    def design(self) -> StoredDesign:
+        """X as an operator that reads the file block by block."""
+        from ..design.stored import StoredDesign
+
+        return StoredDesign(self)
+
+    def read_block(self, number: int) -> sp.csr_matrix:
+        """Return the rows of a block, counted from 0, as a matrix."""
+        rows = self.load(number, np.empty(self.block_bytes(number), dtype=np.uint8))
+        arrays = rows.data, rows.indices, rows.indptr
+        return sp.csr_matrix(arrays, shape=(rows.n_rows, self.shape[1]))
+
+    def read(self) -> sp.csr_matrix:
+        """Return all rows as a matrix, which must fit into memory."""
+        return sp.csr_matrix(sp.vstack([self.read_block(number) for number in range(len(self.blocks))], format="csr"))
+
+    def block_bytes(self, number: int) -> int:
+        """Bytes of a block."""
+        return self.blocks[number].places(self.types)[-1]
+
+    def load(self, number: int, buffer: NDArray[np.uint8]) -> CompressedRows:
+        """Read a block into a buffer that is large enough, and refer to it; checked when it is read the first time."""
+        from ..design.compressed import CompressedRows
+
+        block = self.blocks[number]
+        starts, indices, values, end = block.places(self.types)
+        content = buffer[:end]
+        name = f"block {number} (rows {block.first_row + 1} to {block.first_row + block.n_rows})"
+        self._read_into(content, block.offset, name)
+        index, value = self.types.index, self.types.value
+
+        def array(place: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+            return content[place : place + count * dtype.itemsize].view(dtype)
+
+        rows = CompressedRows(
+            array(starts, block.n_rows + 1, index),
+            array(indices, block.n_entries, index),
+            array(values, block.n_entries, value),
+        )
+        if number not in self._sound:
+            if zlib.crc32(content.data) != block.crc32:
+                raise store_error(self.path, f"{name} is damaged: its checksum is wrong; convert the data again")
+            # The kernels trust these numbers: a file must not be able to send them outside the matrix.
+            if not _is_sound(rows, self.shape[1]):
+                raise store_error(self.path, f"{name} is not a sound matrix; convert the data again")
+            self._sound.add(number)
+        return rows
+
+    def _read_into(self, content: NDArray[np.uint8], offset: int, name: str) -> None:
+        """Fill an array from the file, which must be the one that was opened; by several threads at once if need be."""
+        try:
+            # Each with a file of its own, as a file has one position only.
+            with open(self.path, "rb", buffering=0) as file:
+                if _stamp(file) != self._stamp:
+                    raise store_error(self.path, "it has changed since it was opened; begin again")
+                file.seek(offset)
+                rest = memoryview(content.data)
+                while rest:
+                    count = file.readinto(rest)
+                    if not count:
+                        raise store_error(self.path, f"it ends in {name}")
+                    rest = rest[count:]
+        except OSError as error:
+            raise store_error(self.path, f"{name} cannot be read: {explain(error)}") from error
+
+
+def _stamp(file: Any) -> tuple[int, ...]:
+    """What tells this file from another one that takes its name."""
+    status = os.fstat(file.fileno())
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _read_index(file: Any, path: Path) -> tuple[dict[str, Any], int]:
+    """The index, and where it begins."""
+    size = os.fstat(file.fileno()).st_size
+    header = file.read(HEADER.size)
+    if header[: len(MAGIC)] != MAGIC:
+        raise store_error(path, "not a store of smoothperf; make one with 'smoothperf convert'")
+    if size < HEADER.size + TRAILER.size:
+        raise store_error(path, "truncated: it ends before its index")
+    version = HEADER.unpack(header)[1]
+    if header != HEADER.pack(MAGIC, version):
+        raise store_error(path, "its header is damaged; convert the data again")
+    if version > VERSION:
+        raise store_error(
+            path, f"written in version {version} of the format; smoothperf {__version__} reads up to version {VERSION}"
+        )
+    file.seek(size - TRAILER.size)
+    last = file.read(TRAILER.size)
+    offset, length, crc32, own_crc32, magic = TRAILER.unpack(last)
+    if magic != MAGIC or own_crc32 != zlib.crc32(last[:CHECKED_PART_OF_TRAILER]):
+        raise store_error(path, "truncated or damaged: it does not end as a store does")
+    if offset + length + TRAILER.size != size:
+        raise store_error(path, "truncated or damaged: parts are missing, or there are too many")
+    file.seek(offset)
+    text = file.read(length)
+    if zlib.crc32(text) != crc32:
+        raise store_error(path, "its index is damaged: the checksum is wrong; convert the data again")
+    index: dict[str, Any] = json.loads(text)
+    if index["format"] != FORMAT or index["version"] != version:
+        raise ValueError("it contradicts the header")
+    return index, offset
+
+
+def _is_sound(rows: CompressedRows, n_features: int) -> bool:
+    """Whether starts ascend from 0 to the number of entries, and indices are columns."""
+    starts, indices = rows.indptr, rows.indices
+    return bool(
+        starts[0] == 0
+        and starts[-1] == rows.n_entries
+        and np.all(starts[1:] >= starts[:-1])
+        and (indices.size == 0 or (indices.min() >= 0 and indices.max() < n_features))
+    )

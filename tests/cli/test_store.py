@@ -1,0 +1,78 @@
+"""``smoothperf convert``, and the commands that take a store."""
+
+import numpy as np
+import pytest
+
+import smoothperf
+from smoothperf.store import open_store
+
+
+@pytest.fixture
+def store(run, train_file, tmp_path):
+    run("convert", train_file, tmp_path / "train.store")
+    return tmp_path / "train.store"
+
+
+def test_convert(run, run_json, train_file, tmp_path):
+    path = tmp_path / "train.store"
+    out = run("convert", train_file, path).stdout
+    assert f"{path}: store, 300 rows x 4 features" in out
+    assert "Positive: " in out
+    assert "MiB, 1 block\n" in out
+    document = run_json("convert", train_file, path, "--float32")
+    assert document["rows"] == 300
+    assert document["bytes"] == path.stat().st_size
+    assert open_store(path).types.value == np.float32
+    assert run("convert", train_file, path, "--quiet").stdout == ""
+
+
+def test_tables_need_a_label(run, csv_file, tmp_path):
+    assert "say which column holds the labels" in run("convert", csv_file, tmp_path / "s", code=2).stderr
+    run("convert", csv_file, tmp_path / "s", "--label", "kind")
+    assert open_store(tmp_path / "s").feature_names == ["a", "b", "c", "d"]
+
+
+def test_no_folder(run, train_file, tmp_path):
+    assert "there is no folder" in run("convert", train_file, tmp_path / "nowhere" / "s", code=2).stderr
+
+
+def test_training_from_a_store_is_training_from_the_file(run_json, run, train_file, store, tmp_path):
+    documents = [
+        run_json("train", path, "-m", "prbep", "-a", "1e-3", "-o", tmp_path / "model") for path in (train_file, store)
+    ]
+    for document in documents:
+        del document["seconds"], document["data"]
+    assert documents[0] == documents[1]
+    model = smoothperf.load(tmp_path / "model")
+    assert model.zero_based_ is False
+    assert "prbep" in run("evaluate", tmp_path / "model", store, "--json").stdout
+    one, other = (run("predict", tmp_path / "model", path).stdout for path in (train_file, store))
+    assert one == other
+
+
+def test_choosing_alpha(run, run_json, store, test_file, tmp_path):
+    line = run("train", store, "-a", "auto", "-o", tmp_path / "model", code=2).stderr
+    assert "--alpha auto cannot make folds of a store: give --validation FILE" in line
+    document = run_json("train", store, "-a", "auto", "--validation", test_file, "-o", tmp_path / "model")
+    assert document["alpha_search"]["held_out"] == str(test_file)
+
+
+def test_other_commands_read_a_store_whole(run, model_file, store, tmp_path):
+    run("report", model_file, store, "-o", tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size > 1000
+
+
+def test_wrong_number_of_features(run, model_file, csv_file, tmp_path):
+    (tmp_path / "wide.svm").write_text("1 7:1\n-1 1:1\n")
+    run("convert", tmp_path / "wide.svm", tmp_path / "wide.store")
+    assert (
+        "it has 7 features where 4 are expected" in run("predict", model_file, tmp_path / "wide.store", code=2).stderr
+    )
+
+
+def test_damage_is_one_line(run, store, tmp_path):
+    content = bytearray(store.read_bytes())
+    content[100] ^= 1
+    store.write_bytes(content)
+    assert "block 0 (rows 1 to 300) is damaged" in run("train", store, "-q", "-o", tmp_path / "m", code=2).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["train.store"]
