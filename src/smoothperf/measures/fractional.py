@@ -184,7 +184,7 @@ class FBeta(FractionalMeasure):
     >>> FBeta().score(y, scores)
     0.5
     >>> FBeta().threshold(y, scores)
-    -0.15
+    -0.35
     >>> FBeta(beta=2).name
     'f2'
     """
