@@ -65,6 +65,19 @@ def test_pairs_of_an_earlier_run_serve_another_alpha(size):
     np.testing.assert_allclose(later.direction(gradient), -explicit(expected) @ gradient, rtol=1e-10)
 
 
+def test_pairs_without_curvature_at_another_alpha_are_left_behind():
+    """Gradients are rounded, so what is left of a change without alpha s may point the wrong way."""
+    space = WeightSpace(as_design(np.eye(3)), 3)
+    memory, later = CurvatureMemory(4, space), CurvatureMemory(4, space)
+    push(memory, np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.0]))
+    push(memory, np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.4, 0.0]))
+    later.adopt(memory.pairs(0.5), 0.05)
+    assert len(memory) == 2
+    assert len(later) == 1
+    gradient = np.array([1.0, 2.0, 3.0])
+    assert later.direction(gradient) @ gradient < 0.0
+
+
 def test_row_space_has_no_pairs_to_hand_on():
     X = np.random.default_rng(0).normal(size=(3, 20))
     space = RowSpace(as_design(X), 3, 20, float(np.linalg.norm(X)), None)

@@ -6,7 +6,8 @@ Four things carry over, none of which needs a pass over the data.
 * So are the scores of any multiple ``t w`` of the last weights w: ``t f``. The best multiple is found in score space.
   Where the risk is still linear it is ``alpha_old / alpha_new`` and the new solution; else it is a good start.
 * If the planes certify that multiple within tol, there is nothing to run.
-* The curvature of the risk does not depend on alpha: L-BFGS knows it from the start, which saves a fifth of the passes.
+* The curvature of the risk does not depend on alpha: L-BFGS knows it from the start, which saves a fifth of the passes
+  where features are few, and next to none for text.
 
 The first plane is made at w = 0, where ``J(0) = R(0)``. With ``b >= R(0) - slack`` it bounds the optimum by ``b -
 |a|^2 / (2 alpha)``, so w = 0 is optimal within tol for every alpha of at least

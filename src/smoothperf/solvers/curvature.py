@@ -70,18 +70,22 @@ class CurvatureMemory:
         size = self._curvatures.shape[0]
         free = set(range(size)).difference(self._order)
         row = min(free) if free else self._order[0]
-        s = np.subtract(coef, previous_coef, out=self._steps[row])
-        y = np.subtract(gradient, previous_gradient, out=self._changes[row])
+        np.subtract(coef, previous_coef, out=self._steps[row])
+        np.subtract(gradient, previous_gradient, out=self._changes[row])
         if not free:
             del self._order[0]  # its place is taken, whatever comes of the new pair
-        inner = self._space.inner
+        self._accept(row)
+        self._seen += 1
+        del self._order[: max(0, len(self._order) - (self._seen // 3 + 3))]
+
+    def _accept(self, row: int) -> None:
+        """Make a pair that has been written the youngest one, if it shows curvature."""
+        s, y, inner = self._steps[row], self._changes[row], self._space.inner
         curvature, squared_change = inner(s, y), inner(y, y)
         if curvature > ROUNDING * np.sqrt(max(inner(s, s), 0.0) * max(squared_change, 0.0)):
             self._curvatures[row] = curvature
             self._scale = curvature / squared_change
             self._order.append(row)
-        self._seen += 1
-        del self._order[: max(0, len(self._order) - (self._seen // 3 + 3))]
 
     def pairs(self, alpha: float) -> Pairs | None:
         """Return what is remembered, for a later run; None in row space, whose vectors depend on the start."""
@@ -94,13 +98,9 @@ class CurvatureMemory:
         chosen = pairs.order[-self._curvatures.shape[0] :]
         self._seen = 3 * max(0, len(chosen) - 3)  # so many are kept
         for row, earlier in enumerate(chosen):
-            s, y = self._steps[row], self._changes[row]
-            s[:] = pairs.steps[earlier]
-            along(pairs.changes[earlier], alpha - pairs.alpha, s, y)
-            self._curvatures[row] = self._space.inner(s, y)
-            self._order.append(row)
-        if chosen:
-            self._scale = float(self._curvatures[row] / self._space.inner(y, y))
+            self._steps[row] = pairs.steps[earlier]
+            along(pairs.changes[earlier], alpha - pairs.alpha, self._steps[row], self._changes[row])
+            self._accept(row)
 
     def direction(self, gradient: Array) -> Array:
         """``-H gradient``."""
