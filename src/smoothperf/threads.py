@@ -68,6 +68,11 @@ def use_threads(number: int | None) -> Iterator[None]:
         _n_threads.reset(token)
 
 
+def pieces(n: int, *, least: int) -> int:
+    """Into how many pieces to cut n things: one for each thread, but of at least so many that a piece pays."""
+    return max(1, min(n_threads(), n // least))
+
+
 def even_ranges(n: int, *, least: int) -> list[Range]:
     """Split ``range(n)`` into one piece for each thread, but none shorter than ``least``, which would not pay.
 
@@ -77,8 +82,8 @@ def even_ranges(n: int, *, least: int) -> list[Range]:
     ...     even_ranges(10, least=4), even_ranges(10, least=8)
     ([(0, 5), (5, 10)], [(0, 10)])
     """
-    pieces = max(1, min(n_threads(), n // least))
-    bounds = [n * i // pieces for i in range(pieces + 1)]
+    number = pieces(n, least=least)
+    bounds = [n * i // number for i in range(number + 1)]
     return list(itertools.pairwise(bounds))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,10 +73,11 @@ class CSRDesign(RowBlocks):
 
     def __init__(self, matrix: Any):
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
-        self._rows = _compressed(matrix, self.shape[1])
-        self.n_entries = self._rows.n_entries
+        rows = _compressed(matrix, self.shape[1])
+        self.n_entries = rows.n_entries
         distinct = bool(matrix.has_canonical_format)
-        self.row_norm, self.frobenius_norm = kernels.row_norms(self._rows.indptr, self._rows.data, distinct)
+        self.row_norm, self.frobenius_norm, ones = kernels.row_norms(rows.indptr, rows.data, distinct)
+        self._rows = replace(rows, ones=ones)
 
     def _blocks(
         self, needed: NDArray[Any] | None = None, *, backwards: bool = False

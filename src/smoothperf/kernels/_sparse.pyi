@@ -6,19 +6,19 @@ def gather(
     indptr: NDArray[Any],
     indices: NDArray[Any],
     data: NDArray[Any],
+    ones: bool,
     x: NDArray[Any],
     out: NDArray[Any],
-    start: int,
-    stop: int,
+    pieces: int,
 ) -> None: ...
 def scatter(
     indptr: NDArray[Any],
     indices: NDArray[Any],
     data: NDArray[Any],
+    ones: bool,
     g: NDArray[Any],
     out: NDArray[Any],
-    start: int,
-    stop: int,
+    pieces: int,
 ) -> None: ...
 def half_gram(
     indptr: NDArray[Any],
@@ -28,4 +28,4 @@ def half_gram(
     weights: NDArray[Any],
     out: NDArray[Any],
 ) -> None: ...
-def row_norms(indptr: NDArray[Any], data: NDArray[Any], distinct: bool) -> tuple[float, float]: ...
+def row_norms(indptr: NDArray[Any], data: NDArray[Any], distinct: bool) -> tuple[float, float, bool]: ...

@@ -1,11 +1,42 @@
-"""Products with a compressed sparse matrix, over a range of its rows.
+"""Products with a compressed sparse matrix.
 
 ``indptr, indices, data`` are the three arrays of a CSR matrix. The same kernels serve CSC: its arrays are the
-CSR arrays of the transpose. Values may be float32, sums are always float64. The GIL is released.
+CSR arrays of the transpose. Values may be float32, sums are always float64; if all values are known to be 1, they are
+not read. The GIL is released, and rows are cut into pieces of as many entries each, for several threads.
+
+The sum of a row is a matter of that row alone. Sums over rows depend on the number of pieces, by rounding. Where columns
+are few, these sums are taken over chunks of rows first: then rounding does not grow with the number of rows, and two
+rows at a time are added to a sum of their own each, so that they need not wait for each other. The loops are in
+_sparse_loops.h.
 """
 
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free
+
+from ._pool cimport run_pieces
+
+cdef extern from "_sparse.h":
+    ctypedef struct sparse_product:
+        const void* indptr
+        const void* indices
+        const void* data
+        const double* x
+        double* out
+        double* sums
+        Py_ssize_t n_rows, n_columns, pieces
+
+    Py_ssize_t FEW_COLUMNS
+    Py_ssize_t room_of_piece(Py_ssize_t n_columns) noexcept nogil
+    double* sums_of_piece(const sparse_product* product, Py_ssize_t piece) noexcept nogil
+    void gather_piece_int32_float32(void* context, Py_ssize_t piece) noexcept nogil
+    void gather_piece_int32_float64(void* context, Py_ssize_t piece) noexcept nogil
+    void gather_piece_int64_float32(void* context, Py_ssize_t piece) noexcept nogil
+    void gather_piece_int64_float64(void* context, Py_ssize_t piece) noexcept nogil
+    void scatter_piece_int32_float32(void* context, Py_ssize_t piece) noexcept nogil
+    void scatter_piece_int32_float64(void* context, Py_ssize_t piece) noexcept nogil
+    void scatter_piece_int64_float32(void* context, Py_ssize_t piece) noexcept nogil
+    void scatter_piece_int64_float64(void* context, Py_ssize_t piece) noexcept nogil
 
 ctypedef fused value_t:
     float
@@ -16,58 +47,81 @@ ctypedef fused index_t:
     int64_t
 
 
+cdef sparse_product _product(
+    const index_t[::1] indptr, const index_t[::1] indices, const value_t[::1] data, bint ones, const double[::1] x,
+    double[::1] out, Py_ssize_t pieces,
+):
+    cdef sparse_product product
+    cdef bint empty = indices.shape[0] == 0
+    product.indptr = &indptr[0]
+    product.indices = NULL if empty else &indices[0]
+    product.data = NULL if empty or ones else &data[0]
+    product.x = &x[0] if x.shape[0] > 0 else NULL
+    product.out = &out[0] if out.shape[0] > 0 else NULL
+    product.sums = NULL
+    product.n_rows = indptr.shape[0] - 1
+    product.n_columns = out.shape[0]
+    product.pieces = pieces
+    return product
+
+
 def gather(
     const index_t[::1] indptr,
     const index_t[::1] indices,
     const value_t[::1] data,
+    bint ones,
     const double[::1] x,
     double[::1] out,
-    Py_ssize_t start,
-    Py_ssize_t stop,
+    Py_ssize_t pieces,
 ):
-    """``out[i] = sum_j A[i, j] x[j]`` for the rows ``start <= i < stop``: each row gathers from ``x``."""
-    cdef Py_ssize_t i, p, end
-    cdef double first, second, third, fourth
+    """``out[i] = sum_j A[i, j] x[j]`` for all rows: each gathers from ``x``. ``ones`` says that all values are 1."""
+    cdef sparse_product product = _product(indptr, indices, data, ones, x, out, pieces)
     with nogil:
-        for i in range(start, stop):
-            # Four sums at a time: with one, every addition waits for the one before.
-            first = 0.0
-            second = 0.0
-            third = 0.0
-            fourth = 0.0
-            p = indptr[i]
-            end = indptr[i + 1]
-            while p + 3 < end:
-                first += data[p] * x[indices[p]]
-                second += data[p + 1] * x[indices[p + 1]]
-                third += data[p + 2] * x[indices[p + 2]]
-                fourth += data[p + 3] * x[indices[p + 3]]
-                p += 4
-            while p < end:
-                first += data[p] * x[indices[p]]
-                p += 1
-            out[i] = (first + second) + (third + fourth)
+        if index_t is int32_t:
+            if value_t is float:
+                run_pieces(gather_piece_int32_float32, &product, pieces)
+            else:
+                run_pieces(gather_piece_int32_float64, &product, pieces)
+        else:
+            if value_t is float:
+                run_pieces(gather_piece_int64_float32, &product, pieces)
+            else:
+                run_pieces(gather_piece_int64_float64, &product, pieces)
 
 
 def scatter(
     const index_t[::1] indptr,
     const index_t[::1] indices,
     const value_t[::1] data,
+    bint ones,
     const double[::1] g,
     double[::1] out,
-    Py_ssize_t start,
-    Py_ssize_t stop,
+    Py_ssize_t pieces,
 ):
-    """``out[j] += sum_i A[i, j] g[i]`` over the rows ``start <= i < stop``; a row with ``g[i] == 0`` is not read."""
-    cdef Py_ssize_t i, p
-    cdef double coefficient
+    """``out[j] += sum_i A[i, j] g[i]`` over all rows; a row with ``g[i] == 0`` is not read. ``ones`` as in gather."""
+    cdef sparse_product product = _product(indptr, indices, data, ones, g, out, pieces)
+    cdef Py_ssize_t piece, j, d = out.shape[0], own_sums = pieces if d <= FEW_COLUMNS else pieces - 1
+    cdef double* sums
+    if own_sums > 0 and d > 0:
+        product.sums = <double*>calloc(own_sums * room_of_piece(d), sizeof(double))
+        if product.sums == NULL:
+            raise MemoryError(f"no memory for the sums of {own_sums} threads")
     with nogil:
-        for i in range(start, stop):
-            coefficient = g[i]
-            if coefficient == 0.0:
-                continue
-            for p in range(indptr[i], indptr[i + 1]):
-                out[indices[p]] += coefficient * data[p]
+        if index_t is int32_t:
+            if value_t is float:
+                run_pieces(scatter_piece_int32_float32, &product, pieces)
+            else:
+                run_pieces(scatter_piece_int32_float64, &product, pieces)
+        else:
+            if value_t is float:
+                run_pieces(scatter_piece_int64_float32, &product, pieces)
+            else:
+                run_pieces(scatter_piece_int64_float64, &product, pieces)
+        for piece in range(pieces - own_sums, pieces):
+            sums = sums_of_piece(&product, piece)
+            for j in range(d):
+                out[j] += sums[j]
+        free(product.sums)
 
 
 def half_gram(
@@ -94,24 +148,27 @@ def half_gram(
 
 
 def row_norms(const index_t[::1] indptr, const value_t[::1] data, bint distinct):
-    """Largest Euclidean norm of a row, and the Frobenius norm.
+    """Largest Euclidean norm of a row, the Frobenius norm, and whether all values are 1.
 
     If ``distinct`` is false, several entries of a row may belong to one column; the sum of absolute values then bounds the norm
     of the row from above.
     """
     cdef Py_ssize_t i, p
     cdef double row, largest = 0.0, total = 0.0
+    cdef bint ones = True
     with nogil:
         for i in range(indptr.shape[0] - 1):
             row = 0.0
             if distinct:
                 for p in range(indptr[i], indptr[i + 1]):
                     row += <double>data[p] * data[p]
+                    ones &= data[p] == 1
             else:
                 for p in range(indptr[i], indptr[i + 1]):
                     row += fabs(<double>data[p])
+                    ones &= data[p] == 1
                 row *= row
             total += row
             if row > largest:
                 largest = row
-    return sqrt(largest), sqrt(total)
+    return sqrt(largest), sqrt(total), bool(ones)

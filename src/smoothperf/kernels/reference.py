@@ -20,18 +20,18 @@ from .capped_simplex import Projection, Roots
 Array = NDArray[Any]
 
 
-def gather(indptr: Array, indices: Array, data: Array, x: Array, out: Array, start: int, stop: int) -> None:
-    """``out[i] = sum_j A[i, j] x[j]`` for the rows ``start <= i < stop``."""
-    for i in range(start, stop):
-        row = slice(indptr[i], indptr[i + 1])
-        out[i] = data[row].astype(np.float64) @ x[indices[row]]
+def gather(indptr: Array, indices: Array, data: Array, ones: bool, x: Array, out: Array, pieces: int) -> None:
+    """``out[i] = sum_j A[i, j] x[j]``; if ``ones``, without a look at the values."""
+    for i, (begin, end) in enumerate(itertools.pairwise(indptr)):
+        values = np.ones(end - begin) if ones else data[begin:end].astype(np.float64)
+        out[i] = values @ x[indices[begin:end]]
 
 
-def scatter(indptr: Array, indices: Array, data: Array, g: Array, out: Array, start: int, stop: int) -> None:
-    """``out[j] += sum_i A[i, j] g[i]`` over the rows ``start <= i < stop``."""
-    for i in range(start, stop):
-        row = slice(indptr[i], indptr[i + 1])
-        np.add.at(out, indices[row], g[i] * data[row].astype(np.float64))
+def scatter(indptr: Array, indices: Array, data: Array, ones: bool, g: Array, out: Array, pieces: int) -> None:
+    """``out[j] += sum_i A[i, j] g[i]``; if ``ones``, without a look at the values."""
+    for i, (begin, end) in enumerate(itertools.pairwise(indptr)):
+        values = np.ones(end - begin) if ones else data[begin:end].astype(np.float64)
+        np.add.at(out, indices[begin:end], g[i] * values)
 
 
 def half_gram(indptr: Array, indices: Array, data: Array, rows: Array, weights: Array, out: Array) -> None:
@@ -44,11 +44,11 @@ def half_gram(indptr: Array, indices: Array, data: Array, rows: Array, weights: 
         np.add.at(out, (columns[:, None], columns[None, :]), pairs)
 
 
-def row_norms(indptr: Array, data: Array, distinct: bool) -> tuple[float, float]:
-    """Largest Euclidean norm of a row and Frobenius norm; bounds of both if columns may repeat within a row."""
+def row_norms(indptr: Array, data: Array, distinct: bool) -> tuple[float, float, bool]:
+    """Largest Euclidean norm of a row and Frobenius norm, bounds if columns may repeat; and if all values are 1."""
     rows = [data[begin:end].astype(np.float64) for begin, end in itertools.pairwise(indptr)]
     squares = [float((row**2).sum() if distinct else np.abs(row).sum() ** 2) for row in rows]
-    return float(np.sqrt(max(squares, default=0.0))), float(np.sqrt(sum(squares)))
+    return float(np.sqrt(max(squares, default=0.0))), float(np.sqrt(sum(squares))), bool((data == 1).all())
 
 
 def top_k_smoothed(

@@ -205,7 +205,7 @@ class StoreWriter:
         rows: Any = sp.vstack(pieces, format="csr") if len(pieces) > 1 else pieces[0]
         index, value = self._types.index, self._types.value
         indptr, indices = rows.indptr.astype(index, copy=False), rows.indices.astype(index, copy=False)
-        norms = kernels.row_norms(indptr, rows.data, bool(rows.has_canonical_format))
+        norms = kernels.row_norms(indptr, rows.data, bool(rows.has_canonical_format))[:2]
         first_row = self._blocks[-1].first_row + self._blocks[-1].n_rows if self._blocks else 0
         if not math.isfinite(norms[1]):
             raise store_error(

@@ -1,0 +1,62 @@
+/* Products with compressed rows for every pair of types of indices and values: what _sparse.pyx explains. */
+#ifndef SMOOTHPERF_SPARSE_H
+#define SMOOTHPERF_SPARSE_H
+
+#include <stdint.h>
+
+#include "_wide.h"
+
+enum {
+    SHORT_ROW = 32,     /* entries; two such rows are summed at a time */
+    FEW_COLUMNS = 1024, /* so many sums, twice, fit the nearest cache */
+    PER_COLUMN = 128    /* entries for each column in a chunk: clearing and adding up its sums takes little time then */
+};
+
+typedef struct {
+    const void *indptr, *indices, *data; /* data is NULL if all values are 1 */
+    const double *x;                     /* what is multiplied */
+    double *out;
+    double *sums; /* scatter: room for the sums of the pieces, all zero */
+    ptrdiff_t n_rows, n_columns, pieces;
+} sparse_product;
+
+/* Numbers that a piece needs for its sums. */
+static inline ptrdiff_t room_of_piece(ptrdiff_t n_columns)
+{
+    return n_columns <= FEW_COLUMNS ? 3 * n_columns : n_columns;
+}
+
+/* Where the sums of a piece are; the first piece adds to the result itself, unless it needs more room. */
+static inline double *sums_of_piece(const sparse_product *product, ptrdiff_t piece)
+{
+    if (product->n_columns <= FEW_COLUMNS)
+        return product->sums + piece * room_of_piece(product->n_columns);
+    return piece == 0 ? product->out : product->sums + (piece - 1) * product->n_columns;
+}
+
+#define INDEX int32_t
+#define VALUE float
+#define LOOP(name) name##_int32_float32
+#include "_sparse_loops.h"
+#undef VALUE
+#undef LOOP
+#define VALUE double
+#define LOOP(name) name##_int32_float64
+#include "_sparse_loops.h"
+#undef INDEX
+#undef VALUE
+#undef LOOP
+#define INDEX int64_t
+#define VALUE float
+#define LOOP(name) name##_int64_float32
+#include "_sparse_loops.h"
+#undef VALUE
+#undef LOOP
+#define VALUE double
+#define LOOP(name) name##_int64_float64
+#include "_sparse_loops.h"
+#undef INDEX
+#undef VALUE
+#undef LOOP
+
+#endif

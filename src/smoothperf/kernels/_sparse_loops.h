@@ -1,0 +1,182 @@
+/* Loops over compressed rows (_sparse.pyx), for one type of INDEX and one of VALUE; LOOP(name) gives them their names.
+ *
+ * This file is included once for each pair of types. Where ``data`` is NULL all values are 1; the compiler knows where a
+ * loop is inlined. The order of every sum is as written. */
+
+#define TERM(p) (data ? (double)data[p] * x[indices[p]] : x[indices[p]])
+
+/* sum_j A[i, j] x[j] for one row: in two sums if the row is short, else in four, so that no addition waits for the one
+ * before. */
+INLINED double LOOP(row_sum)(const INDEX *indices, const VALUE *data, const double *x, ptrdiff_t p, ptrdiff_t end)
+{
+    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
+    if (end - p <= SHORT_ROW) {
+        for (; p + 1 < end; p += 2) {
+            a += TERM(p);
+            b += TERM(p + 1);
+        }
+        if (p < end)
+            a += TERM(p);
+        return a + b;
+    }
+    for (; p + 3 < end; p += 4) {
+        a += TERM(p);
+        b += TERM(p + 1);
+        c += TERM(p + 2);
+        d += TERM(p + 3);
+    }
+    for (; p < end; p++)
+        a += TERM(p);
+    return (a + b) + (c + d);
+}
+
+/* The same for two short rows at a time, [p, end_p) and [q, end_q): loops end half as often, where processors guess
+ * wrong. */
+INLINED void LOOP(two_row_sums)(const INDEX *indices, const VALUE *data, const double *x, ptrdiff_t p, ptrdiff_t end_p,
+                                ptrdiff_t q, ptrdiff_t end_q, double *out)
+{
+    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
+    for (; p + 1 < end_p && q + 1 < end_q; p += 2, q += 2) {
+        a += TERM(p);
+        b += TERM(p + 1);
+        c += TERM(q);
+        d += TERM(q + 1);
+    }
+    for (; p + 1 < end_p; p += 2) {
+        a += TERM(p);
+        b += TERM(p + 1);
+    }
+    for (; q + 1 < end_q; q += 2) {
+        c += TERM(q);
+        d += TERM(q + 1);
+    }
+    if (p < end_p)
+        a += TERM(p);
+    if (q < end_q)
+        c += TERM(q);
+    out[0] = a + b;
+    out[1] = c + d;
+}
+
+#undef TERM
+
+INLINED void LOOP(gather_rows)(const INDEX *indptr, const INDEX *indices, const VALUE *data, const double *x,
+                               double *out, ptrdiff_t start, ptrdiff_t stop)
+{
+    for (ptrdiff_t i = start; i < stop;) {
+        const ptrdiff_t begin = indptr[i], middle = indptr[i + 1];
+        if (i + 1 < stop && middle - begin <= SHORT_ROW && indptr[i + 2] - middle <= SHORT_ROW) {
+            LOOP(two_row_sums)(indices, data, x, begin, middle, middle, indptr[i + 2], out + i);
+            i += 2;
+        } else {
+            out[i] = LOOP(row_sum)(indices, data, x, begin, middle);
+            i += 1;
+        }
+    }
+}
+
+#define ADD(sums, p, g) ((sums)[indices[p]] += data ? (g) * (double)data[p] : (g))
+
+/* first += A^T g, or first + second, over some rows; second may be first. Rows with g[i] = 0 are not read. */
+INLINED void LOOP(scatter_rows)(const INDEX *indptr, const INDEX *indices, const VALUE *data, const double *g,
+                                double *first, double *second, ptrdiff_t start, ptrdiff_t stop)
+{
+    ptrdiff_t p = 0, end_p = 0; /* a short row that waits for another one, */
+    double g_p = 0.0;           /* and its coefficient */
+    for (ptrdiff_t i = start; i < stop; i++) {
+        const double g_q = g[i];
+        if (g_q == 0.0)
+            continue;
+        ptrdiff_t q = indptr[i];
+        const ptrdiff_t end_q = indptr[i + 1];
+        if (first != second && end_q - q <= SHORT_ROW) {
+            if (p == end_p) {
+                p = q;
+                end_p = end_q;
+                g_p = g_q;
+                continue;
+            }
+            for (; p < end_p && q < end_q; p++, q++) {
+                ADD(first, p, g_p);
+                ADD(second, q, g_q);
+            }
+            for (; p < end_p; p++)
+                ADD(first, p, g_p);
+        }
+        for (; q + 3 < end_q; q += 4) {
+            ADD(second, q, g_q);
+            ADD(second, q + 1, g_q);
+            ADD(second, q + 2, g_q);
+            ADD(second, q + 3, g_q);
+        }
+        for (; q < end_q; q++)
+            ADD(second, q, g_q);
+    }
+    for (; p < end_p; p++)
+        ADD(first, p, g_p);
+}
+
+#undef ADD
+
+/* The first row of a piece: pieces have as many entries as possible alike. */
+static ptrdiff_t LOOP(first_row)(const sparse_product *product, ptrdiff_t piece)
+{
+    const INDEX *indptr = product->indptr;
+    const INDEX begin = indptr[0], n_entries = indptr[product->n_rows] - begin;
+    const INDEX wanted = begin + (INDEX)((double)n_entries * ((double)piece / (double)product->pieces));
+    ptrdiff_t low = 0, high = product->n_rows;
+    if (piece == product->pieces)
+        return high;
+    while (low < high) {
+        const ptrdiff_t middle = (low + high) / 2;
+        if (indptr[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void LOOP(gather_piece)(void *context, ptrdiff_t piece)
+{
+    const sparse_product *product = context;
+    const ptrdiff_t start = LOOP(first_row)(product, piece), stop = LOOP(first_row)(product, piece + 1);
+    if (product->data)
+        LOOP(gather_rows)(product->indptr, product->indices, product->data, product->x, product->out, start, stop);
+    else
+        LOOP(gather_rows)(product->indptr, product->indices, NULL, product->x, product->out, start, stop);
+}
+
+INLINED void LOOP(scatter_some)(const sparse_product *product, const VALUE *data, double *sums, ptrdiff_t start,
+                                ptrdiff_t stop)
+{
+    const INDEX *indptr = product->indptr, *indices = product->indices;
+    const ptrdiff_t d = product->n_columns;
+    if (d > FEW_COLUMNS) {
+        LOOP(scatter_rows)(indptr, indices, data, product->x, sums, sums, start, stop);
+        return;
+    }
+    double *first = sums + d, *second = sums + 2 * d;
+    while (start < stop) {
+        ptrdiff_t end = start;
+        for (ptrdiff_t entries = 0; end < stop && entries < PER_COLUMN * d; end++)
+            entries += indptr[end + 1] - indptr[end];
+        LOOP(scatter_rows)(indptr, indices, data, product->x, first, second, start, end);
+        for (ptrdiff_t j = 0; j < d; j++) {
+            sums[j] += first[j] + second[j];
+            first[j] = second[j] = 0.0;
+        }
+        start = end;
+    }
+}
+
+static void LOOP(scatter_piece)(void *context, ptrdiff_t piece)
+{
+    const sparse_product *product = context;
+    const ptrdiff_t start = LOOP(first_row)(product, piece), stop = LOOP(first_row)(product, piece + 1);
+    double *sums = sums_of_piece(product, piece);
+    if (product->data)
+        LOOP(scatter_some)(product, product->data, sums, start, stop);
+    else
+        LOOP(scatter_some)(product, NULL, sums, start, stop);
+}
