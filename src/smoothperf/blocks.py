@@ -71,6 +71,9 @@ class LocalVectors(Vectors):
         self.length = length
         self._memory = Recycler(length)
 
+    def __reduce__(self) -> tuple[type[LocalVectors], tuple[int]]:
+        return LocalVectors, (self.length,)  # arrays that are free need not travel, and locks cannot
+
     def take(self) -> NDArray[np.float64]:
         """Return an array that holds anything."""
         return self._memory.take()

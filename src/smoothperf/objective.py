@@ -4,7 +4,8 @@
     J_mu(w) = (alpha/2) |w|^2 + R_mu(X w)
 
 X appears in two places only: ``X w`` gives scores, ``X^T g`` turns a gradient in scores into one in weights. Along
-a line ``w + t p`` the scores are ``f + t q`` with ``q = X p`` computed once, so a line search never touches X.
+a line ``w + t p`` the scores are ``f + t q`` with ``q = X p`` computed once, so a line search never touches X. Scores
+and gradients in scores have a number for each row, and may be far away: nothing here looks into them.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._validation import positive_number
+from .blocks import LocalVectors, Vector
 from .design import Design
 from .design.base import Array
-from .kernels import along
 from .measures import Risk, RiskValue
-from .recycling import Recycler
 from .space import Space, WeightSpace, smaller_space
 
 
@@ -34,7 +34,7 @@ class Point:
     """
 
     coef: Array
-    scores: Array
+    scores: Vector
     mu: float
     risk: RiskValue
     slope: Array
@@ -62,6 +62,8 @@ class RegularizedRisk:
     ----------
     n_matvec, n_rmatvec : int
         Products with X and with its transpose so far.
+    vectors : Vectors
+        What can be done with scores, and with gradients in scores.
     space : Space
         Where the vectors of a run live; a vector is an array of weights unless a solver has chosen otherwise.
 
@@ -83,20 +85,20 @@ class RegularizedRisk:
         self.alpha = positive_number("alpha", alpha, hint="It is the strength of the regulariser; try 1e-4.")
         self.n_matvec = 0
         self.n_rmatvec = 0
-        self._vectors = Recycler(design.shape[0])
+        self.vectors = design.vectors
         self.space: Space = WeightSpace(self, design.shape[1])
 
-    def matvec(self, coef: Array) -> Array:
+    def matvec(self, coef: Array) -> Vector:
         """Scores ``X w``; one pass over the data."""
         self.n_matvec += 1
-        return self.design.matvec(coef, out=self._vectors.take())
+        return self.design.matvec(coef, out=self.vectors.take())
 
-    def rmatvec(self, gradient: Array, out: Array | None = None) -> Array:
+    def rmatvec(self, gradient: Vector, out: Array | None = None) -> Array:
         """``X^T g``; one pass over the data. ``out`` is overwritten if given."""
         self.n_rmatvec += 1
         return self.design.rmatvec(gradient, out=out)
 
-    def exact(self, coef: Array, scores: Array | None = None) -> float:
+    def exact(self, coef: Array, scores: Vector | None = None) -> float:
         """``J(w)``; free of passes over X if the scores are given."""
         if scores is None:
             scores = self.space.scores(coef)
@@ -113,7 +115,7 @@ class RegularizedRisk:
             return self.exact(point.coef, point.scores)
         return ceiling
 
-    def evaluate(self, coef: Array, mu: float, scores: Array | None = None) -> Point:
+    def evaluate(self, coef: Array, mu: float, scores: Vector | None = None) -> Point:
         """``J_mu(w)``, its gradient and the cutting plane; no product with X if the scores are given."""
         if scores is None:
             scores = self.space.scores(coef)
@@ -124,10 +126,10 @@ class RegularizedRisk:
         vector, scores = self.starting_vector(start)
         return self.evaluate(vector, mu, scores)
 
-    def starting_vector(self, start: Array | None) -> tuple[Array, Array]:
+    def starting_vector(self, start: Array | None) -> tuple[Array, Vector]:
         """The weights that a run starts at as a vector, and their scores."""
         if start is None or not np.any(start):
-            return self.space.vector(None), np.zeros(self.design.shape[0])
+            return self.space.vector(None), self.vectors.constant(0.0)
         vector = self.space.vector(start)
         return vector, self.space.scores(vector)
 
@@ -143,9 +145,9 @@ class RegularizedRisk:
     def run_from(self, start: Array | None, *, in_weights: bool = False) -> Iterator[None]:
         """Choose the space for a run that starts at given weights; afterwards vectors are weights again.
 
-        With ``in_weights`` vectors are weights during the run as well.
+        With ``in_weights`` vectors are weights during the run as well; so they are where rows are not in this process.
         """
-        if not in_weights:
+        if not in_weights and isinstance(self.vectors, LocalVectors):
             self.space = smaller_space(self, self.design.shape, self.design.frobenius_norm, start)
         try:
             yield
@@ -155,7 +157,7 @@ class RegularizedRisk:
     def _regulariser(self, coef: Array) -> float:
         return self.alpha / 2.0 * self.space.inner(coef, coef)
 
-    def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
+    def _point(self, coef: Array, scores: Vector, mu: float, risk: RiskValue) -> Point:
         slope = self.space.slope(risk.gradient)
         value = self._regulariser(coef) + risk.value
         return Point(coef, scores, mu, risk, slope, value, self.space.combine(slope, self.alpha, coef))
@@ -169,14 +171,14 @@ class Trial:
     mu: float
     value: float
     derivative: float
-    scores: Array
+    scores: Vector
     risk: RiskValue
 
 
 class Line:
     """``t -> J_mu(w + t p)``, evaluated in score space: O(n) a trial, no pass over X."""
 
-    def __init__(self, objective: RegularizedRisk, start: Point, direction: Array, direction_scores: Array):
+    def __init__(self, objective: RegularizedRisk, start: Point, direction: Array, direction_scores: Vector):
         self._objective = objective
         self._start = start
         self._direction = direction
@@ -195,13 +197,11 @@ class Line:
             0.0, mu, start.value, self._objective.space.inner(start.gradient, self._direction), start.scores, start.risk
         )
 
-    def scores_at(self, step: float) -> Array:
+    def scores_at(self, step: float) -> Vector:
         """``f + t q``."""
         if step == 0.0:
             return self._start.scores
-        scores = self._objective._vectors.take()
-        along(self._start.scores, step, self._direction_scores, scores)
-        return scores
+        return self._objective.vectors.along(self._start.scores, step, self._direction_scores)
 
     def at(self, step: float, mu: float) -> Trial:
         """The line at ``t = step``."""
@@ -213,9 +213,10 @@ class Line:
         coef = self._objective.space.combine(self._start.coef, trial.step, self._direction)
         return self._objective._point(coef, trial.scores, trial.mu, trial.risk)
 
-    def _trial(self, step: float, mu: float, scores: Array, risk: RiskValue) -> Trial:
+    def _trial(self, step: float, mu: float, scores: Vector, risk: RiskValue) -> Trial:
         alpha = self._objective.alpha
         squared_norm = self._ww + step * (2.0 * self._wp + step * self._pp)
         value = alpha / 2.0 * squared_norm + risk.value
-        derivative = alpha * (self._wp + step * self._pp) + float(risk.gradient @ self._direction_scores)
+        steepness = self._objective.vectors.inner(risk.gradient, self._direction_scores)
+        derivative = alpha * (self._wp + step * self._pp) + steepness
         return Trial(step, mu, value, derivative, scores, risk)

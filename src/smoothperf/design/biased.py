@@ -36,7 +36,7 @@ class BiasedDesign(Design):
 
     def matvec(self, w: Array, out: Array | None = None) -> Array:
         """``X w[:-1] + h w[-1]``."""
-        scores = self._design.matvec(w[:-1], out=out)
+        scores: Array = self._design.matvec(w[:-1], out=out)
         scores += self._height * w[-1]
         return scores
 

@@ -75,9 +75,9 @@ class Bias:
     def excess_of_zero(self, objective: RegularizedRisk, result: Result) -> float:
         """How far J without any feature can be above its minimum, for no bias or the one that was found."""
         _, bias = self.split(result.coef)
-        n = objective.design.shape[0]
+        constant = objective.vectors.constant
         values = [
-            objective.alpha / 2.0 * (shift / self.height) ** 2 + objective.risk.exact_value(np.full(n, shift))
+            objective.alpha / 2.0 * (shift / self.height) ** 2 + objective.risk.exact_value(constant(shift))
             for shift in {0.0, bias}
         ]
         return min(values) - result.lower_bound

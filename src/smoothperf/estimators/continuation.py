@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..blocks import Vector
 from ..certificate import Bundle, Planes
 from ..design import Design
 from ..kernels import maximise_on_simplex
@@ -226,7 +227,7 @@ class _StartingWithScores(RegularizedRisk):
         super().__init__(design, risk, alpha)
         self._start: tuple[Array, Array] | None = (coef, scores)
 
-    def matvec(self, coef: Array) -> Array:
+    def matvec(self, coef: Array) -> Vector:
         """``X w``, from memory the first time that w is the start."""
         if self._start is not None and np.array_equal(coef, self._start[0]):
             scores = self._start[1]

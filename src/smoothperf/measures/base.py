@@ -18,9 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, vector, weights_of
-from ..operating_point import threshold_for_weight
+from ..blocks import Blocks, LocalVectors, OneBlock, Vector
+from ..operating_point import threshold_for_weight, threshold_of_blocks
+from .row_block import RiskBlock, Totals
 
 Array = NDArray[np.float64]
+#: Measures that :meth:`Measure.bind_blocks` works for, for messages.
+IN_BLOCKS = "prbep, precision@k, recall@k, roc_area, error_rate and balanced_error_rate"
 #: Spacing of the numbers of the kernels next to 1, for rounding bounds.
 EPS = float(np.finfo(np.float64).eps)
 LONG_EPS = float(np.finfo(np.longdouble).eps)
@@ -34,7 +38,7 @@ class RiskValue:
     ----------
     value : float
         ``R(f)``, or ``R_mu(f)`` if smoothed, from below and up to ``error``.
-    gradient : ndarray of shape (n,)
+    gradient : vector
         A subgradient of R, or the gradient of R_mu; where ``error > 0``, only about that.
     offset : float
         ``b`` of the plane.
@@ -53,7 +57,7 @@ class RiskValue:
     """
 
     value: float
-    gradient: Array
+    gradient: Vector
     offset: float
     height: float
     rounding: float
@@ -91,7 +95,7 @@ class Risk(ABC):
     diameter : float
         ``D``, the largest value of the prox-function: ``R - mu D <= R_mu <= R``.
     weights : ndarray of shape (n,) or None
-        The sample weights c; None for ones.
+        The sample weights c, where the rows are in this process; None for ones.
     shift_invariant : bool
         Whether adding a constant to all scores changes nothing.
     has_curvature : bool
@@ -102,23 +106,28 @@ class Risk(ABC):
     diameter: float
     weights: Array | None
     shift_invariant: ClassVar[bool]
-    has_curvature: ClassVar[bool] = False
+    has_curvature: bool = False
 
     @abstractmethod
-    def exact(self, scores: Array) -> RiskValue:
+    def exact(self, scores: Vector) -> RiskValue:
         """``R`` and a subgradient."""
 
     @abstractmethod
-    def exact_value(self, scores: Array) -> float:
+    def exact_value(self, scores: Vector) -> float:
         """``R`` alone, which is cheaper than :meth:`exact`."""
 
     @abstractmethod
-    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` and its gradient. ``hint`` (from an earlier result) saves time and changes only rounding."""
 
     @abstractmethod
     def lipschitz(self, mu: float) -> float:
         """``L`` with ``R_mu(f + h) <= R_mu(f) + <gradient, h> + (L/2) sum_i c_i h_i^2``: the weighted curvature."""
+
+    def weighed(self, scores: Vector) -> Vector:
+        """``C f``, from which the weighted mean of the scores was taken first if a shift changes nothing."""
+        f = scores - np.average(scores, weights=self.weights) if self.shift_invariant else scores
+        return f if self.weights is None else f * self.weights
 
     def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
         """Second derivative where ``smoothed`` was evaluated with ``mu``, for the mu to follow."""
@@ -141,7 +150,6 @@ class Measure(ABC):
     def name(self) -> str:
         """What :func:`~smoothperf.measures.get_measure` knows it by."""
 
-    @abstractmethod
     def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Risk:
         """Return the convex risk of this measure for given labels.
 
@@ -152,6 +160,28 @@ class Measure(ABC):
         sample_weight : array-like of shape (n,), optional
             Non-negative weights; an integer weight c stands for c copies of an example.
         """
+        positive = binary_labels(y)
+        block = self.block(positive, weights_of(sample_weight, positive))
+        return self.bind_blocks(OneBlock(block, LocalVectors(positive.shape[0])))
+
+    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> RiskBlock:
+        """Return the part of a risk that has some of the rows, to live where they are.
+
+        Parameters
+        ----------
+        positive : ndarray of bool
+            The positives among these rows; there may be none, or nothing else.
+        weights : ndarray or None
+            Their weights, checked; None for ones, and then in all blocks.
+        """
+        raise NotImplementedError(self._only_in_memory())
+
+    def bind_blocks(self, blocks: Blocks) -> Risk:
+        """Return the convex risk of this measure for blocks that :meth:`block` has made."""
+        raise NotImplementedError(self._only_in_memory())
+
+    def _only_in_memory(self) -> str:
+        return f"{self.name} needs all rows in memory; the measures that work on rows in blocks are {IN_BLOCKS}."
 
     @abstractmethod
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -160,8 +190,11 @@ class Measure(ABC):
     def predicted_positive(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the weight of examples that the measure wants predicted positive: here, as much as is positive."""
         positive = binary_labels(y)
-        weights = weights_of(sample_weight, positive)
-        return float(positive.sum() if weights is None else weights[positive].sum())
+        return self.places(RiskBlock(positive, weights_of(sample_weight, positive)).totals())
+
+    def places(self, totals: Totals) -> float:
+        """Return the same, given what is known about the rows."""
+        return totals.positive_weight
 
     def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return where the measure wants these scores cut: here, so that :meth:`predicted_positive` lies above."""
@@ -169,3 +202,9 @@ class Measure(ABC):
         f = vector("scores", scores, length=positive.shape[0])
         weights = weights_of(sample_weight, positive)
         return threshold_for_weight(f, weights, self.predicted_positive(positive, weights))
+
+    def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
+        """Return :meth:`threshold` for rows in blocks, which :meth:`block` has made."""
+        if type(self).threshold is not Measure.threshold:
+            raise NotImplementedError(f"{self.name} needs all rows in memory to say where to cut their scores.")
+        return threshold_of_blocks(blocks, scores, self.places(Totals.of(blocks.each("totals"))))

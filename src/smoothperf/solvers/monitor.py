@@ -83,7 +83,8 @@ class Monitor:
 
     def add_plane(self, slope: Array, risk: RiskValue, *, at_once: bool = False) -> None:
         """Report a cutting plane, and improve the bound with it at once or when it is cheap."""
-        self.bundle.add(slope, risk.offset, rounding=risk.rounding, gradient_norm=float(np.linalg.norm(risk.gradient)))
+        gradient_norm = self._objective.vectors.norm(risk.gradient)
+        self.bundle.add(slope, risk.offset, rounding=risk.rounding, gradient_norm=gradient_norm)
         if at_once or self.bundle.overdue:
             self.bundle.solve()
 

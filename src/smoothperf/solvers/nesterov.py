@@ -112,10 +112,11 @@ class Nesterov(Solver):
             q = alpha / lipschitz if self.form == "strongly_convex" else 0.0
             new_theta = _next_theta(theta, q)
             momentum = theta * (1.0 - theta) / (theta**2 + new_theta)
+            vectors = objective.vectors
             leading = objective.evaluate(
                 new_coef + momentum * (new_coef - coef),
                 mu,
-                scores=new_scores + momentum * (new_scores - scores),
+                scores=vectors.along(new_scores, momentum, vectors.along(new_scores, -1.0, scores)),
             )
             coef, scores, theta = new_coef, new_scores, new_theta
 
@@ -126,7 +127,6 @@ def squared_spectral_norm(objective: RegularizedRisk, *, accuracy: float, max_ro
     For shift-invariant risks it is that of the X whose columns are centred, because their Hessian maps constants to
     0.
     """
-    weights = objective.risk.weights
     n_features = objective.design.shape[1]
     v = np.random.default_rng(0).standard_normal(n_features)
     estimate = 0.0
@@ -134,12 +134,7 @@ def squared_spectral_norm(objective: RegularizedRisk, *, accuracy: float, max_ro
         length = float(np.linalg.norm(v))
         if length == 0.0:
             break
-        scores = objective.matvec(v / length)
-        if objective.risk.shift_invariant:
-            scores -= np.average(scores, weights=weights)
-        if weights is not None:
-            scores *= weights
-        v = objective.rmatvec(scores)
+        v = objective.rmatvec(objective.risk.weighed(objective.matvec(v / length)))
         previous, estimate = estimate, float(np.linalg.norm(v))
         if estimate - previous <= accuracy * estimate:
             break

@@ -9,6 +9,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from ..blocks import Vector
 from ..certificate import Planes
 from .curvature import Pairs
 
@@ -109,8 +110,8 @@ class Result:
         How the run ended, in words.
     trace : Trace
         One row per iteration.
-    scores : ndarray of shape (n,) or None
-        ``X coef``.
+    scores : vector or None
+        ``X coef``: an array of shape (n,) where the rows are in this process.
     planes : Planes or None
         The planes that made the bound, for a later run on the same design and risk; only if asked for.
     pairs : Pairs or None
@@ -128,6 +129,6 @@ class Result:
     seconds: float
     status: Status
     trace: Trace = field(repr=False)
-    scores: Array | None = field(default=None, repr=False)
+    scores: Vector | None = field(default=None, repr=False)
     planes: Planes | None = field(default=None, repr=False)
     pairs: Pairs | None = field(default=None, repr=False)
