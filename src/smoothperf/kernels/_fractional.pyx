@@ -21,7 +21,7 @@ flips of a level needs a few sums over each side at each step, and these add up 
 """
 
 from libc.float cimport LDBL_EPSILON
-from libc.math cimport INFINITY, exp, fabs, log, sqrt
+from libc.math cimport INFINITY, NAN, exp, fabs, log, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 
@@ -30,15 +30,22 @@ import numpy as np
 cdef enum:
     BLOCK = 512        # terms of a sum that are added up in double precision
     MOST_STEPS = 1000  # of the root finder: never reached
-    CREEPING = 3       # steps in a row from one side
+    CREEPING = 3       # steps in a row from one side that do not get much closer
     FIRST_LEVELS = 64
     MOST_LEVELS = 4096
     MOST_HALVINGS = 64   # of a number of examples
-    SUMS = 9
+    SUMS = 8
+    FEW = 256          # examples whose sums are taken one by one: differences of prefix sums lose digits
 
 cdef double EPS = 2.220446049250313e-16
 #: Levels whose share of the soft maximum is below exp(-this) times that of the best are left out.
 cdef double NEGLIGIBLE = 40.0
+#: A step of the root finder that leaves more than this share of what was missing is short.
+cdef double CLOSER = 0.25
+#: Roots that rounding may tell apart differ by no more than this, relatively.
+cdef double NEARBY = 1e-6
+#: Prefix sums are crude where this part of a ramp may be rounding.
+cdef double CRUDE = 1e-6
 
 
 cdef struct Side:
@@ -56,31 +63,19 @@ cdef struct Loss:
     double p, r, M
 
 
-cdef struct Sums:
-    # Over one side, or a part of it, at the ramp beta = clip(1/2 + (z - x) / w, 0, 1).
-    Py_ssize_t full, reached   # as many have x <= z - w/2, where beta = 1; as many have x <= z + w/2
-    double mass                # of the full ones: sum c,
-    double first               # and sum c x
-    double active_mass         # of the others that are reached: sum c,
-    double active_first        # sum c x,
-    double active_second       # and sum c x^2
-    double doubt               # rounding error of (z + w/2) active_mass - active_first
-    double next                # lowest x that is not reached
-
-
 cdef struct Flips:
-    # Of one side at a ramp.
-    Py_ssize_t full, reached
+    # Of one side, or a part of it, at the ramp beta = clip(1/2 + (z - x) / w, 0, 1). All but the last add up.
+    Py_ssize_t full, reached   # as many have x <= z - w/2, where beta = 1; as many have x <= z + w/2
     double mass                # sum c beta
     double active              # weight of what has neither beta = 0 nor 1, and grows with z
-    double huber               # sum c ((z - x) beta + w beta (1 - beta) / 2)
+    long double huber          # sum c ((z - x) beta + w beta (1 - beta) / 2)
     double wobble              # rounding error of the mass
-    double next
+    double next                # lowest x that is not reached
 
 
 cdef struct Level:
     int64_t k
-    double value       # t + V_mu(t)
+    long double value  # t + V_mu(t); differences of levels are divided by nu, so all digits count
     double root        # zeta
     double loss        # delta of its flips
     double wobble      # rounding error of the loss
@@ -122,45 +117,80 @@ cdef Py_ssize_t _up_to(const Side* side, double z, Py_ssize_t start) noexcept no
     return low
 
 
-cdef inline void _sum(const Side* side, double z, double w, Sums* sums) noexcept nogil:
-    """The sums over one side at z; ``sums`` holds those for a z nearby."""
-    cdef double sizes, first
-    z += 0.5 * w
-    sums.reached = _up_to(side, z, sums.reached)
-    sums.full = _up_to(side, z - w, sums.full)
-    first = side.first[sums.reached]
-    sums.mass = _mass(side, sums.full)
-    sums.first = side.first[sums.full]
-    sums.active_mass = _mass(side, sums.reached) - sums.mass
-    sums.active_first = first - sums.first
-    sums.active_second = side.second[sums.reached] - side.second[sums.full]
+cdef inline double _weight(const Side* side, Py_ssize_t j) noexcept nogil:
+    return 1.0 if side.mass == NULL else side.mass[j + 1] - side.mass[j]
+
+
+cdef double _ramp_of_few(const Side* side, Py_ssize_t j, Py_ssize_t stop, double end) noexcept nogil:
+    """Sum of ``c (end - x)`` over a few examples, one by one."""
+    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
+    if side.mass == NULL:
+        while j + 4 <= stop:
+            s0 += end - side.x[j]
+            s1 += end - side.x[j + 1]
+            s2 += end - side.x[j + 2]
+            s3 += end - side.x[j + 3]
+            j += 4
+    while j < stop:
+        s0 += _weight(side, j) * (end - side.x[j])
+        j += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+cdef double _square_of_few(const Side* side, Py_ssize_t j, Py_ssize_t stop, double end) noexcept nogil:
+    """Sum of ``c (end - x)^2`` over a few examples, one by one."""
+    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
+    if side.mass == NULL:
+        while j + 4 <= stop:
+            s0 += (end - side.x[j]) * (end - side.x[j])
+            s1 += (end - side.x[j + 1]) * (end - side.x[j + 1])
+            s2 += (end - side.x[j + 2]) * (end - side.x[j + 2])
+            s3 += (end - side.x[j + 3]) * (end - side.x[j + 3])
+            j += 4
+    while j < stop:
+        s0 += _weight(side, j) * (end - side.x[j]) * (end - side.x[j])
+        j += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+cdef void _flip(const Side* side, double z, double w, Flips* flips, Py_ssize_t few) noexcept nogil:
+    """Everything about one side at z but ``huber``; ``flips`` holds the result for a z nearby.
+
+    Up to ``few`` active examples are looked at one by one; and up to FEW where prefix sums would be crude.
+    """
+    cdef double end = z + 0.5 * w, full, ramp, doubt, sizes
+    cdef Py_ssize_t count
+    flips.reached = _up_to(side, end, flips.reached)
+    flips.full = _up_to(side, end - w, flips.full)
+    count = flips.reached - flips.full
+    full = _mass(side, flips.full)
+    flips.active = _mass(side, flips.reached) - full
     # Sums of |c x| exceed those of c x by no more than twice the lowest of these.
-    sizes = fabs(first) + fabs(sums.first)
-    sums.doubt = 2.0 * EPS * (fabs(z) * sums.active_mass + sizes) + side.drift * (sizes + 4.0 * fabs(side.lowest))
-    sums.next = side.x[sums.reached] if sums.reached < side.size else INFINITY
+    sizes = fabs(side.first[flips.reached]) + fabs(side.first[flips.full])
+    doubt = 2.0 * EPS * sizes + side.drift * (sizes + 4.0 * fabs(side.lowest))
+    if count <= few or (count <= FEW and doubt > CRUDE * w * flips.active):
+        ramp = _ramp_of_few(side, flips.full, flips.reached, end)
+        doubt = (count + 8) * EPS * ramp
+    else:
+        ramp = end * flips.active - (side.first[flips.reached] - side.first[flips.full])
+    doubt += 2.0 * EPS * fabs(end) * flips.active
+    # What the sum must be between, whatever its rounding.
+    ramp = min(max(ramp, 0.0), w * flips.active)
+    flips.mass = full + ramp / w
+    flips.wobble = min(doubt / w, flips.active) + 4.0 * EPS * flips.mass
+    flips.next = side.x[flips.reached] if flips.reached < side.size else INFINITY
 
 
-cdef inline void _weigh(const Sums* sums, double z, double w, Flips* flips) noexcept nogil:
-    """What the sums over a whole side say about its flips."""
-    cdef double ramp, square
-    flips.full, flips.reached, flips.next = sums.full, sums.reached, sums.next
-    flips.active = sums.active_mass
-    z += 0.5 * w
-    # What the sums must be between, whatever their rounding.
-    ramp = min(max(z * flips.active - sums.active_first, 0.0), w * flips.active)
-    square = z * (z * flips.active - 2.0 * sums.active_first) + sums.active_second
-    square = min(max(square, 0.0), w * ramp)
-    flips.mass = sums.mass + ramp / w
-    flips.huber = (z - 0.5 * w) * sums.mass - sums.first + 0.5 * square / w
-    flips.wobble = min(sums.doubt / w, flips.active) + 4.0 * EPS * flips.mass
-
-
-cdef void _flip(const Side* side, double z, double w, Flips* flips) noexcept nogil:
-    """Everything about one side at z; ``flips`` holds the result for a z nearby."""
-    cdef Sums sums
-    sums.full, sums.reached = flips.full, flips.reached
-    _sum(side, z, w, &sums)
-    _weigh(&sums, z, w, flips)
+cdef void _add_huber(const Side* side, double z, double w, Flips* flips) noexcept nogil:
+    """Fill in ``huber`` where all else is known."""
+    cdef double end = z + 0.5 * w, full = _mass(side, flips.full), square, first
+    if flips.reached - flips.full <= FEW:
+        square = _square_of_few(side, flips.full, flips.reached, end)
+    else:
+        first = side.first[flips.reached] - side.first[flips.full]
+        square = end * (end * flips.active - 2.0 * first) + (side.second[flips.reached] - side.second[flips.full])
+    square = min(max(square, 0.0), w * w * flips.active)
+    flips.huber = <long double>(end - 0.5 * w) * full - side.first[flips.full] + 0.5 * square / w
 
 
 def prefix_sums(const double[::1] x, const double[::1] weights, double[::1] mass, double[::1] first, double[::1] second):
@@ -459,7 +489,8 @@ cdef struct Problem:
     int64_t count
     double pos_top, neg_top    # highest margins
     Flips pos_free, neg_free   # without the constraint
-    double free_value, free_loss
+    long double free_value
+    double free_loss
 
 
 cdef struct Search:
@@ -467,9 +498,11 @@ cdef struct Search:
     int64_t k
     double t, u, v, wanted
     double zeta, low, high
-    double stride                # of the latest step
-    bint straight, from_left     # whether it was Newton's; whether it started from below the root
-    int same_side                # steps in a row that did
+    double at_low, at_high       # the function there, if it is known
+    double excess, stride        # the function where the latest step started, and the length of that
+    bint straight                # whether it was Newton's
+    bint guessed                 # or along the chord between the bounds
+    int same_side                # steps in a row from one side that did not get much closer
     int steps
     Py_ssize_t pos_full, pos_reached, neg_full, neg_reached   # the linear piece it started from
 
@@ -511,7 +544,7 @@ cdef Level _top_level(const Problem* problem, const Flips* pos) noexcept nogil:
     cdef Level level
     cdef double z = _above_all(problem)
     level.k = problem.count
-    level.value = 1.0 + problem.slope * (pos.huber - z * pos.mass + problem.neg_free.huber)
+    level.value = 1.0 + problem.slope * (pos.huber - <long double>z * pos.mass + problem.neg_free.huber)
     level.root = z / (problem.loss.p + problem.loss.r)
     level.loss = 1.0
     level.wobble = _lowered(&problem.loss, pos.mass, problem.neg_free.mass, pos.wobble, problem.neg_free.wobble)
@@ -530,8 +563,9 @@ cdef Search _search(const Problem* problem, int64_t k, double start) noexcept no
     search.high = max((problem.pos_top + half) / search.u, (problem.neg_top + half) / search.v)
     search.high = max(search.high * (1.0 + 4.0 * EPS), 0.0)
     search.zeta = min(max(start, 0.0), search.high)
-    search.stride = 0.0
-    search.straight, search.from_left = False, True
+    search.at_low, search.at_high = -INFINITY, INFINITY
+    search.excess, search.stride = NAN, 0.0
+    search.straight = search.guessed = False
     search.same_side = search.steps = 0
     search.pos_full = search.pos_reached = search.neg_full = search.neg_reached = -1
     return search
@@ -549,9 +583,9 @@ cdef bint _advance(Search* search, const Flips* pos, const Flips* neg, double w)
     search.pos_full, search.pos_reached = pos.full, pos.reached
     search.neg_full, search.neg_reached = neg.full, neg.reached
     if excess < 0.0:
-        search.low = search.zeta
+        search.low, search.at_low = search.zeta, excess
     else:
-        search.high = search.zeta
+        search.high, search.at_high = search.zeta, excess
     rate = (search.u * search.u * pos.active + search.v * search.v * neg.active) / w
     if rate > 0.0:
         following = search.zeta - excess / rate
@@ -559,17 +593,26 @@ cdef bint _advance(Search* search, const Flips* pos, const Flips* neg, double w)
         following = min((pos.next - 0.5 * w) / search.u, (neg.next - 0.5 * w) / search.v)
     else:
         following = search.low
-    search.same_side = search.same_side + 1 if (excess < 0.0) == search.from_left else 0
-    search.from_left = excess < 0.0
+    if (excess < 0.0) == (search.excess < 0.0) and fabs(excess) > CLOSER * fabs(search.excess):
+        search.same_side += 1
+    else:
+        search.same_side = 0
+    search.excess = excess
     search.straight = rate > 0.0 and search.same_side < CREEPING
     if search.same_side >= CREEPING:   # along narrow ramps, from one to the next: make longer steps
         search.stride = 4.0 * max(
             search.stride, fabs(following - search.zeta) if fabs(following) < INFINITY else 0.0
         )
-        following = search.zeta + (search.stride if search.from_left else -search.stride)
-    if not search.low < following < search.high:
-        following = 0.5 * (search.low + search.high)
+        following = search.zeta + (search.stride if excess < 0.0 else -search.stride)
+    if search.low < following < search.high:
+        search.guessed = False
+    else:   # along the chord between the bounds, and every other time to the middle
         search.straight = False
+        search.guessed = not search.guessed and search.at_high - search.at_low < INFINITY
+        if search.guessed:
+            following = search.low - search.at_low * (search.high - search.low) / (search.at_high - search.at_low)
+        if not search.guessed or not search.low < following < search.high:
+            following = 0.5 * (search.low + search.high)
     search.stride = fabs(following - search.zeta)
     if not search.low < following < search.high or search.steps == MOST_STEPS:
         return False   # no number is left between the two
@@ -582,7 +625,7 @@ cdef Level _found(const Problem* problem, const Search* search, const Flips* pos
     """The level at the end of a search."""
     cdef Level level
     level.k = search.k
-    level.value = search.t + problem.slope * (pos.huber + neg.huber - search.zeta * search.wanted)
+    level.value = search.t + problem.slope * (pos.huber + neg.huber - <long double>search.zeta * search.wanted)
     level.root = search.zeta
     level.loss = _loss(&problem.loss, pos.mass, neg.mass)
     level.wobble = _lowered(&problem.loss, pos.mass, neg.mass, pos.wobble, neg.wobble)
@@ -595,6 +638,22 @@ cdef struct Sides:
     int steps                    # the most that a search took
 
 
+cdef void _look_closer(const Problem* problem, Sides* sides, Search* search) noexcept nogil:
+    """Another step of Newton's method, with sums that have all digits, close to the root."""
+    cdef Flips* pos = &sides.pos_flips
+    cdef Flips* neg = &sides.neg_flips
+    cdef double rate, zeta, w = problem.w
+    _flip(&sides.pos, search.zeta * search.u, w, pos, FEW)
+    _flip(&sides.neg, search.zeta * search.v, w, neg, FEW)
+    rate = (search.u * search.u * pos.active + search.v * search.v * neg.active) / w
+    if rate > 0.0:
+        zeta = search.zeta - (search.u * pos.mass + search.v * neg.mass - search.wanted) / rate
+        if fabs(zeta - search.zeta) <= NEARBY * search.zeta:
+            search.zeta = zeta
+            _flip(&sides.pos, zeta * search.u, w, pos, FEW)
+            _flip(&sides.neg, zeta * search.v, w, neg, FEW)
+
+
 cdef Level _level(const Problem* problem, Sides* sides, int64_t k, double start) noexcept nogil:
     """The best flips with ``delta >= k / count``: a root of one increasing piecewise linear function of zeta >= 0."""
     cdef Search search
@@ -603,15 +662,20 @@ cdef Level _level(const Problem* problem, Sides* sides, int64_t k, double start)
     if problem.free_loss >= <double>k / <double>problem.count:
         return _free_level(problem, k)
     if k == problem.count:
-        _flip(&sides.pos, _above_all(problem), problem.w, pos)
+        _flip(&sides.pos, _above_all(problem), problem.w, pos, FEW)
+        _add_huber(&sides.pos, _above_all(problem), problem.w, pos)
         return _top_level(problem, pos)
     search = _search(problem, k, start)
     while True:
-        _flip(&sides.pos, search.zeta * search.u, problem.w, pos)
-        _flip(&sides.neg, search.zeta * search.v, problem.w, neg)
+        _flip(&sides.pos, search.zeta * search.u, problem.w, pos, 0)
+        _flip(&sides.neg, search.zeta * search.v, problem.w, neg, 0)
         if not _advance(&search, pos, neg, problem.w):
             break
+    if min(pos.reached - pos.full, neg.reached - neg.full) <= FEW:
+        _look_closer(problem, sides, &search)
     sides.steps = max(sides.steps, search.steps)
+    _add_huber(&sides.pos, search.zeta * search.u, problem.w, pos)
+    _add_huber(&sides.neg, search.zeta * search.v, problem.w, neg)
     return _found(problem, &search, pos, neg)
 
 
@@ -627,14 +691,17 @@ cdef void _open(Problem* problem, Sides* sides) noexcept nogil:
     """Flips without the constraint."""
     sides.steps = 0
     sides.pos_flips.full = sides.pos_flips.reached = sides.neg_flips.full = sides.neg_flips.reached = 0
-    _flip(&sides.pos, 0.0, problem.w, &sides.pos_flips)
-    _flip(&sides.neg, 0.0, problem.w, &sides.neg_flips)
+    _flip(&sides.pos, 0.0, problem.w, &sides.pos_flips, FEW)
+    _flip(&sides.neg, 0.0, problem.w, &sides.neg_flips, FEW)
+    _add_huber(&sides.pos, 0.0, problem.w, &sides.pos_flips)
+    _add_huber(&sides.neg, 0.0, problem.w, &sides.neg_flips)
     _set_free(problem, &sides.pos_flips, &sides.neg_flips)
 
 
 cdef void _write(const Level* level, double[:, ::1] table, Py_ssize_t i) noexcept nogil:
-    table[0, i], table[1, i], table[2, i] = <double>level.k, level.value, level.root
+    table[0, i], table[1, i], table[2, i] = <double>level.k, <double>level.value, level.root
     table[3, i], table[4, i] = level.loss, level.wobble
+    table[5, i] = <double>(level.value - <double>level.value)
 
 
 cdef int _by_position(const void* one, const void* other) noexcept nogil:
@@ -710,12 +777,14 @@ def level_sets(
     slope, w, nu, count : float
         As above; nu is that of the soft maximum.
     floor : float
-        A value that the best level has at least, if that is known.
+        What the best level has at least, if the sides are not the true ones but such that values are bounds from above:
+        then levels matter to that, and not to the best of these values.
 
     Returns
     -------
-    levels : ndarray of shape (5, m)
-        For each level k, value, multiplier zeta, delta of its flips, and the rounding error of that.
+    levels : ndarray of shape (6, m)
+        For each level k, value, multiplier zeta, delta of its flips, the rounding error of that, and what the value has
+        in addition to its double.
     block : int
         The levels are those that this divides; 1 unless these are too many to look at.
     steps : int
@@ -726,6 +795,7 @@ def level_sets(
     cdef Py_ssize_t size = 0, next_size, i
     cdef int64_t block, k
     cdef double best = floor, cut = negligible(nu, count)
+    cdef bint known = floor > -INFINITY
     cdef Level* levels = <Level*>malloc((2 * MOST_LEVELS + 1) * sizeof(Level))
     cdef Level* following = <Level*>malloc((2 * MOST_LEVELS + 1) * sizeof(Level))
     cdef Level top
@@ -741,15 +811,15 @@ def level_sets(
         k = 0
         while k < count:
             levels[size] = _level(&problem, &sides, k, levels[size - 1].root if size > 0 else 0.0)
-            best = max(best, levels[size].value)
+            best = best if known else max(best, <double>levels[size].value)
             size += 1
             k += block
         top = _level(&problem, &sides, count, 0.0)
-        best = max(best, top.value)
+        best = best if known else max(best, <double>top.value)
         while block > 1:
             next_size = 0
             for i in range(size):
-                if levels[i].value + <double>(block - 1) / <double>count >= best - cut:
+                if <double>levels[i].value + <double>(block - 1) / <double>count >= best - cut:
                     levels[next_size] = levels[i]
                     next_size += 1
             size = next_size
@@ -760,7 +830,7 @@ def level_sets(
             for i in range(size):
                 following[next_size] = levels[i]
                 following[next_size + 1] = _level(&problem, &sides, levels[i].k + block, levels[i].root)
-                best = max(best, following[next_size + 1].value)
+                best = best if known else max(best, <double>following[next_size + 1].value)
                 next_size += 2
             levels, following = following, levels
             size = next_size
@@ -768,11 +838,11 @@ def level_sets(
         size += 1
         next_size = 0
         for i in range(size):
-            if levels[i].value >= best - cut:
+            if <double>levels[i].value >= best - cut:
                 levels[next_size] = levels[i]
                 next_size += 1
         size = next_size
-    table = np.empty((5, size))
+    table = np.empty((6, size))
     view = table
     for i in range(size):
         _write(&levels[i], view, i)
@@ -790,7 +860,7 @@ def levels_at(
     cdef Py_ssize_t i
     sides.pos, sides.neg = _side(positives), _side(negatives)
     problem = _problem(fractional_loss, slope, w, count, sides.pos.top, sides.neg.top)
-    table = np.empty((5, numbers.shape[0]))
+    table = np.empty((6, numbers.shape[0]))
     cdef double[:, ::1] view = table
     level.root = 0.0
     with nogil:
@@ -820,7 +890,7 @@ def mixture(const double[:, ::1] levels, fractional_loss, double w, double nu, i
     """
     cdef Loss loss = _loss_of(fractional_loss)
     cdef Py_ssize_t i, size = 0, m = levels.shape[1]
-    cdef double best = -INFINITY, cut = negligible(nu, count), total = 0.0, offset = 0.0, wobble = 0.0, share, t
+    cdef double best = -INFINITY, rest = 0.0, cut = negligible(nu, count), total = 0.0, offset = 0.0, wobble = 0.0, share, t
     cdef Step* neg = <Step*>malloc(m * sizeof(Step))
     cdef Step* pos = <Step*>malloc(m * sizeof(Step))
     cdef double[:, ::1] pos_table, neg_table
@@ -829,11 +899,12 @@ def mixture(const double[:, ::1] levels, fractional_loss, double w, double nu, i
         raise MemoryError("no memory for levels")
     with nogil:
         for i in range(m):
-            best = max(best, levels[1, i])
+            if levels[1, i] > best or (levels[1, i] == best and levels[5, i] > rest):
+                best, rest = levels[1, i], levels[5, i]
         for i in range(m):
             if levels[1, i] >= best - cut:
                 t = levels[0, i] / <double>count
-                share = exp((levels[1, i] - best) / nu)
+                share = exp(((levels[1, i] - best) + (levels[5, i] - rest)) / nu)
                 total += share
                 offset += share * levels[3, i]
                 wobble += share * levels[4, i]
@@ -868,28 +939,28 @@ def flip_sums(side, const double[::1] z, double w):
     reach.
     """
     cdef Side this = _side(side)
-    cdef Sums sums
+    cdef Flips flips
     cdef Py_ssize_t k
     table = np.empty((SUMS, z.shape[0]))
     cdef double[:, ::1] view = table
-    sums.full = sums.reached = 0
+    flips.full = flips.reached = 0
     with nogil:
         for k in range(z.shape[0]):
-            _sum(&this, z[k], w, &sums)
-            view[0, k], view[1, k] = <double>sums.full, <double>sums.reached
-            view[2, k], view[3, k] = sums.mass, sums.first
-            view[4, k], view[5, k], view[6, k] = sums.active_mass, sums.active_first, sums.active_second
-            view[7, k], view[8, k] = sums.doubt, sums.next
+            _flip(&this, z[k], w, &flips, FEW)
+            _add_huber(&this, z[k], w, &flips)
+            view[0, k], view[1, k] = <double>flips.full, <double>flips.reached
+            view[2, k], view[3, k] = flips.mass, flips.active
+            view[4, k] = <double>flips.huber
+            view[5, k] = <double>(flips.huber - <double>flips.huber)
+            view[6, k], view[7, k] = flips.wobble, flips.next
     return table
 
 
-cdef void _read(const double[:, ::1] table, Py_ssize_t k, double z, double w, Flips* flips) noexcept nogil:
-    cdef Sums sums
-    sums.full, sums.reached = <Py_ssize_t>table[0, k], <Py_ssize_t>table[1, k]
-    sums.mass, sums.first = table[2, k], table[3, k]
-    sums.active_mass, sums.active_first, sums.active_second = table[4, k], table[5, k], table[6, k]
-    sums.doubt, sums.next = table[7, k], table[8, k]
-    _weigh(&sums, z, w, flips)
+cdef void _read(const double[:, ::1] table, Py_ssize_t k, Flips* flips) noexcept nogil:
+    flips.full, flips.reached = <Py_ssize_t>table[0, k], <Py_ssize_t>table[1, k]
+    flips.mass, flips.active = table[2, k], table[3, k]
+    flips.huber = <long double>table[4, k] + table[5, k]
+    flips.wobble, flips.next = table[6, k], table[7, k]
 
 
 cdef class LevelSearch:
@@ -920,7 +991,7 @@ cdef class LevelSearch:
     ):
         cdef Py_ssize_t i, m = numbers.shape[0]
         self.problem = _problem(fractional_loss, slope, w, count, pos_top, neg_top)
-        self.levels = np.empty((5, m))
+        self.levels = np.empty((6, m))
         self.searches = <Search*>malloc(m * sizeof(Search))
         self.going = <Py_ssize_t*>malloc(m * sizeof(Py_ssize_t))
         if self.searches == NULL or self.going == NULL:
@@ -950,16 +1021,15 @@ cdef class LevelSearch:
         """Take the sums at the places. Returns whether there are other places to look at; if not, ``levels`` is full."""
         cdef Py_ssize_t i, which, extra = 0 if self.begun else 2, remaining = 0
         cdef const Problem* problem = &self.problem
-        cdef double w = problem.w
         cdef double[:, ::1] levels = self.levels
         cdef Search* search
         cdef Flips pos, neg
         cdef Level level, top
         if not self.begun:
-            _read(pos_sums, 0, 0.0, w, &pos)
-            _read(neg_sums, 0, 0.0, w, &neg)
+            _read(pos_sums, 0, &pos)
+            _read(neg_sums, 0, &neg)
             _set_free(&self.problem, &pos, &neg)
-            _read(pos_sums, 1, _above_all(problem), w, &pos)
+            _read(pos_sums, 1, &pos)
             top = _top_level(problem, &pos)
         for i in range(self.remaining):
             which = self.going[i]
@@ -969,9 +1039,9 @@ cdef class LevelSearch:
             elif search.k == problem.count:
                 level = top
             else:
-                _read(pos_sums, extra + i, search.zeta * search.u, w, &pos)
-                _read(neg_sums, extra + i, search.zeta * search.v, w, &neg)
-                if _advance(search, &pos, &neg, w):
+                _read(pos_sums, extra + i, &pos)
+                _read(neg_sums, extra + i, &neg)
+                if _advance(search, &pos, &neg, problem.w):
                     self.going[remaining] = which
                     remaining += 1
                     continue

@@ -30,6 +30,8 @@ GROWTH = 4
 NARROWER = 0.5
 #: Windows are wider than what was found by this part, for rounding.
 MARGIN = 1e-9
+#: Which row of the sums is followed by one that holds further digits of it.
+HUBER = 4
 
 
 class SortedMargins:
@@ -83,7 +85,9 @@ class Summaries(NamedTuple):
 
     @classmethod
     def of(
-        cls, answers: list[tuple[Side, Side]] | list[tuple[Groups, Groups]], windows: tuple[Window, Window] | None = None
+        cls,
+        answers: list[tuple[Side, Side]] | list[tuple[Groups, Groups]],
+        windows: tuple[Window, Window] | None = None,
     ) -> Summaries:
         """Put the answers of all blocks together."""
         low, high = windows or (Window(), Window())
@@ -98,6 +102,10 @@ class Summaries(NamedTuple):
     def mean(self) -> tuple[Side, Side]:
         """Both sides, each group at its mean."""
         return self.p.mean, self.n.mean
+
+    def rounding(self, slope: float) -> float:
+        """How far off what flips attain may be."""
+        return 64.0 * EPS * (1.0 + slope * (self.p.size + self.n.size))
 
     def narrower(self, windows: tuple[Window, Window]) -> bool:
         """Whether windows hold so much less than the present ones that it is worth to look closer."""
@@ -140,7 +148,7 @@ def search_best(summaries: Summaries, loss: FractionalLoss, slope: float, most: 
         flips = BestFlips(*best_flips(*summaries.mean, loss, slope))
         if summaries.exact:
             return FoundFlips(flips, summaries)
-        floor = flips.value - 64.0 * EPS * (1.0 + slope * (p.size + n.size))
+        floor = flips.value - summaries.rounding(slope)
         least_b, most_b, least_c, most_c = near_best(p.spread(), n.spread(), loss, slope, floor)
         windows = p.window(least_b, most_b), n.window(least_c, most_c)
         if not summaries.narrower(windows):
@@ -167,8 +175,10 @@ def search_smoothed(
         spread = p.spread(), n.spread()
         if numbers is None:
             lower, _, _ = level_sets(*summaries.mean, loss, slope, width, nu, count)
-            upper, block, _ = level_sets(*spread, loss, slope, width, nu, count, lower[1].max())
-            if block > 1:  # Too many levels: whether that is so must not depend on groups.
+            floor = lower[1].max() - summaries.rounding(slope)
+            upper, block, _ = level_sets(*spread, loss, slope, width, nu, count, floor)
+            # Whether there are too many levels must not depend on groups. None are left if all is a matter of rounding.
+            if block > 1 or not upper.size:
                 most *= GROWTH
                 summaries = Summaries.of((yield "groups", (Window(), Window()), most))
                 if summaries.exact:
@@ -177,7 +187,9 @@ def search_smoothed(
             numbers = upper[0]
         else:
             lower, upper = (levels_at(*sides, loss, slope, width, count, numbers) for sides in (summaries.mean, spread))
-            numbers = numbers[upper[1] >= lower[1].max() - negligible(nu, count)]
+            floor = lower[1].max() - summaries.rounding(slope)
+            matters = upper[1] >= floor - negligible(nu, count)
+            numbers = numbers[matters] if matters.any() else numbers
         windows = _windows(summaries, numbers, loss, slope, width, count)
         if not summaries.narrower(windows):
             break
@@ -205,8 +217,8 @@ def _windows(
     t = numbers / count
     # At the level 1 all positives are flipped, wherever they are.
     return (
-        _window((least * (loss.p + loss.r * t))[t < 1.0], (most * (loss.p + loss.r * t))[t < 1.0], width),
-        _window(least * (1.0 - t), most * (1.0 - t), width),
+        p.narrowed(_window((least * (loss.p + loss.r * t))[t < 1.0], (most * (loss.p + loss.r * t))[t < 1.0], width)),
+        n.narrowed(_window(least * (1.0 - t), most * (1.0 - t), width)),
     )
 
 
@@ -221,7 +233,11 @@ def _window(least: Array, most: Array, width: float) -> Window:
 
 
 def _total(sums: list[Array]) -> Array:
-    """Sums over all blocks, from those over each."""
-    total = np.sum(sums, axis=0, dtype=np.longdouble).astype(np.float64)
+    """Sums over all blocks, from those over each; see :func:`smoothperf.kernels._fractional.flip_sums`."""
+    wide = np.sum(sums, axis=0, dtype=np.longdouble)
+    total = wide.astype(np.float64)
+    huber = wide[HUBER] + wide[HUBER + 1]
+    total[HUBER] = huber
+    total[HUBER + 1] = huber - total[HUBER]
     total[-1] = np.min([part[-1] for part in sums], axis=0)
     return total

@@ -8,8 +8,9 @@ that are best for groups, because a maximum over flips is a convex function of e
     spread    each group at its two ends, with the same mean     no smaller
 
 So are the multipliers of the levels, with all of a group at its highest or lowest margin. Groups are small in a window
-of margins and as large as possible outside of it. As soon as all in the window have margins that are equal, a summary
-says all there is to say about flips with thresholds and ramps in it.
+of margins, and what is on either side of it is one group, because only flips with thresholds and ramps in the window are
+of interest: below it all are flipped, and above it none. As soon as the margins in each group of the window are equal, a
+summary says all there is to say about such flips.
 """
 
 from __future__ import annotations
@@ -86,6 +87,7 @@ class Summary:
         if isinstance(parts[0], Side):
             self.exact, self.mean, self._ends = True, parts[0], parts[0].x
             return
+        self._window = window
         table = np.concatenate([part.table for part in parts], axis=1)
         table = table[:, table[2] > 0.0]
         before, behind = table[1] < window.low, table[0] > window.high
@@ -94,6 +96,7 @@ class Summary:
         #: The weight of all groups in the window.
         self.inside = float(table[2, inside].sum())
         self._table = np.concatenate([_one(table[:, before]), table[:, inside], _one(table[:, behind])], axis=1)
+        self._top = float(self._table[1].max())
         self._lowest = float(sum(part.lowest for part in parts))
         # The sums of the groups are rounded, and these sums are summed up.
         self._drift = max(part.drift for part in parts) + 4.0 * EPS
@@ -101,6 +104,9 @@ class Summary:
         self._mean = np.clip(first / mass, low, high)
         self.mean = self._side(self._mean, mass, first)
         self._ends = high[np.argsort(self._mean, kind="stable")]
+        # What is outside of the window is all flipped or not at all, so that nothing else about it matters.
+        outside = (high < window.low) | (low > window.high)
+        low[outside] = high[outside] = self._mean[outside]
 
     @property
     def top(self) -> float:
@@ -132,12 +138,15 @@ class Summary:
     def window(self, least: float, most: float) -> Window:
         """Which margins may be the last to be flipped, where the flipped weight is between two bounds."""
         low, high, mass, _ = self._table
-        window = Window()
+        begin, order = -np.inf, np.argsort(low)
         if least > 0.0:
-            order = np.argsort(low)
-            window = window._replace(low=float(low[order[_reach(mass[order], least * (1.0 - 1e-12))]]))
+            begin = float(low[order[_reach(mass[order], least * (1.0 - 1e-12))]])
         order = np.argsort(high)
-        return window._replace(high=float(high[order[_reach(mass[order], most * (1.0 + 1e-12))]]))
+        return self.narrowed(Window(begin, float(high[order[_reach(mass[order], most * (1.0 + 1e-12))]])))
+
+    def narrowed(self, window: Window) -> Window:
+        """What a window and the present one have in common."""
+        return Window(max(window.low, self._window.low), min(window.high, self._window.high))
 
     def mass_in(self, window: Window) -> float:
         """Weight of all groups that reach into a window."""
@@ -164,7 +173,7 @@ class Summary:
         x, mass = x[order], mass[order]
         first = mass * x if first is None else first[order]
         sums = (_sums(mass), _sums(first), _sums(mass * x * x))
-        return Side(x, *sums, self._lowest, self._drift, float(self._table[1].max()))
+        return Side(x, *sums, self._lowest, self._drift, self._top)
 
 
 def _one(table: Array) -> Array:
