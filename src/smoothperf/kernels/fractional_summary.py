@@ -49,10 +49,10 @@ def groups(side: Side, window: Window, most: int) -> Groups:
     >>> from smoothperf.kernels.fractional_flips import sorted_side
     >>> side = sorted_side(np.arange(6.0), None, np.empty(7), np.empty(7))
     >>> groups(side, Window(1.0, 4.0), 2).table
-    array([[ 0.,  1.,  3.,  5.],
-           [ 0.,  2.,  4.,  5.],
-           [ 1.,  2.,  2.,  1.],
-           [ 0.,  3.,  7.,  5.]])
+    array([[0., 1., 3., 5.],
+           [0., 2., 4., 5.],
+           [1., 2., 2., 1.],
+           [0., 3., 7., 5.]])
     """
     x = side.x
     begin, end = np.searchsorted(x, window.low, side="left"), np.searchsorted(x, window.high, side="right")
