@@ -206,7 +206,8 @@ class Line:
     def at(self, step: float, mu: float) -> Trial:
         """The line at ``t = step``."""
         scores = self.scores_at(step)
-        return self._trial(step, mu, scores, self._objective.risk.smoothed(scores, mu, self._start.risk.hint))
+        risk = self._objective.risk.smoothed(scores, mu, self._start.risk.hint, self._direction_scores)
+        return self._trial(step, mu, scores, risk)
 
     def point(self, trial: Trial) -> Point:
         """The full point that belongs to a trial; one product with the transpose of X."""
@@ -217,6 +218,8 @@ class Line:
         alpha = self._objective.alpha
         squared_norm = self._ww + step * (2.0 * self._wp + step * self._pp)
         value = alpha / 2.0 * squared_norm + risk.value
-        steepness = self._objective.vectors.inner(risk.gradient, self._direction_scores)
+        steepness = risk.derivative
+        if math.isnan(steepness):
+            steepness = self._objective.vectors.inner(risk.gradient, self._direction_scores)
         derivative = alpha * (self._wp + step * self._pp) + steepness
         return Trial(step, mu, value, derivative, scores, risk)

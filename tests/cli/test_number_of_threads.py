@@ -18,13 +18,13 @@ def used(monkeypatch, tmp_path):
     """Numbers of threads that are allowed wherever work is shared out; 5 where nobody has said."""
     monkeypatch.chdir(tmp_path)
     seen = set()
-    plain = threads.over_ranges
+    plain = threads.pieces
 
-    def watched(kernel, ranges):
+    def watched(n, *, least):
         seen.add(threads.n_threads())
-        return plain(kernel, ranges)
+        return plain(n, least=least)
 
-    monkeypatch.setattr(threads, "over_ranges", watched)
+    monkeypatch.setattr(threads, "pieces", watched)
     monkeypatch.setattr(threads, "available_cores", lambda: 5)
     return seen
 

@@ -74,13 +74,15 @@ def scored(draw, most=24, scales=(-6, -1, 0, 0, 0, 1, 4)):
 def binned_pairs(scores, positive, weights, *rest):
     """The sums over pairs of rows in memory, called like their reference."""
     blocks = OneBlock(module.BinBlock(positive, weights), LocalVectors(len(scores)))
-    return module.binned_pairs(blocks, scores, *rest, weighted=weights is not None)
+    return module.binned_pairs(blocks, scores, *rest)
 
 
 def run(function, problem, margin, kappa, per_ramp, scale=1.0):
     gradient = np.full(len(problem.scores), np.nan)
     lowest, highest = float(problem.scores.min()), float(problem.scores.max())
-    return function(*problem_arrays(problem), margin, kappa, per_ramp, lowest, highest, scale, gradient), gradient
+    direction = np.cos(1.0 + np.arange(len(problem.scores)))
+    arrays = problem_arrays(problem)
+    return function(*arrays, margin, kappa, per_ramp, lowest, highest, scale, direction, gradient), gradient
 
 
 def problem_arrays(problem):
@@ -103,6 +105,9 @@ def assert_same_sums(problem, margin, kappa, per_ramp):
     assert sums.inner == pytest.approx(expected.inner, abs=2.0 * off * np.abs(problem.scores).max() * mass)
     assert sums.cornered == pytest.approx(expected.cornered, abs=off * mass)
     assert sums.crowd == expected.crowd
+    assert sums.along == pytest.approx(expected.along, abs=2.0 * off * mass)
+    sizes = problem.c * opposite
+    assert sums.gradient_squares == pytest.approx(expected.gradient_squares, abs=4.0 * off * (sizes @ sizes))
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -205,12 +205,12 @@ def test_loops_that_come_at_the_same_time():
 # --- the capped simplex -----------------------------------------------------------------------------------------
 
 
-def top_k_smoothed(scores, positive, weights, total, slope, gain, on_positives, on_negatives, mu, nearby, gradient):
+def top_k_smoothed(scores, positive, weights, total, slope, gain, on_positives, on_negatives, mu, *rest):
     """The projection of rows in memory, called like its reference."""
     n = len(scores)
     blocks = OneBlock(ProjectionBlock(positive, weights), LocalVectors(n))
     rows = float(n if weights is None else weights.sum())
-    return project(blocks, rows, scores, total, slope, gain, (on_positives, on_negatives), mu, nearby, gradient)
+    return project(blocks, rows, scores, total, slope, gain, (on_positives, on_negatives), mu, *rest)
 
 
 class Projection(NamedTuple):
@@ -228,7 +228,11 @@ class Projection(NamedTuple):
 
     def run(self, kernel, nearby=None):
         gradient = np.full(len(self.scores), np.nan)
-        return kernel(*self, nearby, gradient), gradient
+        return kernel(*self, nearby, self.direction, gradient), gradient
+
+    @property
+    def direction(self):
+        return frozen(np.cos(1.0 + np.arange(len(self.scores))))
 
     @property
     def c(self):
@@ -290,6 +294,8 @@ def assert_same_projection(problem, nearby=None):
     assert found.excess == pytest.approx(expected.excess, abs=off * mass)
     assert found.inner == pytest.approx(expected.inner, abs=off * mass * largest)
     assert found.prox == pytest.approx(expected.prox, abs=off * mass)
+    assert found.along == pytest.approx(expected.along, abs=problem.slope * off * mass)
+    assert found.squares == pytest.approx(expected.squares, abs=2.0 * off * problem.slope**2 * (c * c).sum())
     # A root need not be unique, but what it selects is. It is known less well: it is not alone in making u.
     v = problem.target + (problem.slope * problem.scores - problem.gain * (problem.positive == 1)) / problem.mu
     u = problem.target + gradient_ / (problem.slope * np.where(c > 0, c, np.inf))
@@ -343,7 +349,7 @@ def test_top_k_smoothed_from_nearby(problem, away, sample):
 def test_top_k_smoothed_predicts_the_right_weight_at_every_scale(exponent, scale, data):
     """``sum c u`` is the total, and the rounding that is left is known, whatever the scale of the scores and of mu."""
     problem = data.draw(projections((exponent,), (scale,)))
-    (missed, excess, inner, prox, _, ceiling), gradient = problem.run(top_k_smoothed)
+    (missed, excess, inner, prox, _, ceiling, *_), gradient = problem.run(top_k_smoothed)
     c, target = problem.c, problem.target
     weight = math.fsum([*(gradient / problem.slope), *(c * target)])
     assert weight - problem.total == pytest.approx(excess, abs=16 * EPS * c.sum())
@@ -438,7 +444,7 @@ def test_the_ceiling_is_close_where_examples_are_many(deviation, weighted):
     labels = (rng.random(n) < 0.1).astype(int)
     total = float(labels.sum() if weights is None else weights[labels == 1].sum())
     problem = projection(labels, rng.normal(size=n) + labels, weights, total, deviation / total)
-    (missed, _, inner, _, _, ceiling), _ = problem.run(top_k_smoothed)
+    (missed, _, inner, _, _, ceiling, *_), _ = problem.run(top_k_smoothed)
     exact = problem.run(reference.top_k_smoothed)[0].ceiling
     slack = exact - (missed * problem.gain + problem.slope * inner)
     assert 0.0 <= ceiling - exact <= 0.1 * slack
@@ -471,19 +477,15 @@ def test_pointwise_hinges(data, n, seed):
     positive = frozen(rng.random(n) < 0.4, np.uint8)
     weights = data.draw(st.sampled_from([None, frozen(rng.exponential(size=n) * (rng.random(n) < 0.8))]))
     costs = data.draw(st.sampled_from([(1.0, 1.0), (1e6, 1e-6), (0.3, 7.0)]))
-    start = data.draw(st.integers(0, n - 1))
-    stop = data.draw(st.integers(start + 1, n))
+    pieces = data.draw(st.integers(1, 4))
     gradients = np.full((2, n), np.nan)
     found, expected = (
-        module.pointwise_hinges(scores, positive, weights, *costs, kappa, 0.7, gradient, start, stop)
+        module.pointwise_hinges(scores, positive, weights, *costs, kappa, 0.7, gradient, pieces)
         for module, gradient in zip((kernels, reference), gradients, strict=True)
     )
-    assert np.isnan(gradients[:, :start]).all()
-    assert np.isnan(gradients[:, stop:]).all()
-    rows = slice(start, stop)
-    np.testing.assert_allclose(gradients[0, rows], gradients[1, rows], rtol=8 * EPS, atol=0.0)
+    np.testing.assert_allclose(*gradients, rtol=8 * EPS, atol=0.0)
     np.testing.assert_allclose(found[:3], expected[:3], rtol=1024 * EPS)
-    assert found[3] == pytest.approx(expected[3], abs=1024 * EPS * np.abs(gradients[1, rows] * scores[rows]).sum())
+    assert found[3] == pytest.approx(expected[3], abs=1024 * EPS * np.abs(gradients[1] * scores).sum())
 
 
 # --- pairs ------------------------------------------------------------------------------------------------------

@@ -11,6 +11,5 @@ def pointwise_hinges(
     kappa: float,
     scale: float,
     gradient: NDArray[Any],
-    start: int,
-    stop: int,
+    pieces: int,
 ) -> tuple[float, float, float, float]: ...

@@ -9,6 +9,9 @@ Sums run in double over blocks of 512 and in long double across blocks: a relati
 """
 
 from libc.stddef cimport ptrdiff_t
+from libc.stdlib cimport free, malloc
+
+from ._pool cimport run_pieces
 
 cdef extern from "_pointwise_loops.h":
     ctypedef struct pointwise_costs:
@@ -26,6 +29,28 @@ cdef extern from "_pointwise_loops.h":
     ) noexcept nogil
 
 
+cdef struct Rows:
+    # All rows, and what to do with them; they are cut into pieces of equal length.
+    const double* f
+    const unsigned char* label
+    const double* c         # NULL for unit weights
+    double* gradient
+    Py_ssize_t n, pieces
+    pointwise_costs costs
+    pointwise_sums* sums    # one for each piece
+
+
+cdef void _piece(void* context, Py_ssize_t piece) noexcept nogil:
+    cdef Rows* rows = <Rows*>context
+    cdef Py_ssize_t start = rows.n * piece // rows.pieces, size = rows.n * (piece + 1) // rows.pieces - start
+    if rows.c == NULL:
+        rows.sums[piece] = hinges_plain(rows.f + start, rows.label + start, rows.gradient + start, size, rows.costs)
+    else:
+        rows.sums[piece] = hinges_weighted(
+            rows.f + start, rows.label + start, rows.c + start, rows.gradient + start, size, rows.costs
+        )
+
+
 def pointwise_hinges(
     const double[::1] scores,
     const unsigned char[::1] positive,
@@ -35,10 +60,9 @@ def pointwise_hinges(
     double kappa,
     double scale,
     double[::1] gradient,
-    Py_ssize_t start,
-    Py_ssize_t stop,
+    Py_ssize_t pieces,
 ):
-    """Fill ``gradient`` for a range of rows.
+    """Fill ``gradient``.
 
     Parameters
     ----------
@@ -46,22 +70,36 @@ def pointwise_hinges(
         ``c``; None for ones.
     kappa : float
         Width of the ramp of beta, above 0.
+    pieces : int
+        Into how many pieces to cut the rows, for several threads.
 
     Returns
     -------
     slopes, squares, hinges, inner : float
         Sums of ``q beta``, of ``q beta^2``, of ``q max(0, x)``, and of ``gradient_i f_i``.
     """
-    cdef pointwise_costs costs
-    cdef pointwise_sums sums
-    cdef const double* c = &weights[start] if weights is not None else NULL
-    costs.inverse = 1.0 / kappa
-    costs.positive = positive_cost
-    costs.negative = negative_cost
-    costs.scale = scale
+    cdef Rows rows
+    cdef pointwise_sums total
+    cdef Py_ssize_t piece
+    rows.n = scores.shape[0]
+    rows.pieces = pieces
+    if rows.n == 0:
+        return 0.0, 0.0, 0.0, 0.0
+    rows.f = &scores[0]
+    rows.label = &positive[0]
+    rows.c = &weights[0] if weights is not None else NULL
+    rows.gradient = &gradient[0]
+    rows.costs = pointwise_costs(1.0 / kappa, positive_cost, negative_cost, scale)
+    rows.sums = <pointwise_sums*>malloc(pieces * sizeof(pointwise_sums))
+    if rows.sums == NULL:
+        raise MemoryError(f"no memory for {pieces} pieces")
     with nogil:
-        if c == NULL:
-            sums = hinges_plain(&scores[start], &positive[start], &gradient[start], stop - start, costs)
-        else:
-            sums = hinges_weighted(&scores[start], &positive[start], c, &gradient[start], stop - start, costs)
-    return <double>sums.slopes, <double>sums.squares, <double>sums.hinges, <double>sums.inner
+        run_pieces(_piece, &rows, pieces)
+        total = rows.sums[0]
+        for piece in range(1, pieces):
+            total.slopes += rows.sums[piece].slopes
+            total.squares += rows.sums[piece].squares
+            total.hinges += rows.sums[piece].hinges
+            total.inner += rows.sums[piece].inner
+        free(rows.sums)
+    return <double>total.slopes, <double>total.squares, <double>total.hinges, <double>total.inner

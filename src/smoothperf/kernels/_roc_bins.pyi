@@ -10,8 +10,6 @@ def bin_moments(
     shift_step: float,
     width: float,
     moments: NDArray[Any],
-    start: int,
-    stop: int,
 ) -> None: ...
 def bin_lines(moments: NDArray[Any], width: float, r: int, lines: NDArray[Any]) -> tuple[float, float, float]: ...
 def bin_gradient(
@@ -23,7 +21,7 @@ def bin_gradient(
     width: float,
     lines: NDArray[Any],
     scale: float,
+    direction: NDArray[Any] | None,
     gradient: NDArray[Any],
-    start: int,
-    stop: int,
-) -> tuple[float, float]: ...
+    pieces: int,
+) -> tuple[float, float, float, float]: ...

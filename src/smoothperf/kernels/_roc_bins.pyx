@@ -21,6 +21,9 @@ from its left edge: nothing large cancels. Three steps, of which the first and t
 """
 
 from libc.stddef cimport ptrdiff_t
+from libc.stdlib cimport free, malloc
+
+from ._pool cimport run_pieces
 
 cdef extern from "_roc_bins_loops.h":
     ctypedef struct Moments "bin_moments_t":
@@ -33,22 +36,54 @@ cdef extern from "_roc_bins_loops.h":
         double shift, shift_step, width
 
     ctypedef struct bin_sums:
-        long double slopes, inner
+        long double slopes, inner, along, squares
 
     void moments_plain(
-        const double* f, const unsigned char* label, ptrdiff_t n, bin_grid grid, Moments* table
+        const double* f, const unsigned char* label, ptrdiff_t n, bin_grid grid, Moments* first, Moments* second
     ) noexcept nogil
     void moments_weighted(
-        const double* f, const unsigned char* label, const double* c, ptrdiff_t n, bin_grid grid, Moments* table
+        const double* f, const unsigned char* label, const double* c, ptrdiff_t n, bin_grid grid, Moments* first,
+        Moments* second
     ) noexcept nogil
     bin_sums gradient_plain(
-        const double* f, const unsigned char* label, ptrdiff_t n, bin_grid grid, const Line* table, double scale,
-        double* gradient
+        const double* f, const unsigned char* label, const double* q, ptrdiff_t n, bin_grid grid, const Line* table,
+        double scale, double* gradient
     ) noexcept nogil
     bin_sums gradient_weighted(
-        const double* f, const unsigned char* label, const double* c, ptrdiff_t n, bin_grid grid,
+        const double* f, const unsigned char* label, const double* c, const double* q, ptrdiff_t n, bin_grid grid,
         const Line* table, double scale, double* gradient
     ) noexcept nogil
+
+
+cdef struct Rows:
+    # All rows, and what to do with them; they are cut into pieces of equal length.
+    const double* f
+    const unsigned char* label
+    const double* c       # NULL for unit weights
+    const double* q       # NULL if there is no direction
+    double* gradient
+    Py_ssize_t n, pieces
+    bin_grid grid
+    Moments* tables       # two for each piece
+    Py_ssize_t table_size
+    const Line* lines
+    double scale
+    bin_sums* sums        # one for each piece
+
+
+cdef inline Py_ssize_t _first_row(const Rows* rows, Py_ssize_t piece) noexcept nogil:
+    return rows.n * piece // rows.pieces
+
+
+cdef void _moments_piece(void* context, Py_ssize_t piece) noexcept nogil:
+    cdef Rows* rows = <Rows*>context
+    cdef Py_ssize_t start = _first_row(rows, piece), size = _first_row(rows, piece + 1) - start
+    cdef Moments* first = rows.tables + 2 * piece * rows.table_size
+    cdef Moments* second = first + rows.table_size
+    if rows.c == NULL:
+        moments_plain(rows.f + start, rows.label + start, size, rows.grid, first, second)
+    else:
+        moments_weighted(rows.f + start, rows.label + start, rows.c + start, size, rows.grid, first, second)
 
 
 def bin_moments(
@@ -58,25 +93,26 @@ def bin_moments(
     double shift,
     double shift_step,
     double width,
-    double[:, :, ::1] moments,
-    Py_ssize_t start,
-    Py_ssize_t stop,
+    double[:, :, :, ::1] moments,
 ):
-    """Add the moments of a range of rows to ``moments[bin, class]``; class 1 are the positives.
+    """Add the moments of all rows to ``moments[table, bin, class]``; class 1 are the positives.
 
-    The position of a row on the line that is cut into bins is ``score + shift + shift_step [positive]``.
+    The position of a row on the line that is cut into bins is ``score + shift + shift_step [positive]``. There are two
+    tables for each piece that the rows are cut into, for several threads; the moments are the sums over all tables.
     """
-    cdef Moments* table = <Moments*>&moments[0, 0, 0]
-    cdef const double* c = &weights[start] if weights is not None else NULL
-    cdef bin_grid grid
-    grid.shift = shift
-    grid.shift_step = shift_step
-    grid.width = width
+    cdef Rows rows
+    rows.n = scores.shape[0]
+    rows.pieces = moments.shape[0] // 2
+    if rows.n == 0:
+        return
+    rows.f = &scores[0]
+    rows.label = &positive[0]
+    rows.c = &weights[0] if weights is not None else NULL
+    rows.grid = bin_grid(shift, shift_step, width)
+    rows.tables = <Moments*>&moments[0, 0, 0, 0]
+    rows.table_size = moments.shape[1] * moments.shape[2]
     with nogil:
-        if c == NULL:
-            moments_plain(&scores[start], &positive[start], stop - start, grid, table)
-        else:
-            moments_weighted(&scores[start], &positive[start], c, stop - start, grid, table)
+        run_pieces(_moments_piece, &rows, rows.pieces)
 
 
 def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, double[:, :, ::1] lines):
@@ -173,6 +209,21 @@ def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, doubl
     return squares, ceiling, cornered
 
 
+cdef void _gradient_piece(void* context, Py_ssize_t piece) noexcept nogil:
+    cdef Rows* rows = <Rows*>context
+    cdef Py_ssize_t start = _first_row(rows, piece), size = _first_row(rows, piece + 1) - start
+    cdef const double* q = rows.q + start if rows.q != NULL else NULL
+    if rows.c == NULL:
+        rows.sums[piece] = gradient_plain(
+            rows.f + start, rows.label + start, q, size, rows.grid, rows.lines, rows.scale, rows.gradient + start
+        )
+    else:
+        rows.sums[piece] = gradient_weighted(
+            rows.f + start, rows.label + start, rows.c + start, q, size, rows.grid, rows.lines, rows.scale,
+            rows.gradient + start,
+        )
+
+
 def bin_gradient(
     const double[::1] scores,
     const unsigned char[::1] positive,
@@ -182,31 +233,48 @@ def bin_gradient(
     double width,
     const double[:, :, ::1] lines,
     double scale,
+    const double[::1] direction,
     double[::1] gradient,
-    Py_ssize_t start,
-    Py_ssize_t stop,
+    Py_ssize_t pieces,
 ):
-    """Fill ``gradient`` for a range of rows: ``scale c sum c beta`` for negatives, minus that for positives.
+    """Fill ``gradient``: ``scale c sum c beta`` for negatives, minus that for positives.
 
     Returns
     -------
     slopes : float
-        Sum of ``c sum c beta`` over the negatives among the rows.
+        Sum of ``c sum c beta`` over the negatives.
     inner : float
-        ``<gradient, scores>`` over the rows.
+        ``<gradient, scores>``.
+    along : float
+        ``<gradient, direction>``, or 0 if the direction is None.
+    squares : float
+        ``|gradient|^2``.
     """
-    cdef const Line* table = <const Line*>&lines[0, 0, 0]
-    cdef const double* c = &weights[start] if weights is not None else NULL
-    cdef bin_grid grid
-    cdef bin_sums sums
-    grid.shift = shift
-    grid.shift_step = shift_step
-    grid.width = width
+    cdef Rows rows
+    cdef bin_sums total
+    cdef Py_ssize_t piece
+    rows.n = scores.shape[0]
+    rows.pieces = pieces
+    if rows.n == 0:
+        return 0.0, 0.0, 0.0, 0.0
+    rows.f = &scores[0]
+    rows.label = &positive[0]
+    rows.c = &weights[0] if weights is not None else NULL
+    rows.q = &direction[0] if direction is not None else NULL
+    rows.gradient = &gradient[0]
+    rows.grid = bin_grid(shift, shift_step, width)
+    rows.lines = <const Line*>&lines[0, 0, 0]
+    rows.scale = scale
+    rows.sums = <bin_sums*>malloc(pieces * sizeof(bin_sums))
+    if rows.sums == NULL:
+        raise MemoryError(f"no memory for {pieces} pieces")
     with nogil:
-        if c == NULL:
-            sums = gradient_plain(&scores[start], &positive[start], stop - start, grid, table, scale, &gradient[start])
-        else:
-            sums = gradient_weighted(
-                &scores[start], &positive[start], c, stop - start, grid, table, scale, &gradient[start]
-            )
-    return <double>sums.slopes, <double>sums.inner
+        run_pieces(_gradient_piece, &rows, pieces)
+        total = rows.sums[0]
+        for piece in range(1, pieces):
+            total.slopes += rows.sums[piece].slopes
+            total.inner += rows.sums[piece].inner
+            total.along += rows.sums[piece].along
+            total.squares += rows.sums[piece].squares
+        free(rows.sums)
+    return <double>total.slopes, <double>total.inner, <double>total.along, <double>total.squares

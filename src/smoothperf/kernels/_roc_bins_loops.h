@@ -16,7 +16,7 @@ typedef struct {
     double mass;   /* sum c */
     double first;  /* sum c x */
     double second; /* sum c x^2 */
-    double count;  /* number of terms, if they are weighted */
+    double count;  /* number of terms */
 } bin_moments_t;
 
 typedef struct {
@@ -29,7 +29,7 @@ typedef struct {
 } bin_grid;
 
 typedef struct {
-    long double slopes, inner;
+    long double slopes, inner, along, squares;
 } bin_sums;
 
 /* Row in a table with two entries for each bin, and position in the bin. */
@@ -45,8 +45,10 @@ INLINED void locate(const double *restrict f, const unsigned char *restrict labe
     }
 }
 
+/* The four moments of a bin at once, where the compiler knows vectors. Two tables in turns: examples that lie next to
+ * each other often fall into the same bin, and would wait for each other. */
 INLINED void moments_loop(const double *restrict f, const unsigned char *restrict label, const double *restrict c,
-                          ptrdiff_t n, const bin_grid grid, bin_moments_t *restrict table)
+                          ptrdiff_t n, const bin_grid grid, bin_moments_t *first, bin_moments_t *second)
 {
     int32_t rows[BINS_BLOCK];
     double positions[BINS_BLOCK];
@@ -54,84 +56,92 @@ INLINED void moments_loop(const double *restrict f, const unsigned char *restric
         const ptrdiff_t size = begin + BINS_BLOCK < n ? BINS_BLOCK : n - begin;
         locate(f + begin, label + begin, size, grid, rows, positions);
         for (ptrdiff_t i = 0; i < size; i++) {
-            bin_moments_t *place = table + rows[i];
+            bin_moments_t *place = (i & 1 ? second : first) + rows[i];
             const double x = positions[i], weight = c ? c[begin + i] : 1.0;
             place->mass += weight;
             place->first += weight * x;
             place->second += weight * x * x;
-            if (c)
-                place->count += 1.0;
+            place->count += 1.0;
         }
     }
 }
 
+/* The gradient of an example from its sum over pairs, and what it adds to a lane of all sums. */
+#define ADD_EXAMPLE(i, lane)                                                    \
+    do {                                                                        \
+        const ptrdiff_t at = begin + (i);                                       \
+        const double positive = label[at];                                      \
+        const double slope = c ? c[at] * positions[i] : positions[i];           \
+        const double value = slope * (scale - 2.0 * scale * positive);          \
+        slopes[lane] += slope - slope * positive;                               \
+        inner[lane] += value * f[at];                                           \
+        squares[lane] += value * value;                                         \
+        if (q)                                                                  \
+            along[lane] += value * q[at];                                       \
+        gradient[at] = value;                                                   \
+    } while (0)
+
 INLINED bin_sums gradient_loop(const double *restrict f, const unsigned char *restrict label, const double *restrict c,
-                               ptrdiff_t n, const bin_grid grid, const bin_line_t *restrict table, double scale,
-                               double *restrict gradient)
+                               const double *restrict q, ptrdiff_t n, const bin_grid grid,
+                               const bin_line_t *restrict table, double scale, double *restrict gradient)
 {
     int32_t rows[BINS_BLOCK];
     double positions[BINS_BLOCK];
-    bin_sums sums = {0.0L, 0.0L};
+    bin_sums sums = {0.0L, 0.0L, 0.0L, 0.0L};
     for (ptrdiff_t begin = 0; begin < n; begin += BINS_BLOCK) {
         const ptrdiff_t size = begin + BINS_BLOCK < n ? BINS_BLOCK : n - begin;
         double slopes[4] = {0.0, 0.0, 0.0, 0.0}, inner[4] = {0.0, 0.0, 0.0, 0.0};
+        double along[4] = {0.0, 0.0, 0.0, 0.0}, squares[4] = {0.0, 0.0, 0.0, 0.0};
         locate(f + begin, label + begin, size, grid, rows, positions);
         for (ptrdiff_t i = 0; i < size; i++) {
             const bin_line_t line = table[rows[i]];
             positions[i] = line.intercept + line.slope * positions[i];
         }
         ptrdiff_t i = 0;
-        for (; i + 4 <= size; i += 4) {
-            for (int lane = 0; lane < 4; lane++) {
-                const ptrdiff_t at = begin + i + lane;
-                const double positive = label[at];
-                const double slope = c ? c[at] * positions[i + lane] : positions[i + lane];
-                const double value = slope * (scale - 2.0 * scale * positive);
-                slopes[lane] += slope - slope * positive;
-                inner[lane] += value * f[at];
-                gradient[at] = value;
-            }
-        }
-        for (; i < size; i++) {
-            const double positive = label[begin + i];
-            const double slope = c ? c[begin + i] * positions[i] : positions[i];
-            const double value = slope * (scale - 2.0 * scale * positive);
-            slopes[0] += slope - slope * positive;
-            inner[0] += value * f[begin + i];
-            gradient[begin + i] = value;
-        }
+        for (; i + 4 <= size; i += 4)
+            for (int lane = 0; lane < 4; lane++)
+                ADD_EXAMPLE(i + lane, lane);
+        for (; i < size; i++)
+            ADD_EXAMPLE(i, 0);
         sums.slopes += (slopes[0] + slopes[1]) + (slopes[2] + slopes[3]);
         sums.inner += (inner[0] + inner[1]) + (inner[2] + inner[3]);
+        sums.along += (along[0] + along[1]) + (along[2] + along[3]);
+        sums.squares += (squares[0] + squares[1]) + (squares[2] + squares[3]);
     }
     return sums;
 }
 
+#undef ADD_EXAMPLE
+
 WIDE_VECTORS
 static void moments_plain(const double *f, const unsigned char *label, ptrdiff_t n, const bin_grid grid,
-                          bin_moments_t *table)
+                          bin_moments_t *first, bin_moments_t *second)
 {
-    moments_loop(f, label, NULL, n, grid, table);
+    moments_loop(f, label, NULL, n, grid, first, second);
 }
 
 WIDE_VECTORS
 static void moments_weighted(const double *f, const unsigned char *label, const double *c, ptrdiff_t n,
-                             const bin_grid grid, bin_moments_t *table)
+                             const bin_grid grid, bin_moments_t *first, bin_moments_t *second)
 {
-    moments_loop(f, label, c, n, grid, table);
+    moments_loop(f, label, c, n, grid, first, second);
 }
 
 WIDE_VECTORS
-static bin_sums gradient_plain(const double *f, const unsigned char *label, ptrdiff_t n, const bin_grid grid,
-                               const bin_line_t *table, double scale, double *gradient)
+static bin_sums gradient_plain(const double *f, const unsigned char *label, const double *q, ptrdiff_t n,
+                               const bin_grid grid, const bin_line_t *table, double scale, double *gradient)
 {
-    return gradient_loop(f, label, NULL, n, grid, table, scale, gradient);
+    return q ? gradient_loop(f, label, NULL, q, n, grid, table, scale, gradient)
+             : gradient_loop(f, label, NULL, NULL, n, grid, table, scale, gradient);
 }
 
 WIDE_VECTORS
-static bin_sums gradient_weighted(const double *f, const unsigned char *label, const double *c, ptrdiff_t n,
-                                  const bin_grid grid, const bin_line_t *table, double scale, double *gradient)
+static bin_sums gradient_weighted(const double *f, const unsigned char *label, const double *c, const double *q,
+                                  ptrdiff_t n, const bin_grid grid, const bin_line_t *table, double scale,
+                                  double *gradient)
 {
-    return gradient_loop(f, label, c, n, grid, table, scale, gradient);
+    return q ? gradient_loop(f, label, c, q, n, grid, table, scale, gradient)
+             : gradient_loop(f, label, c, NULL, n, grid, table, scale, gradient);
 }
 
 #endif

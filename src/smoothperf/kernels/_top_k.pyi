@@ -13,9 +13,17 @@ def collect(
     high: float,
     kept: NDArray[Any],
     kept_weights: NDArray[Any] | None,
-    start: int,
-    stop: int,
-) -> tuple[int, int, float]: ...
+    pieces: int,
+) -> list[tuple[int, int, float]]: ...
+def sample(
+    scores: NDArray[Any],
+    positive: NDArray[Any],
+    scale: float,
+    shift: float,
+    shift_step: float,
+    step: int,
+    out: NDArray[Any],
+) -> tuple[float, float]: ...
 
 class RootSearch:
     total: float
@@ -48,7 +56,7 @@ def finish(
     other: float,
     blend: float,
     theta: float,
+    direction: NDArray[Any] | None,
     gradient: NDArray[Any],
-    start: int,
-    stop: int,
-) -> tuple[float, float, float, float, float]: ...
+    pieces: int,
+) -> tuple[float, float, float, float, float, float, float]: ...

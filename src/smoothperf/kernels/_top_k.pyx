@@ -12,7 +12,7 @@ are decided: u = 1 above, u = 0 below. The steps:
                where to cut if u had to be 0 or 1: it gives an upper bound of the risk that is not smoothed
     finish     one pass; u, the gradient and all sums
 
-:mod:`smoothperf.kernels.capped_simplex` puts them together. ``collect`` and ``finish`` take a range of rows.
+:mod:`smoothperf.kernels.capped_simplex` puts them together. ``collect`` and ``finish`` share their rows out among threads.
 
 Accuracy. Sums run in double over blocks of 512 and in long double across blocks: a relative error of at most
 ``512 eps + (n / 512) eps_long``. How far ``sum c u`` ends up from ``total`` is measured and returned, not assumed.
@@ -21,6 +21,9 @@ The file is compiled on the assumption that all numbers are finite, which lets t
 
 from libc.math cimport fabs
 from libc.stddef cimport ptrdiff_t
+from libc.stdlib cimport free, malloc
+
+from ._pool cimport run_pieces
 
 cdef extern from "_top_k_loops.h":
     ctypedef struct top_k_line:
@@ -31,13 +34,14 @@ cdef extern from "_top_k_loops.h":
         double above
 
     ctypedef struct top_k_sums:
-        long double missed, mass, inner, prox, violation
+        long double missed, mass, inner, prox, violation, along, squares
 
     top_k_sums finish_plain(
-        const double* f, const unsigned char* label, double* gradient, ptrdiff_t n, top_k_line line
+        const double* f, const unsigned char* label, const double* q, double* gradient, ptrdiff_t n, top_k_line line
     ) noexcept nogil
     top_k_sums finish_weighted(
-        const double* f, const unsigned char* label, const double* c, double* gradient, ptrdiff_t n, top_k_line line
+        const double* f, const unsigned char* label, const double* c, const double* q, double* gradient, ptrdiff_t n,
+        top_k_line line
     ) noexcept nogil
     void collect_plain(
         const double* f, const unsigned char* label, double* kept, ptrdiff_t n, top_k_line line, double low,
@@ -51,6 +55,8 @@ cdef extern from "_top_k_loops.h":
 cdef enum:
     BLOCK = 512
 
+#: Larger than any v, but finite.
+cdef double BEYOND = 1e308
 
 #: Up to this ``tau`` is fine enough: its rounding changes no u by more than 100 units in the last place.
 cdef double FINE = 100.0
@@ -98,6 +104,41 @@ cdef Sums _sums_at(double tau, const double* v, const double* c, Py_ssize_t n) n
     return sums
 
 
+cdef struct Rows:
+    # All rows, and what to do with them; they are cut into pieces of equal length.
+    const double* f
+    const unsigned char* label
+    const double* c        # NULL for unit weights
+    const double* q        # NULL if there is no direction
+    double* kept
+    double* kept_weights
+    double* gradient
+    Py_ssize_t n, pieces
+    top_k_line line
+    double low, high, correction, other, blend
+    top_k_kept* found      # one for each piece
+    top_k_sums* sums
+
+
+cdef inline Py_ssize_t _first_row(const Rows* rows, Py_ssize_t piece) noexcept nogil:
+    return rows.n * piece // rows.pieces
+
+
+cdef void _collect_piece(void* context, Py_ssize_t piece) noexcept nogil:
+    cdef Rows* rows = <Rows*>context
+    cdef Py_ssize_t start = _first_row(rows, piece), size = _first_row(rows, piece + 1) - start
+    if rows.c == NULL:
+        collect_plain(
+            rows.f + start, rows.label + start, rows.kept + start, size, rows.line, rows.low, rows.high,
+            &rows.found[piece],
+        )
+    else:
+        collect_weighted(
+            rows.f + start, rows.label + start, rows.c + start, rows.kept + start, rows.kept_weights + start, size,
+            rows.line, rows.low, rows.high, &rows.found[piece],
+        )
+
+
 def collect(
     const double[::1] scores,
     const unsigned char[::1] positive,
@@ -109,36 +150,66 @@ def collect(
     double high,
     double[::1] kept,
     double[::1] kept_weights,
-    Py_ssize_t start,
-    Py_ssize_t stop,
+    Py_ssize_t pieces,
 ):
     """Keep ``v_i = scale f_i + shift + shift_step [i positive]`` of the rows with ``low < v_i < high``.
 
-    Those of negatives go to the front of ``kept[start:stop]``, those of positives to its back, in reverse.
+    Of each piece, those of negatives go to the front of its part of ``kept``, those of positives to the back, in
+    reverse. Piece k of n rows begins at row ``n * k // pieces``.
 
     Returns
     -------
-    n_negative, n_positive : int
-        How many of each were kept.
-    above : float
-        Weight of the rows with ``v_i >= high``.
+    found : list of (int, int, float)
+        For each piece how many negatives and positives were kept, and the weight of the rows with ``v_i >= high``.
     """
-    cdef const double* f = &scores[start]
-    cdef const unsigned char* label = &positive[start]
-    cdef const double* c = &weights[start] if weights is not None else NULL
-    cdef double* v = &kept[start]
-    cdef double* w = &kept_weights[start] if weights is not None else NULL
-    cdef top_k_line line
-    cdef top_k_kept result
-    line.scale = scale
-    line.shift = shift
-    line.shift_step = shift_step
+    cdef Rows rows
+    cdef Py_ssize_t piece
+    rows.n = scores.shape[0]
+    rows.pieces = pieces
+    if rows.n == 0:
+        return [(0, 0, 0.0)] * pieces
+    rows.f = &scores[0]
+    rows.label = &positive[0]
+    rows.c = &weights[0] if weights is not None else NULL
+    rows.kept = &kept[0]
+    rows.kept_weights = &kept_weights[0] if weights is not None else NULL
+    rows.line.scale = scale
+    rows.line.shift = shift
+    rows.line.shift_step = shift_step
+    rows.low = low
+    rows.high = high
+    rows.found = <top_k_kept*>malloc(pieces * sizeof(top_k_kept))
+    if rows.found == NULL:
+        raise MemoryError(f"no memory for {pieces} pieces")
     with nogil:
-        if c == NULL:
-            collect_plain(f, label, v, stop - start, line, low, high, &result)
-        else:
-            collect_weighted(f, label, c, v, w, stop - start, line, low, high, &result)
-    return result.n_negative, result.n_positive, result.above
+        run_pieces(_collect_piece, &rows, pieces)
+    found = [
+        (rows.found[piece].n_negative, rows.found[piece].n_positive, rows.found[piece].above)
+        for piece in range(pieces)
+    ]
+    free(rows.found)
+    return found
+
+
+def sample(
+    const double[::1] scores,
+    const unsigned char[::1] positive,
+    double scale,
+    double shift,
+    double shift_step,
+    Py_ssize_t step,
+    double[::1] out,
+):
+    """Fill in ``v_i`` of every so manieth row; returns the lowest and the highest of them."""
+    cdef Py_ssize_t k
+    cdef double v, low = BEYOND, high = -BEYOND
+    with nogil:
+        for k in range(out.shape[0]):
+            v = scale * scores[k * step] + (shift + shift_step * positive[k * step])
+            out[k] = v
+            low = v if v < low else low
+            high = v if v > high else high
+    return low, high
 
 
 cdef enum Phase:
@@ -322,6 +393,65 @@ def cut_of_cells(const double[::1] cells, double above, double total, double low
     return low + (<double>cell - 0.5) * (high - low) / count
 
 
+cdef top_k_sums _finish_carefully(const Rows* rows, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """What the faster loops do, where tau is large or no number is the root."""
+    cdef const double* f = rows.f
+    cdef const double* c = rows.c
+    cdef const unsigned char* label = rows.label
+    cdef top_k_line line = rows.line
+    cdef top_k_sums sums
+    cdef Py_ssize_t i, end
+    cdef double v, u, t, du, x, g, ci, missed, mass, inner, prox, violation, along, squares
+    sums.missed = sums.mass = sums.inner = sums.prox = sums.violation = sums.along = sums.squares = 0.0
+    while start < stop:
+        end = min(start + <Py_ssize_t>BLOCK, stop)
+        missed = mass = inner = prox = violation = along = squares = 0.0
+        for i in range(start, end):
+            t = line.target_negative + line.target_step * label[i]
+            v = line.scale * f[i] + (line.shift + line.shift_step * label[i])
+            u = _clip(v - line.tau)
+            if rows.blend > 0.0:
+                u += rows.blend * (_clip(v - rows.other) - u)
+            u = _clip(u + rows.correction * ((1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0)))
+            ci = c[i] if c != NULL else 1.0
+            du = u - t
+            x = v - t - line.theta
+            g = line.slope * ci * du
+            violation += ci * ((x if x > 0.0 else 0.0) - t * x)
+            missed -= ci * du * label[i]
+            mass += ci * u
+            inner += ci * du * f[i]
+            prox += 0.5 * ci * du * du
+            squares += g * g
+            along += g * rows.q[i] if rows.q != NULL else 0.0
+            rows.gradient[i] = g
+        sums.missed += missed
+        sums.mass += mass
+        sums.inner += inner
+        sums.prox += prox
+        sums.violation += violation
+        sums.along += along
+        sums.squares += squares
+        start = end
+    return sums
+
+
+cdef void _finish_piece(void* context, Py_ssize_t piece) noexcept nogil:
+    cdef Rows* rows = <Rows*>context
+    cdef Py_ssize_t start = _first_row(rows, piece), stop = _first_row(rows, piece + 1)
+    cdef const double* q = rows.q + start if rows.q != NULL else NULL
+    if rows.blend > 0.0 or rows.correction != 0.0 or fabs(rows.line.tau) + fabs(rows.line.shift_step) > SMALL:
+        rows.sums[piece] = _finish_carefully(rows, start, stop)
+    elif rows.c == NULL:
+        rows.sums[piece] = finish_plain(
+            rows.f + start, rows.label + start, q, rows.gradient + start, stop - start, rows.line
+        )
+    else:
+        rows.sums[piece] = finish_weighted(
+            rows.f + start, rows.label + start, rows.c + start, q, rows.gradient + start, stop - start, rows.line
+        )
+
+
 def finish(
     const double[::1] scores,
     const unsigned char[::1] positive,
@@ -337,11 +467,11 @@ def finish(
     double other,
     double blend,
     double theta,
+    const double[::1] direction,
     double[::1] gradient,
-    Py_ssize_t start,
-    Py_ssize_t stop,
+    Py_ssize_t pieces,
 ):
-    """Fill ``gradient = slope c (u - t)`` for a range of rows.
+    """Fill ``gradient = slope c (u - t)``.
 
     Returns
     -------
@@ -355,65 +485,43 @@ def finish(
         ``sum_i c_i (u_i - t_i)^2 / 2``.
     violation : float
         ``sum_i c_i (max(0, x_i) - t_i x_i)`` with ``x_i = v_i - t_i - theta``.
+    along : float
+        ``<gradient, direction>``, or 0 if the direction is None.
+    squares : float
+        ``|gradient|^2``.
     """
-    cdef const double* f = &scores[0]
-    cdef const unsigned char* label = &positive[0]
-    cdef const double* c = &weights[0] if weights is not None else NULL
-    cdef double* g = &gradient[0]
-    cdef Py_ssize_t i, begin = start, end
-    cdef double v, u, t, du, x, ci, b_missed, b_mass, b_inner, b_prox, b_violation
-    cdef top_k_line line
-    cdef top_k_sums sums
-    if blend <= 0.0 and correction == 0.0 and fabs(tau) + fabs(shift_step) <= SMALL:
-        line.scale = scale
-        line.shift = shift
-        line.shift_step = shift_step
-        line.target_negative = target_negative
-        line.target_step = target_step
-        line.slope = slope
-        line.tau = tau
-        line.theta = theta
-        with nogil:
-            if c == NULL:
-                sums = finish_plain(f + start, label + start, g + start, stop - start, line)
-            else:
-                sums = finish_weighted(f + start, label + start, c + start, g + start, stop - start, line)
-    else:
-        sums.missed = 0.0
-        sums.mass = 0.0
-        sums.inner = 0.0
-        sums.prox = 0.0
-        sums.violation = 0.0
-        with nogil:
-            while begin < stop:
-                end = min(begin + <Py_ssize_t>BLOCK, stop)
-                b_missed = 0.0
-                b_mass = 0.0
-                b_inner = 0.0
-                b_prox = 0.0
-                b_violation = 0.0
-                for i in range(begin, end):
-                    t = target_negative + target_step * label[i]
-                    v = scale * f[i] + (shift + shift_step * label[i])
-                    u = _clip(v - tau)
-                    if blend > 0.0:
-                        u += blend * (_clip(v - other) - u)
-                    u = _clip(u + correction * ((1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0)))
-                    ci = c[i] if c != NULL else 1.0
-                    du = u - t
-                    x = v - t - theta
-                    b_violation += ci * ((x if x > 0.0 else 0.0) - t * x)
-                    b_missed -= ci * du * label[i]
-                    g[i] = slope * ci * du
-                    b_mass += ci * u
-                    b_inner += ci * du * f[i]
-                    b_prox += 0.5 * ci * du * du
-                sums.missed += b_missed
-                sums.mass += b_mass
-                sums.inner += b_inner
-                sums.prox += b_prox
-                sums.violation += b_violation
-                begin = end
+    cdef Rows rows
+    cdef top_k_sums total
+    cdef Py_ssize_t piece
+    rows.n = scores.shape[0]
+    rows.pieces = pieces
+    if rows.n == 0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    rows.f = &scores[0]
+    rows.label = &positive[0]
+    rows.c = &weights[0] if weights is not None else NULL
+    rows.q = &direction[0] if direction is not None else NULL
+    rows.gradient = &gradient[0]
+    rows.line = top_k_line(scale, shift, shift_step, target_negative, target_step, slope, tau, theta)
+    rows.correction = correction
+    rows.other = other
+    rows.blend = blend
+    rows.sums = <top_k_sums*>malloc(pieces * sizeof(top_k_sums))
+    if rows.sums == NULL:
+        raise MemoryError(f"no memory for {pieces} pieces")
+    with nogil:
+        run_pieces(_finish_piece, &rows, pieces)
+        total = rows.sums[0]
+        for piece in range(1, pieces):
+            total.missed += rows.sums[piece].missed
+            total.mass += rows.sums[piece].mass
+            total.inner += rows.sums[piece].inner
+            total.prox += rows.sums[piece].prox
+            total.violation += rows.sums[piece].violation
+            total.along += rows.sums[piece].along
+            total.squares += rows.sums[piece].squares
+        free(rows.sums)
     return (
-        <double>sums.missed, <double>sums.mass, <double>sums.inner, <double>sums.prox, <double>sums.violation
+        <double>total.missed, <double>total.mass, <double>total.inner, <double>total.prox, <double>total.violation,
+        <double>total.along, <double>total.squares,
     )

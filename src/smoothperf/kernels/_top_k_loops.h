@@ -21,18 +21,18 @@ typedef struct {
 } top_k_kept;
 
 typedef struct {
-    long double missed, mass, inner, prox, violation;
+    long double missed, mass, inner, prox, violation, along, squares;
 } top_k_sums;
 
-/* u = clip(v - tau, 0, 1), gradient = slope c (u - t), and the sums that _top_k.finish documents. */
+/* u = clip(v - tau, 0, 1), gradient = slope c (u - t), and the sums that _top_k.finish documents; q may be NULL. */
 INLINED top_k_sums finish_loop(const double *restrict f, const unsigned char *restrict label, const double *restrict c,
-                               double *restrict gradient, ptrdiff_t n, const top_k_line line)
+                               const double *restrict q, double *restrict gradient, ptrdiff_t n, const top_k_line line)
 {
-    top_k_sums sums = {0.0L, 0.0L, 0.0L, 0.0L, 0.0L};
+    top_k_sums sums = {0.0L, 0.0L, 0.0L, 0.0L, 0.0L, 0.0L, 0.0L};
     const double shift = line.shift - line.tau, cut = line.tau - line.theta;
     for (ptrdiff_t begin = 0; begin < n; begin += TOP_K_BLOCK) {
         const ptrdiff_t end = begin + TOP_K_BLOCK < n ? begin + TOP_K_BLOCK : n;
-        double missed = 0.0, mass = 0.0, inner = 0.0, prox = 0.0, violation = 0.0;
+        double missed = 0.0, mass = 0.0, inner = 0.0, prox = 0.0, violation = 0.0, along = 0.0, squares = 0.0;
         for (ptrdiff_t i = begin; i < end; i++) {
             const double y = label[i], weight = c ? c[i] : 1.0;
             const double t = line.target_negative + line.target_step * y;
@@ -46,13 +46,18 @@ INLINED top_k_sums finish_loop(const double *restrict f, const unsigned char *re
             mass += weight * u;
             inner += weighted * f[i];
             prox += weighted * change;
-            gradient[i] = line.slope * weighted;
+            const double g = line.slope * weighted;
+            squares += g * g;
+            along += q ? g * q[i] : 0.0;
+            gradient[i] = g;
         }
         sums.missed += missed;
         sums.mass += mass;
         sums.inner += inner;
         sums.prox += 0.5 * prox;
         sums.violation += violation;
+        sums.along += along;
+        sums.squares += squares;
     }
     return sums;
 }
@@ -93,17 +98,17 @@ INLINED void collect_loop(const double *restrict f, const unsigned char *restric
 }
 
 WIDE_VECTORS
-static top_k_sums finish_plain(const double *f, const unsigned char *label, double *gradient, ptrdiff_t n,
-                               const top_k_line line)
+static top_k_sums finish_plain(const double *f, const unsigned char *label, const double *q, double *gradient,
+                               ptrdiff_t n, const top_k_line line)
 {
-    return finish_loop(f, label, NULL, gradient, n, line);
+    return q ? finish_loop(f, label, NULL, q, gradient, n, line) : finish_loop(f, label, NULL, NULL, gradient, n, line);
 }
 
 WIDE_VECTORS
-static top_k_sums finish_weighted(const double *f, const unsigned char *label, const double *c, double *gradient,
-                                  ptrdiff_t n, const top_k_line line)
+static top_k_sums finish_weighted(const double *f, const unsigned char *label, const double *c, const double *q,
+                                  double *gradient, ptrdiff_t n, const top_k_line line)
 {
-    return finish_loop(f, label, c, gradient, n, line);
+    return q ? finish_loop(f, label, c, q, gradient, n, line) : finish_loop(f, label, c, NULL, gradient, n, line);
 }
 
 WIDE_VECTORS

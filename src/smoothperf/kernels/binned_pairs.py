@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 #: Rows for which a thread pays.
-LEAST_ROWS = 1 << 15
+LEAST_ROWS = 1 << 13
 #: Numbers for each bin and class: moments and their count; a line.
 MOMENTS, LINES = 4, 2
 
@@ -41,6 +41,8 @@ class PairSums(NamedTuple):
         Weight of the pairs whose beta is not exact.
     crowd : float
         Most examples of one class in a bin, on which the rounding of the moments depends.
+    along, gradient_squares : float
+        ``<gradient, direction>``, 0 without a direction, and ``|gradient|^2``.
     """
 
     slopes: float
@@ -49,6 +51,8 @@ class PairSums(NamedTuple):
     inner: float
     cornered: float
     crowd: float
+    along: float
+    gradient_squares: float
 
 
 class Grid(NamedTuple):
@@ -79,27 +83,18 @@ class BinBlock:
 
     def moments(self, scores: Array, grid: Grid, bins: int) -> Array:
         """Moments of each bin and class."""
-        positive = self.positive.view(np.uint8)
-        ranges = threads.even_ranges(scores.shape[0], least=max(LEAST_ROWS, bins))
-        moments = np.zeros((len(ranges), bins, 2, MOMENTS))
-        tables = {begin: moments[i] for i, (begin, _) in enumerate(ranges)}
-        threads.over_ranges(
-            lambda begin, end: _roc_bins.bin_moments(scores, positive, self.weights, *grid, tables[begin], begin, end),
-            ranges,
-        )
-        total: Array = moments.sum(axis=0) if len(ranges) > 1 else moments[0]
+        tables = np.zeros((2 * threads.pieces(scores.shape[0], least=max(LEAST_ROWS, bins)), bins, 2, MOMENTS))
+        _roc_bins.bin_moments(scores, self.positive.view(np.uint8), self.weights, *grid, tables)
+        total: Array = tables.sum(axis=0)
         return total
 
-    def follow_lines(self, scores: Array, grid: Grid, lines: Array, scale: float, gradient: Array) -> list[float]:
+    def follow_lines(
+        self, scores: Array, grid: Grid, lines: Array, scale: float, direction: Array | None, gradient: Array
+    ) -> tuple[float, ...]:
         """Fill the gradient, and return the sums of ``_roc_bins.bin_gradient``."""
+        pieces = threads.pieces(scores.shape[0], least=LEAST_ROWS)
         positive = self.positive.view(np.uint8)
-        sums = threads.over_ranges(
-            lambda begin, end: _roc_bins.bin_gradient(
-                scores, positive, self.weights, *grid, lines, scale, gradient, begin, end
-            ),
-            threads.even_ranges(scores.shape[0], least=max(LEAST_ROWS, lines.shape[0])),
-        )
-        return [math.fsum(column) for column in zip(*sums, strict=True)]
+        return _roc_bins.bin_gradient(scores, positive, self.weights, *grid, lines, scale, direction, gradient, pieces)
 
 
 def binned_pairs(
@@ -111,9 +106,8 @@ def binned_pairs(
     lowest: float,
     highest: float,
     scale: float,
+    direction: Vector | None,
     gradient: Vector,
-    *,
-    weighted: bool,
 ) -> PairSums:
     """Fill ``gradient``: ``scale c_j sum_i c_i beta_ij`` for a negative j, minus the like for a positive.
 
@@ -129,8 +123,8 @@ def binned_pairs(
         ``r``: bins per ramp.
     lowest, highest : float
         Bounds of the scores.
-    weighted : bool
-        Whether there are sample weights.
+    direction : Vector or None
+        Along which the derivative is wanted.
     """
     # Negatives are moved by the margin, and all so that nothing lies left of 0.
     grid = Grid(margin - min(lowest, lowest + margin), -margin, kappa / per_ramp)
@@ -139,7 +133,9 @@ def binned_pairs(
     moments = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
     lines = np.zeros((bins, 2, LINES))  # bins without weight get no line, but examples without weight read it
     squares, ceiling, cornered = _roc_bins.bin_lines(moments, grid.width, per_ramp, lines)
-    sums = blocks.each("follow_lines", scores, grid, lines, scale, gradient)
-    slopes, inner = (math.fsum(column) for column in zip(*sums, strict=True))
-    crowd = float(moments[:, :, 3 if weighted else 0].max())
-    return PairSums(slopes, squares, ceiling, inner, cornered, crowd)
+    sums = blocks.each("follow_lines", scores, grid, lines, scale, direction, gradient)
+    slopes, inner, along, gradient_squares = (
+        sums[0] if len(sums) == 1 else (math.fsum(column) for column in zip(*sums, strict=True))
+    )
+    crowd = float(moments[:, :, 3].max())
+    return PairSums(slopes, squares, ceiling, inner, cornered, crowd, along, gradient_squares)

@@ -38,7 +38,7 @@ SAMPLE = 1 << 11
 #: The cut of the exact risk is found to so many binary digits, in units of u.
 CUT_DIGITS = 8
 #: Rows for which a thread pays.
-LEAST_ROWS = 1 << 15
+LEAST_ROWS = 1 << 13
 
 
 class Line(NamedTuple):
@@ -76,6 +76,8 @@ class Projection(NamedTuple):
         ``mu sum_i c_i (max(0, x_i) - t_i x_i)`` with ``x_i = v_i - t_i - theta``. For any theta it is at least, and
         for the theta that was found almost, the maximum over u of ``sum_i c_i (slope f_i - gain [i positive]) (u_i -
         t_i)`` that is not smoothed: (prbep-ceiling).
+    along, squares : float
+        ``<gradient, direction>``, 0 without a direction, and ``|gradient|^2``.
     """
 
     missed: float
@@ -84,6 +86,8 @@ class Projection(NamedTuple):
     prox: float
     roots: Roots
     ceiling: float
+    along: float
+    squares: float
 
 
 class Undecided(NamedTuple):
@@ -140,25 +144,26 @@ class ProjectionBlock:
 
     def sample(self, scores: Array, line: Line, step: int) -> tuple[Array, Array | None]:
         """Values and weights of every so manieth example."""
-        values = line.scale * scores[::step] + (line.shift + line.shift_step * self.positive[::step])
+        values = np.empty(-(-scores.shape[0] // step))
+        _top_k.sample(scores, self.positive.view(np.uint8), *line, step, values)
         return values, None if self.weights is None else np.ascontiguousarray(self.weights[::step])
 
     def collect(
         self, scores: Array, line: Line, low: float, high: float, gradient: Array, most: float
     ) -> tuple[float, Undecided | None]:
         """Keep what lies between, until the gradient is filled; what is no more than ``most`` is part of the reply."""
-        positive = self.positive.view(np.uint8)
-        ranges = threads.even_ranges(scores.shape[0], least=LEAST_ROWS)
+        n = scores.shape[0]
+        pieces = threads.pieces(n, least=LEAST_ROWS)
         kept_weights = None if self.weights is None else np.empty_like(gradient)
         # The undecided go where the gradient will be: no memory beyond the result.
-        found = threads.over_ranges(
-            lambda begin, end: _top_k.collect(
-                scores, positive, self.weights, *line, low, high, gradient, kept_weights, begin, end
-            ),
-            ranges,
+        found = _top_k.collect(
+            scores, self.positive.view(np.uint8), self.weights, *line, low, high, gradient, kept_weights, pieces
         )
-        front = [slice(begin, begin + f[0]) for (begin, _), f in zip(ranges, found, strict=True)]
-        back = [slice(end - f[1], end) for (_, end), f in zip(ranges, found, strict=True)]
+        front, back = [], []
+        for piece, (n_negative, n_positive, _) in enumerate(found):
+            begin, end = n * piece // pieces, n * (piece + 1) // pieces
+            front.append(slice(begin, begin + n_negative))
+            back.append(slice(end - n_positive, end))
         above = math.fsum(f[2] for f in found)
         self._undecided = Undecided(
             _pieces(gradient, front),
@@ -190,18 +195,14 @@ class ProjectionBlock:
         slope: float,
         root: tuple[float, float, float, float],
         theta: float,
+        direction: Array | None,
         gradient: Array,
-    ) -> list[float]:
+    ) -> tuple[float, ...]:
         """Fill the gradient, and return the sums of ``_top_k.finish``."""
-        positive = self.positive.view(np.uint8)
-        sums = threads.over_ranges(
-            lambda begin, end: _top_k.finish(
-                scores, positive, self.weights, *line, targets[1], targets[0] - targets[1], slope,
-                *root, theta, gradient, begin, end,
-            ),
-            threads.even_ranges(scores.shape[0], least=LEAST_ROWS),
+        return _top_k.finish(
+            scores, self.positive.view(np.uint8), self.weights, *line, targets[1], targets[0] - targets[1], slope,
+            *root, theta, direction, gradient, threads.pieces(scores.shape[0], least=LEAST_ROWS),
         )  # fmt: skip
-        return [math.fsum(column) for column in zip(*sums, strict=True)]
 
 
 class _FarUndecided:
@@ -236,6 +237,7 @@ def project(
     targets: tuple[float, float],
     mu: float,
     nearby: Roots | None,
+    direction: Vector | None,
     gradient: Vector,
 ) -> Projection:
     """Project, and fill ``gradient = slope c (u - t)``.
@@ -250,6 +252,8 @@ def project(
         t for positives and for negatives.
     nearby : Roots or None
         Those for nearby scores and any mu, if known.
+    direction : Vector or None
+        Along which the derivative is wanted.
     """
     target_positive, target_negative = targets
     line = Line(slope / mu, target_negative, target_positive - target_negative - gain / mu)
@@ -297,9 +301,12 @@ def project(
     cells = 1 << (CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0))))
     theta = _top_k.cut_of_cells(undecided.cells(targets, low, high, cells), undecided.above, total, low, high)
     root = tau, search.correction, search.other, search.blend
-    sums = blocks.each("finish", scores, line, targets, slope, root, theta, gradient)
-    missed, mass, inner, prox, violation = (math.fsum(column) for column in zip(*sums, strict=True))
-    return Projection(missed, mass - total, inner, prox, Roots(mu * tau, sampled, mu * theta), mu * violation)
+    sums = blocks.each("finish", scores, line, targets, slope, root, theta, direction, gradient)
+    missed, mass, inner, prox, violation, along, squares = (
+        sums[0] if len(sums) == 1 else (math.fsum(column) for column in zip(*sums, strict=True))
+    )
+    roots = Roots(mu * tau, sampled, mu * theta)
+    return Projection(missed, mass - total, inner, prox, roots, mu * violation, along, squares)
 
 
 def _sampled_root(values: Array, weights: Array | None, step: int, rows: float, total: float) -> float:

@@ -62,6 +62,7 @@ def top_k_smoothed(
     target_negative: float,
     mu: float,
     nearby: Roots | None,
+    direction: Array | None,
     gradient: Array,
 ) -> Projection:
     """Project onto the capped simplex by bracketed root finding; ``nearby`` is not needed here."""
@@ -93,7 +94,9 @@ def top_k_smoothed(
     before = np.cumsum(c[order]) - c[order]
     taken = np.clip(total - before, 0.0, c[order])
     ceiling = float(taken @ gains[order]) - float(c @ (t * gains))
-    return Projection(missed, excess_mass, inner, prox, Roots(mu * tau, mu * tau, mu * tau), ceiling)
+    along = 0.0 if direction is None else float(gradient @ direction)
+    roots = Roots(mu * tau, mu * tau, mu * tau)
+    return Projection(missed, excess_mass, inner, prox, roots, ceiling, along, float(gradient @ gradient))
 
 
 def pointwise_hinges(
@@ -105,18 +108,16 @@ def pointwise_hinges(
     kappa: float,
     scale: float,
     gradient: Array,
-    start: int,
-    stop: int,
+    pieces: int,
 ) -> tuple[float, float, float, float]:
-    """The Huber hinge of width ``kappa`` of every example by itself, for a range of rows."""
-    rows = slice(start, stop)
-    f, label = scores[rows], positive[rows].astype(bool)
+    """The Huber hinge of width ``kappa`` of every example by itself."""
+    label = positive.astype(bool)
     y = np.where(label, 1.0, -1.0)
-    q = np.where(label, positive_cost, negative_cost) * (1.0 if weights is None else weights[rows])
-    x = np.maximum(0.0, 1.0 - 2.0 * y * f)
+    q = np.where(label, positive_cost, negative_cost) * (1.0 if weights is None else weights)
+    x = np.maximum(0.0, 1.0 - 2.0 * y * scores)
     beta = np.minimum(1.0, x / kappa)
-    gradient[rows] = -scale * y * q * beta
-    return float(q @ beta), float(q @ beta**2), float(q @ x), float(gradient[rows] @ f)
+    gradient[:] = -scale * y * q * beta
+    return float(q @ beta), float(q @ beta**2), float(q @ x), float(gradient @ scores)
 
 
 def pair_ramps(
@@ -179,6 +180,7 @@ def binned_pairs(
     lowest: float,
     highest: float,
     scale: float,
+    direction: Array | None,
     gradient: Array,
 ) -> PairSums:
     """All pairs with the beta of (roc-bins); ``highest`` is not needed here."""
@@ -202,7 +204,8 @@ def binned_pairs(
         float(d @ term @ c) for term in (beta, beta**2, hinge, (apart == 0) | (apart == per_ramp))
     )
     crowd = max(np.unique(place[rows], return_counts=True)[1].max() for rows in (label, ~label))
-    return PairSums(slopes, squares, ceiling, float(gradient @ scores), cornered, float(crowd))
+    inner, along = float(gradient @ scores), 0.0 if direction is None else float(gradient @ direction)
+    return PairSums(slopes, squares, ceiling, inner, cornered, float(crowd), along, float(gradient @ gradient))
 
 
 def maximise_on_simplex(

@@ -54,6 +54,8 @@ class RiskValue:
         An upper bound of ``R(f)`` that is a by-product, up to rounding, and close; NaN if there is none.
     error : float
         ``R_mu(f) - value`` is at most this, where a smoothed evaluation trades accuracy for speed.
+    gradient_norm, derivative : float
+        ``|gradient|``, and ``<gradient, direction>`` where a direction was given, if they are by-products; else NaN.
     """
 
     value: float
@@ -64,6 +66,8 @@ class RiskValue:
     hint: Any = None
     ceiling: float = float("nan")
     error: float = 0.0
+    gradient_norm: float = float("nan")
+    derivative: float = float("nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +121,11 @@ class Risk(ABC):
         """``R`` alone, which is cheaper than :meth:`exact`."""
 
     @abstractmethod
-    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
-        """``R_mu`` and its gradient. ``hint`` (from an earlier result) saves time and changes only rounding."""
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
+        """``R_mu`` and its gradient. ``hint`` (from an earlier result) saves time and changes only rounding.
+
+        If a direction is given, ``RiskValue.derivative`` is a by-product, for risks that can do it on the way.
+        """
 
     @abstractmethod
     def lipschitz(self, mu: float) -> float:

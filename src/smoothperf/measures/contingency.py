@@ -117,7 +117,7 @@ class ContingencyRisk(Risk):
         """``R``: two sorts, and one look at every cell of the table."""
         return self._best(*(-self._slope * side.sums for side in self._sides(scores)))[2]
 
-    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None) -> RiskValue:
         """``R_mu`` and its gradient: two looks at every cell of the table. ``hint`` is not used."""
         sides = self._sides(scores)
         width, nu = mu * self._total / 2.0, self._nu(mu)

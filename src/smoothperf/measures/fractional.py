@@ -147,7 +147,7 @@ class FractionalRisk(Risk):
         """``R``: two sorts and a search."""
         return self._best(scores).flips.value
 
-    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
         """``R_mu`` and its gradient: two sorts, searches and a pass. ``hint`` is not used."""
         width = mu * self._total / 2.0
         count, nu = levels(LEVELS_SHARE * width / 4.0)

@@ -70,7 +70,7 @@ class PartialROCAreaRisk(Risk):
         """``R``; the gradient is a by-product."""
         return self.exact(scores).value
 
-    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None) -> RiskValue:
         """``R_mu`` and its gradient, O(n log n)."""
         positives, room = self._mass
         kappa = mu * self._pairs
@@ -108,7 +108,7 @@ class PartialROCAreaRisk(Risk):
         hinges /= positives
         taken = np.empty_like(hinges)
         blocks, targets = self._negative_blocks, (self._share, self._share)
-        found = project(blocks, self._all_negatives, hinges, room, 1.0 / room, 0.0, targets, mu, hint, taken)
+        found = project(blocks, self._all_negatives, hinges, room, 1.0 / room, 0.0, targets, mu, hint, None, taken)
         # What comes back is c (z - p) / K.
         taken *= room
         most = 1.0 if self._negative_weight is None else self._negative_weight

@@ -55,16 +55,11 @@ class PointwiseBlock(RiskBlock):
 
     def huber_hinges(
         self, scores: Array, costs: tuple[float, float], kappa: float, scale: float, gradient: Array
-    ) -> list[float]:
+    ) -> tuple[float, ...]:
         """Fill the gradient of the Huber hinges, and return the sums of the kernel."""
+        pieces = threads.pieces(scores.shape[0], least=LEAST_ROWS)
         label = self.positive.view(np.uint8)
-        sums = threads.over_ranges(
-            lambda start, stop: pointwise_hinges(
-                scores, label, self.weights, *costs, kappa, scale, gradient, start, stop
-            ),
-            threads.even_ranges(scores.shape[0], least=LEAST_ROWS),
-        )
-        return added(sums)
+        return pointwise_hinges(scores, label, self.weights, *costs, kappa, scale, gradient, pieces)
 
     def _weighted_costs(self, costs: tuple[float, float]) -> Array:
         q = np.where(self.positive, *costs)
@@ -103,7 +98,7 @@ class PointwiseRisk(BlockRisk):
         """``R``: the mean hinge. O(n)."""
         return math.fsum(self._blocks.each("hinge_sum", scores, self._costs)) / self._total
 
-    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
         """``R_mu`` and its gradient: the mean Huber hinge, O(n). ``hint`` is not used."""
         gradient = self._blocks.vectors.take()
         kappa = mu * self._total

@@ -149,15 +149,17 @@ class ROCAreaRisk(BlockRisk):
         ((positives, negatives),) = self._blocks.each("sorted_classes", scores)
         return sorted_hinges(positives, 1.0 + negatives) / self._pairs
 
-    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
         """``R_mu`` and its gradient: O(n) by bins where these pay, else O(n log n_min). ``hint`` is not used."""
-        return self._smoothed_hinges(scores, margin=1.0, kappa=mu * self._pairs)
+        return self._smoothed_hinges(scores, margin=1.0, kappa=mu * self._pairs, direction=direction)
 
     def lipschitz(self, mu: float) -> float:
         """``N / (kappa M)``: the Hessian is 1 / (kappa M) times the Laplacian of the active pairs, at most N."""
         return sum(self._mass) / (mu * self._pairs**2)
 
-    def _smoothed_hinges(self, scores: Vector, *, margin: float, kappa: float) -> RiskValue:
+    def _smoothed_hinges(
+        self, scores: Vector, *, margin: float, kappa: float, direction: Vector | None = None
+    ) -> RiskValue:
         """Mean over pairs of the Huber hinge, by bins unless they would be too many for the number of examples."""
         # Where a round costs something, the sum comes along in case that the mean will be needed.
         with_sum = self._blocks.far
@@ -171,10 +173,17 @@ class ROCAreaRisk(BlockRisk):
             return self._hinges(scores, margin=margin, kappa=kappa, centre=centre)
         # A ramp that is longer than the range of the scores has more bins, so that they still tell scores apart.
         per_ramp = int(min(affordable, MOST_BINS / min(ramps, 1.0)))
-        return self._binned_hinges(scores, margin, kappa, per_ramp, lowest, highest)
+        return self._binned_hinges(scores, margin, kappa, per_ramp, lowest, highest, direction)
 
     def _binned_hinges(
-        self, scores: Vector, margin: float, kappa: float, per_ramp: int, lowest: float, highest: float
+        self,
+        scores: Vector,
+        margin: float,
+        kappa: float,
+        per_ramp: int,
+        lowest: float,
+        highest: float,
+        direction: Vector | None,
     ) -> RiskValue:
         gradient = self._blocks.vectors.take()
         sums = binned_pairs(
@@ -186,8 +195,8 @@ class ROCAreaRisk(BlockRisk):
             lowest,
             highest,
             1.0 / self._pairs,
+            direction,
             gradient,
-            weighted=self._totals.weighted,
         )
         offset = margin * sums.slopes / self._pairs
         height = offset + sums.inner
@@ -202,6 +211,8 @@ class ROCAreaRisk(BlockRisk):
             self._binned_rounding(kappa, reach, per_ramp * reach / kappa, sums.crowd),
             ceiling=sums.ceiling / self._pairs,
             error=error,
+            gradient_norm=math.sqrt(sums.gradient_squares),
+            derivative=math.nan if direction is None else sums.along,
         )
 
     def _binned_rounding(self, kappa: float, reach: float, bins: float, crowd: float) -> float:
@@ -239,7 +250,7 @@ class PrintedROCAreaRisk(ROCAreaRisk):
         """``R`` as printed; the gradient is a by-product."""
         return self.exact(scores).value
 
-    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
         """``R_mu`` of the printed form: ``beta_ij`` in [-1, 1] as in the paper's section 3.2."""
         return self._two_sided(scores, kappa=mu * self._pairs)
 

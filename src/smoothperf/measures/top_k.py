@@ -176,7 +176,7 @@ class TopKRisk(BlockRisk):
         largest = np.partition(gains, first)[first:].sum()
         return float(largest - target) + self._least_loss
 
-    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
         """``R_mu`` and its gradient: a projection onto the capped simplex, O(n)."""
         gradient = self._blocks.vectors.take()
         found = project(
@@ -189,6 +189,7 @@ class TopKRisk(BlockRisk):
             self._targets,
             mu,
             hint,
+            direction,
             gradient,
         )
         offset = self._least_loss + self._gain * found.missed
@@ -197,7 +198,17 @@ class TopKRisk(BlockRisk):
         rounding = self._rounding + abs(found.excess) * self._excess_cost
         value = height - mu * found.prox
         ceiling = self._least_loss + found.ceiling
-        return RiskValue(value, gradient, offset, height, rounding, hint=found.roots, ceiling=ceiling)
+        return RiskValue(
+            value,
+            gradient,
+            offset,
+            height,
+            rounding,
+            hint=found.roots,
+            ceiling=ceiling,
+            gradient_norm=math.sqrt(found.squares),
+            derivative=math.nan if direction is None else found.along,
+        )
 
     def lipschitz(self, mu: float) -> float:
         """``4 / (N^2 mu)``: the Hessian is that times the centred diagonal matrix of active weights."""

@@ -109,7 +109,7 @@ class EntropyPRBEP(Risk):
         """As without smoothing."""
         return self._exact.exact_value(scores)
 
-    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None) -> RiskValue:
         """``mu log mean exp(./mu)`` over labelings; O(n n+)."""
         n, k = self.n_examples, self._k
         target = self._positive.astype(np.float64)

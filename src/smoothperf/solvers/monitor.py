@@ -6,6 +6,7 @@ bound.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -83,7 +84,9 @@ class Monitor:
 
     def add_plane(self, slope: Array, risk: RiskValue, *, at_once: bool = False) -> None:
         """Report a cutting plane, and improve the bound with it at once or when it is cheap."""
-        gradient_norm = self._objective.vectors.norm(risk.gradient)
+        gradient_norm = risk.gradient_norm
+        if math.isnan(gradient_norm):
+            gradient_norm = self._objective.vectors.norm(risk.gradient)
         self.bundle.add(slope, risk.offset, rounding=risk.rounding, gradient_norm=gradient_norm)
         if at_once or self.bundle.overdue:
             self.bundle.solve()
