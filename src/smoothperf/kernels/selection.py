@@ -150,9 +150,12 @@ def filled(values: Array, weights: Array | None, level: float, room: float) -> A
     if room > 0.0:
         at = np.flatnonzero(values == level)
         c = np.ones(at.size) if weights is None else weights[at]
-        before = np.cumsum(c) - c
-        # Without weight there is nothing to make room for.
-        u[at] = np.clip((room - before) / np.where(c > 0.0, c, 1.0), 0.0, 1.0) * (c > 0.0)
+        # A running sum tells how many fit, but rounds too much to tell what is left for the next one.
+        whole = int(np.searchsorted(np.cumsum(c), room, side="right"))
+        u[at[:whole]] = 1.0
+        left = room - float(c[:whole].sum())
+        if whole < at.size:
+            u[at[whole]] = min(1.0, max(0.0, left / c[whole]))
     return u
 
 
