@@ -11,6 +11,7 @@ for; if they are many, they stay, and each step of the root finder is a round of
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from .. import threads
 from . import _top_k
-from .selection import joined, most_from_each
+from .selection import added, joined, most_from_each
 
 if TYPE_CHECKING:
     from ..blocks import Blocks, Vector
@@ -101,7 +102,10 @@ class Undecided(NamedTuple):
 
     def both(self) -> tuple[Array, Array | None]:
         """The v and weights of both classes."""
-        return joined([(self.negatives, self.negative_weights), (self.positives, self.positive_weights)])
+        values = np.concatenate((self.negatives, self.positives))
+        if self.negative_weights is None or self.positive_weights is None:
+            return values, None
+        return values, np.concatenate((self.negative_weights, self.positive_weights))
 
     def root(self, search: _top_k.RootSearch) -> None:
         """Let the search find the root."""
@@ -113,8 +117,8 @@ class Undecided(NamedTuple):
         return float(values.min(initial=math.inf)), float(values.max(initial=-math.inf))
 
     def cells(self, targets: tuple[float, float], low: float, high: float, count: int) -> Array:
-        """Weights of ``v_i - t_i`` in cells between low and high, below and above."""
-        cells = np.zeros(count + 2)
+        """Weights of ``v_i - t_i`` in so many cells between low and high, and above."""
+        cells = np.zeros(count + 1)
         for values, weights, target in (
             (self.positives, self.positive_weights, targets[0]),
             (self.negatives, self.negative_weights, targets[1]),
@@ -197,7 +201,7 @@ class ProjectionBlock:
         theta: float,
         direction: Array | None,
         gradient: Array,
-    ) -> tuple[float, ...]:
+    ) -> Sequence[float]:
         """Fill the gradient, and return the sums of ``_top_k.finish``."""
         return _top_k.finish(
             scores, self.positive.view(np.uint8), self.weights, *line, targets[1], targets[0] - targets[1], slope,
@@ -302,9 +306,7 @@ def project(
     theta = _top_k.cut_of_cells(undecided.cells(targets, low, high, cells), undecided.above, total, low, high)
     root = tau, search.correction, search.other, search.blend
     sums = blocks.each("finish", scores, line, targets, slope, root, theta, direction, gradient)
-    missed, mass, inner, prox, violation, along, squares = (
-        sums[0] if len(sums) == 1 else (math.fsum(column) for column in zip(*sums, strict=True))
-    )
+    missed, mass, inner, prox, violation, along, squares = added(sums)
     roots = Roots(mu * tau, sampled, mu * theta)
     return Projection(missed, mass - total, inner, prox, roots, mu * violation, along, squares)
 

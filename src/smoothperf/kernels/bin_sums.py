@@ -6,7 +6,7 @@ Cost: three passes over the scores, of which one looks for the extremes, and O(b
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import threads
 from . import _roc_bins
+from .selection import added
 
 if TYPE_CHECKING:
     from ..blocks import Blocks, Vector
@@ -90,7 +91,7 @@ class BinBlock:
 
     def follow_lines(
         self, scores: Array, grid: Grid, lines: Array, scale: float, direction: Array | None, gradient: Array
-    ) -> tuple[float, ...]:
+    ) -> Sequence[float]:
         """Fill the gradient, and return the sums of ``_roc_bins.bin_gradient``."""
         pieces = threads.pieces(scores.shape[0], least=LEAST_ROWS)
         positive = self.positive.view(np.uint8)
@@ -134,8 +135,6 @@ def binned_pairs(
     lines = np.zeros((bins, 2, LINES))  # bins without weight get no line, but examples without weight read it
     squares, ceiling, cornered = _roc_bins.bin_lines(moments, grid.width, per_ramp, lines)
     sums = blocks.each("follow_lines", scores, grid, lines, scale, direction, gradient)
-    slopes, inner, along, gradient_squares = (
-        sums[0] if len(sums) == 1 else (math.fsum(column) for column in zip(*sums, strict=True))
-    )
+    slopes, inner, along, gradient_squares = added(sums)
     crowd = float(moments[:, :, 3].max())
     return PairSums(slopes, squares, ceiling, inner, cornered, crowd, along, gradient_squares)
