@@ -81,7 +81,7 @@ callback
     >>> from smoothperf.dask import MeasureClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X, y = (da.from_array(values, chunks=200) for values in (scale(X), y))
-    >>> with Client(processes=False, dashboard_address=None) as client:
+    >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     clf = MeasureClassifier("prbep", alpha=1e-3).fit(X, y)
     ...     clf.gap_ <= 1e-3, clf.score(X, y) > 0.95
     (True, True)

@@ -134,7 +134,7 @@ class Placement:
                 for group in groups:
                     loading[self._submit(group)] = group
                 groups = []
-                with suppress(TimeoutError, CancelledError):  # looked at below
+                with self._client.as_current(), suppress(TimeoutError, CancelledError):  # looked at below
                     wait(list(loading), timeout=LOOK, return_when="FIRST_COMPLETED")
                 workers = self._client.nthreads()
                 for future, group in list(loading.items()):

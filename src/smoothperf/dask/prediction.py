@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 from dask import is_dask_collection
 from dask.delayed import Delayed
-from distributed import Client, wait
+from distributed import Client
 from numpy.typing import NDArray
 
 from ..estimators.classifier import MeasureClassifier
@@ -72,7 +72,6 @@ def score(client: Client, model: MeasureClassifier, X: Any, y: Any, sample_weigh
         )
         for i, block in enumerate(blocks)
     ]
-    wait(judged)
     parts = []
     for number, part in enumerate(client.gather(judged)):
         if isinstance(part, str):

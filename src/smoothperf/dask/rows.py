@@ -27,7 +27,7 @@ from ..design.base import Array
 from ..design.compressed import CompressedRows
 from ..design.sparse import RowBlocks
 from ..io import DataError, read_data
-from ..io.labels import problem_of, tidy
+from ..io.labels import problem_of
 from ..store import open_store
 from ..store.layout import MAGIC
 
@@ -167,7 +167,6 @@ def _checked(X: Any, y: NDArray[Any], weights: Any, names: list[str] | None, zer
     problem = problem_of(y, n)
     if problem is not None:
         raise ValueError(problem)
-    y = tidy(y)
     weights = None if weights is None else vector("sample_weight", weights, length=n)
     if weights is not None and n and weights.min() < 0.0:
         at = int(weights.argmin())
