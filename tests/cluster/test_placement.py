@@ -1,6 +1,5 @@
 """Blocks on workers: the same groups every time, products that are sums over workers, errors that name the block."""
 
-import gc
 import threading
 import time
 
@@ -203,7 +202,6 @@ def test_memory_of_vectors_is_used_again(place, data):
         for addresses in blocks.each("where", a, b):
             seen.update(addresses)
         del a, b
-        gc.collect()
     assert len(seen) <= 2 * 4  # two workers, two vectors, and two that were not yet free
     assert vectors.inner(kept, kept) == X.shape[0]
 

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from distributed import Client, default_client
-from distributed.protocol.pickle import dumps
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -23,7 +22,7 @@ from ..measures.base import IN_BLOCKS
 from ..smoothing import Smoothing
 from ..solvers import Callback, Newton, Result, Solver
 from ..threads import check_n_threads
-from .agreement import common_columns, common_labels, common_names, weights_of_classes
+from .agreement import agree, common_names
 from .inputs import sources
 from .placement import Placement
 from .prediction import is_lazy, lazily, score
@@ -149,7 +148,7 @@ callback
         blocks = sources(X, y, sample_weight)
         placement = Placement(self._cluster(), blocks, n_threads=self.n_threads, patience=patience)
         try:
-            training = Training(placement, self._agree(placement.summaries, bias), measure, self.alpha)
+            training = Training(placement, self._settle(placement.summaries, bias), measure, self.alpha)
             result, excess = self._train(training, bias, solver)
             self.traffic_: Traffic = placement.servers.traffic(max(1, result.n_iter))
             self.n_losses_ = placement.losses
@@ -227,24 +226,16 @@ callback
         excess = training.on_all_rows(lambda objective: bias.excess_of_zero(objective, result))
         return result, excess
 
-    def _agree(self, summaries: list[Summary], bias: Bias) -> Settings:
+    def _settle(self, summaries: list[Summary], bias: Bias) -> Settings:
         """Make the blocks one data set, and remember what scikit-learn keeps of it."""
-        n_features, zero_based = common_columns(summaries)
+        settings = agree(summaries, bias, self.class_weight)
         names = common_names(summaries)
-        self.classes_ = common_labels(summaries)
-        self.n_features_in_ = n_features
+        self.classes_ = settings.classes
+        self.n_features_in_ = settings.n_features
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        return Settings(
-            measure=dumps(bias.measure),
-            classes=self.classes_,
-            class_weights=weights_of_classes(self.class_weight, self.classes_, summaries),
-            weighted=any(summary.weighted is not None for summary in summaries),
-            n_features=n_features,
-            zero_based=zero_based,
-            height=bias.height if bias.trained else None,
-        )
+        return settings
 
     def _cluster(self) -> Client:
         client = self.client

@@ -10,17 +10,23 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+from distributed import Client
 
 from ..certificate import Planes
 from ..checkpoint import CheckpointKeeper, State, description, probing_columns, worth_keeping
 from ..design.base import Array
-from ..measures import Measure
+from ..estimators.bias import Bias
+from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
 from ..solvers import Callback, Result, Solver, TraceRow
 from ..solvers.result import Trace
+from .agreement import agree
+from .inputs import sources
 from .placement import Placement
 from .remote import WorkerLostError
 from .server import Settings
@@ -137,6 +143,41 @@ class Training:
         if file is not None and memory.state is not None:
             file.keep(result.coef, result.objective, memory.state.planes)
         return result
+
+
+@contextmanager
+def objective_on(
+    client: Client,
+    measure: str | Measure,
+    alpha: float,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    n_threads: int | None = None,
+    patience: float = 60.0,
+) -> Iterator[RegularizedRisk]:
+    """The objective of a measure on rows of a cluster, as solvers take it; without a constant feature.
+
+    A worker that is lost is an error here; :class:`Training` goes on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> blocks = [(np.eye(4)[:2], [1, 1]), (np.eye(4)[2:], [-1, -1])]
+    >>> with Client(processes=False, dashboard_address=":0") as client:
+    ...     with objective_on(client, "prbep", 0.1, blocks) as J:
+    ...         J.exact(np.array([2.0, 2.0, 0.0, 0.0]))
+    0.4
+    """
+    measure = get_measure(measure)
+    placement = Placement(client, sources(X, y, sample_weight), n_threads=n_threads, patience=patience)
+    try:
+        design, blocks = placement.begin(agree(placement.summaries, Bias(measure, fit_intercept=False)))
+        yield RegularizedRisk(design, measure.bind_blocks(blocks), alpha)
+    finally:
+        placement.close()
 
 
 class _Story:

@@ -1,0 +1,88 @@
+"""L-BFGS on two Dask workers with a thread each, against one thread in memory: seconds and bytes an iteration.
+
+Half the time is ideal. Client, scheduler and workers are processes of this machine, which should have a core for each
+worker and nothing else to do. Both ways make the same number of iterations, in turns; the best of the repetitions
+counts.
+
+    python -m benchmarks.dask_scaling --data FOLDER
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import warnings
+from typing import Any
+
+from distributed import Client, LocalCluster
+
+from smoothperf import LBFGS, MeasureClassifier
+from smoothperf import dask as on_cluster
+
+from .common import arguments, load, write_csv
+
+DATA = "worm100k"
+WORKERS = 2
+ALPHA = 1e-5
+ITERATIONS = 60
+REPETITIONS = 5
+#: What the ratio to half the time of one thread may be.
+ALLOWED = 1.3
+
+
+def seconds_per_iteration(model: Any) -> float:
+    """Of a fitted model: the time from the first iterate to the last."""
+    seconds = model.result_.trace["seconds"]
+    return float(seconds[-1] - seconds[0]) / (len(seconds) - 1)
+
+
+def main() -> int:
+    """Fit both ways, print, write dask_scaling.csv; return 1 if a ratio is too high."""
+    options = arguments(__doc__)
+    warnings.simplefilter("ignore")  # that so few iterations do not converge
+    X, y = load(options.data, DATA)
+    n = X.shape[0]
+    bounds = [n * i // WORKERS for i in range(WORKERS + 1)]
+    solver = LBFGS(tol=1e-12, max_iter=ITERATIONS)
+    rows: list[dict[str, Any]] = []
+    with (
+        LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        blocks = [client.scatter((X[begin:end], y[begin:end]), hash=False) for begin, end in itertools.pairwise(bounds)]
+        for measure in ("prbep", "roc_area"):
+            taken = []
+            for _ in range(REPETITIONS):
+                here = MeasureClassifier(measure, ALPHA, solver=solver, n_threads=1).fit(X, y)
+                there = on_cluster.MeasureClassifier(measure, ALPHA, solver=solver, client=client).fit(blocks)
+                taken.append((seconds_per_iteration(here), seconds_per_iteration(there)))
+            memory, workers = (min(column) for column in zip(*taken, strict=True))
+            ratio = workers / (memory / WORKERS)
+            print(
+                f"{measure:9} one thread {1e3 * memory:6.2f} ms an iteration, {WORKERS} workers {1e3 * workers:6.2f} ms: "
+                f"{ratio:.2f} x the ideal; {there.traffic_}",
+                flush=True,
+            )
+            rows.append(
+                {
+                    "data": DATA,
+                    "rows": n,
+                    "features": X.shape[1],
+                    "measure": measure,
+                    "workers": WORKERS,
+                    "iterations": there.n_iter_,
+                    "milliseconds_one_thread": f"{1e3 * memory:.3f}",
+                    "milliseconds_workers": f"{1e3 * workers:.3f}",
+                    "ratio_to_ideal": f"{ratio:.3f}",
+                    "bytes_sent_per_iteration": f"{there.traffic_.sent / there.n_iter_:.0f}",
+                    "bytes_received_per_iteration": f"{there.traffic_.received / there.n_iter_:.0f}",
+                    "rounds_per_iteration": f"{there.traffic_.rounds / there.n_iter_:.2f}",
+                    "largest_reply": there.traffic_.largest_reply,
+                }
+            )
+    write_csv(options.output / "dask_scaling.csv", rows)
+    return int(any(float(row["ratio_to_ideal"]) > ALLOWED for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
