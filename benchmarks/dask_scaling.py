@@ -59,8 +59,8 @@ def main() -> int:
             memory, workers = (min(column) for column in zip(*taken, strict=True))
             ratio = workers / (memory / WORKERS)
             print(
-                f"{measure:9} one thread {1e3 * memory:6.2f} ms an iteration, {WORKERS} workers {1e3 * workers:6.2f} ms: "
-                f"{ratio:.2f} x the ideal; {there.traffic_}",
+                f"{measure:9} one thread {1e3 * memory:6.2f} ms an iteration, {WORKERS} workers {1e3 * workers:.2f}, "
+                f"{ratio:.2f} x half; {there.traffic_}",
                 flush=True,
             )
             rows.append(

@@ -113,7 +113,7 @@ def test_score_of_decisions_gathers_four_numbers_a_block(model, monkeypatch):
 
 def test_score_names_the_block(model):
     clf, _, X, y = model()
-    with pytest.raises(ValueError, match=r"block 1 of 2: y must hold the labels of fit, got .*eggs.* at position 3"):
+    with pytest.raises(ValueError, match=r"block 1 of 2: y must hold the labels of fit, .*eggs.* at position 3"):
         clf.score([(X[:100], y[:100]), (X[100:], np.where(np.arange(300) == 3, "eggs", y[100:]))])
     with pytest.raises(ValueError, match="block 1 of 2: it has 29 features, but the model expects 30"):
         clf.score([(X[:100], y[:100]), (X[100:, 1:], y[100:])])
