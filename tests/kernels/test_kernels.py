@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smoothperf import kernels
+from smoothperf.blocks import LocalVectors, OneBlock
 from smoothperf.kernels import capped_simplex, reference
-from smoothperf.kernels.capped_simplex import Roots
+from smoothperf.kernels.capped_simplex import ProjectionBlock, Roots, project
 from smoothperf.threads import use_threads
 
 EPS = np.finfo(np.float64).eps
@@ -170,6 +171,14 @@ def test_ranges_of_rows_may_run_in_threads():
 # --- the capped simplex -----------------------------------------------------------------------------------------
 
 
+def top_k_smoothed(scores, positive, weights, total, slope, gain, on_positives, on_negatives, mu, nearby, gradient):
+    """The projection of rows in memory, called like its reference."""
+    n = len(scores)
+    blocks = OneBlock(ProjectionBlock(positive, weights), LocalVectors(n))
+    rows = float(n if weights is None else weights.sum())
+    return project(blocks, rows, scores, total, slope, gain, (on_positives, on_negatives), mu, nearby, gradient)
+
+
 class Projection(NamedTuple):
     """The arguments of top_k_smoothed, but for the roots of nearby scores and where the gradient goes."""
 
@@ -237,7 +246,7 @@ def projections(draw, exponents, scales):
 
 
 def assert_same_projection(problem, nearby=None):
-    found, gradient = problem.run(kernels.top_k_smoothed, nearby)
+    found, gradient = problem.run(top_k_smoothed, nearby)
     expected, gradient_ = problem.run(reference.top_k_smoothed)
     c, mass, largest = problem.c, problem.c.sum(), np.abs(problem.scores).max()
     # Both know the root to a few units in the last place of the numbers involved.
@@ -288,7 +297,7 @@ def test_top_k_smoothed_from_nearby(problem, away, sample):
     """So far away, in units of u, that the interval must grow a few times; the sample may know next to nothing."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(capped_simplex, "SAMPLE", sample)
-        found, _ = problem.run(kernels.top_k_smoothed)
+        found, _ = problem.run(top_k_smoothed)
         moved = found.roots._replace(all=found.roots.all + away * problem.mu)
         assert_same_projection(problem, moved)
 
@@ -300,7 +309,7 @@ def test_top_k_smoothed_from_nearby(problem, away, sample):
 def test_top_k_smoothed_predicts_the_right_weight_at_every_scale(exponent, scale, data):
     """``sum c u`` is the total, and the rounding that is left is known, whatever the scale of the scores and of mu."""
     problem = data.draw(projections((exponent,), (scale,)))
-    (missed, excess, inner, prox, _, ceiling), gradient = problem.run(kernels.top_k_smoothed)
+    (missed, excess, inner, prox, _, ceiling), gradient = problem.run(top_k_smoothed)
     c, target = problem.c, problem.target
     weight = math.fsum([*(gradient / problem.slope), *(c * target)])
     assert weight - problem.total == pytest.approx(excess, abs=16 * EPS * c.sum())
@@ -349,7 +358,7 @@ def test_top_k_smoothed_in_threads(threads, weighted, monkeypatch):
     with use_threads(threads):
         assert_same_projection(problem)
         # The undecided were written where the gradient goes, by all threads; nothing of them is left.
-        nearby = problem.run(kernels.top_k_smoothed)[0].roots
+        nearby = problem.run(top_k_smoothed)[0].roots
         assert_same_projection(problem._replace(scores=frozen(problem.scores + 0.1 * rng.normal(size=n))), nearby)
 
 
@@ -375,13 +384,13 @@ def test_the_root_is_a_good_place_to_start_from():
     n = 20_000
     problem = projection((rng.random(n) < 0.1).astype(int), rng.normal(size=n), None, 2000, 1e-4)
     with use_threads(1):
-        roots = problem.run(kernels.top_k_smoothed)[0].roots
+        roots = problem.run(top_k_smoothed)[0].roots
         # It is in units of the scores, so it also serves another mu; and the sample knows how far all scores moved.
         for other in (problem, problem._replace(mu=1.1e-4), problem._replace(scores=frozen(problem.scores + 50.0))):
-            passes, (found, _) = counted(lambda other=other: other.run(kernels.top_k_smoothed, roots))
+            passes, (found, _) = counted(lambda other=other: other.run(top_k_smoothed, roots))
             assert passes == 1
-            assert found.roots.all == pytest.approx(other.run(kernels.top_k_smoothed)[0].roots.all, rel=1e-11)
-        passes, _ = counted(lambda: problem.run(kernels.top_k_smoothed, roots._replace(all=1.0)))
+            assert found.roots.all == pytest.approx(other.run(top_k_smoothed)[0].roots.all, rel=1e-11)
+        passes, _ = counted(lambda: problem.run(top_k_smoothed, roots._replace(all=1.0)))
         assert passes > 1
 
 
@@ -395,7 +404,7 @@ def test_the_ceiling_is_close_where_examples_are_many(deviation, weighted):
     labels = (rng.random(n) < 0.1).astype(int)
     total = float(labels.sum() if weights is None else weights[labels == 1].sum())
     problem = projection(labels, rng.normal(size=n) + labels, weights, total, deviation / total)
-    (missed, _, inner, _, _, ceiling), _ = problem.run(kernels.top_k_smoothed)
+    (missed, _, inner, _, _, ceiling), _ = problem.run(top_k_smoothed)
     exact = problem.run(reference.top_k_smoothed)[0].ceiling
     slack = exact - (missed * problem.gain + problem.slope * inner)
     assert 0.0 <= ceiling - exact <= 0.1 * slack

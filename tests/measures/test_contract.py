@@ -586,8 +586,11 @@ def test_measures_cannot_be_changed(measure, truth):
 def test_bound_risks_know_their_size_and_weights(measure, truth):
     y, weights = [1, -1, -1, 1, 1], frozen([0.5, 1.0, 2.0, 0.0, 1.0])
     assert measure.bind(y).n_examples == 5
-    assert measure.bind(y).weights is None
-    np.testing.assert_array_equal(measure.bind(y, weights).weights, weights)
+    f = np.array([1.0, -2.0, 0.5, 4.0, 3.0])
+    for c in (np.ones(5), weights):
+        risk = measure.bind(y, None if c is not weights else weights)
+        centred = f - np.average(f, weights=c) if risk.shift_invariant else f
+        np.testing.assert_allclose(risk.weighed(f), c * centred, rtol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from ._simplex_qp import maximise_on_simplex
 from ._sparse import gather, half_gram, row_norms, scatter
 from ._two_loop import along, two_loop
 from .binned_pairs import binned_pairs
-from .capped_simplex import top_k_smoothed
 
 __all__ = [
     "along",
@@ -20,6 +19,5 @@ __all__ = [
     "row_norms",
     "scatter",
     "sorted_hinges",
-    "top_k_smoothed",
     "two_loop",
 ]

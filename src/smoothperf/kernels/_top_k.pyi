@@ -16,29 +16,23 @@ def collect(
     start: int,
     stop: int,
 ) -> tuple[int, int, float]: ...
-def root(
-    values: NDArray[Any],
-    weights: NDArray[Any] | None,
-    above: float,
-    total: float,
-    start: float,
-    low: float,
-    high: float,
-    certain: bool,
-) -> tuple[float, int, float, float, float]: ...
-def threshold(
-    negatives: NDArray[Any],
-    positives: NDArray[Any],
-    negative_weights: NDArray[Any] | None,
-    positive_weights: NDArray[Any] | None,
-    target_negative: float,
-    target_positive: float,
-    above: float,
-    total: float,
-    low: float,
-    high: float,
-    halvings: int,
-) -> float: ...
+
+class RootSearch:
+    total: float
+    tau: float
+    outside: int
+    correction: float
+    other: float
+    blend: float
+    def __init__(self, total: float, start: float, low: float, high: float, certain: bool) -> None: ...
+    def search(self, values: NDArray[Any], weights: NDArray[Any] | None, above: float) -> None: ...
+    def tell(self, excess: float, active: float) -> bool: ...
+
+def sums_at(tau: float, values: NDArray[Any], weights: NDArray[Any] | None) -> tuple[float, float, float]: ...
+def weigh_cells(
+    values: NDArray[Any], weights: NDArray[Any] | None, low: float, high: float, cells: NDArray[Any]
+) -> None: ...
+def cut_of_cells(cells: NDArray[Any], above: float, total: float, low: float, high: float) -> float: ...
 def finish(
     scores: NDArray[Any],
     positive: NDArray[Any],

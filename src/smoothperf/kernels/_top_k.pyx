@@ -7,8 +7,9 @@
 are decided: u = 1 above, u = 0 below. The steps:
 
     collect    one pass; keeps the v of the undecided examples, and sums the weight of those above
-    root       safeguarded Newton iteration on what was kept
-    threshold  where to cut if u had to be 0 or 1: it gives an upper bound of the risk that is not smoothed
+    RootSearch safeguarded Newton iteration on what was kept
+    weigh_cells, cut_of_cells
+               where to cut if u had to be 0 or 1: it gives an upper bound of the risk that is not smoothed
     finish     one pass; u, the gradient and all sums
 
 :mod:`smoothperf.kernels.capped_simplex` puts them together. ``collect`` and ``finish`` take a range of rows.
@@ -53,6 +54,8 @@ cdef enum:
 
 #: Up to this ``tau`` is fine enough: its rounding changes no u by more than 100 units in the last place.
 cdef double FINE = 100.0
+#: Newton's last step is no longer than this; with weights that differ widely, a longer one need not be right.
+cdef double LAST_STEP = 1e-9
 #: The faster loops take tau off first, and so round v other than the root finder does: up to this size of what v is
 #: made of, by no more than some thousand units in the last place of u.
 cdef double SMALL = 1000.0
@@ -138,24 +141,34 @@ def collect(
     return result.n_negative, result.n_positive, result.above
 
 
-def root(
-    const double[::1] values,
-    const double[::1] weights,
-    double above,
-    double total,
-    double start,
-    double low,
-    double high,
-    bint certain,
-):
-    """Solve ``above + sum_i c_i clip(v_i - tau, 0, 1) = total`` for ``low <= tau <= high``, from ``start``.
+cdef enum Phase:
+    SEARCHING
+    LEFT_END
+    RIGHT_END
+    DONE
 
-    ``certain`` says that the root is known to lie there.
 
-    Returns
-    -------
+cdef class RootSearch:
+    """Looks for the ``tau`` with ``low <= tau <= high`` where ``sum_i c_i clip(v_i - tau, 0, 1)`` is ``total``.
+
+    It says at which tau the sums are wanted, and is told what they are: :meth:`search` does both for values that are
+    here.
+
+    Parameters
+    ----------
+    total : float
+        What the sum should be.
+    start : float
+        Where to begin.
+    low, high : float
+        The interval.
+    certain : bool
+        Whether the root is known to lie there.
+
+    Attributes
+    ----------
     tau : float
-        The root; or the end of the interval beyond which it lies.
+        Where the sums are wanted next; at the end the root, or the end of the interval beyond which it lies.
     outside : int
         -1 if the root lies below ``low``, 1 if above ``high``, 0 if it was found.
     correction : float
@@ -163,125 +176,150 @@ def root(
     other, blend : float
         If ``blend > 0``, no number is the root: mix ``(1 - blend) u(tau) + blend u(other)``.
     """
-    cdef Py_ssize_t n = values.shape[0], n_pass = 0
+
+    cdef readonly double total, tau, correction, other, blend
+    cdef readonly int outside
+    cdef double _low, _high, _left, _right
+    cdef long double _left_excess
+    cdef bint _certain, _left_seen, _right_seen
+    cdef int _passes
+    cdef Phase _phase
+
+    def __cinit__(self, double total, double start, double low, double high, bint certain):
+        self.tau = min(max(start, low), high)
+        self.correction = 0.0
+        self.other = high
+        self.blend = 0.0
+        self.outside = 0
+        self.total = total
+        self._low = self._left = low
+        self._high = self._right = high
+        self._certain = self._left_seen = self._right_seen = certain
+        self._passes = 0
+        self._phase = SEARCHING
+
+    cdef void _tell(self, long double excess, double active) noexcept nogil:
+        """Take in what the sums at tau are, and go on."""
+        cdef double step, candidate
+        if self._phase == LEFT_END:
+            self._left_excess = excess
+            self.tau = self._right
+            self._phase = RIGHT_END
+            return
+        if self._phase == RIGHT_END:
+            # A mixture of the two ends of the bracket sums to the total, and ties share what is left.
+            self.blend = <double>(self._left_excess / (self._left_excess - excess)) if self._left_excess > excess else 0.0
+            self.other = self._right
+            self.tau = self._left
+            self._phase = DONE
+            return
+        self._passes += 1
+        step = <double>excess
+        if fabs(step) <= 1e-15 * self.total:
+            self._finish(excess, active)
+            return
+        if step > 0.0:
+            if self.tau == self._high and not self._certain:
+                self.outside = 1
+                self._phase = DONE
+                return
+            self._left = self.tau
+            self._left_seen = True
+        else:
+            if self.tau == self._low and not self._certain:
+                self.outside = -1
+                self._phase = DONE
+                return
+            self._right = self.tau
+            self._right_seen = True
+        candidate = self.tau + step / active if active > 0.0 else (self._right if step > 0.0 else self._left)
+        if candidate >= self._right:
+            candidate = 0.5 * (self._left + self._right) if self._right_seen else self._right
+        elif candidate <= self._left:
+            candidate = 0.5 * (self._left + self._right) if self._left_seen else self._left
+        # Newton has landed when the step no longer changes anything but the last digits of sum u.
+        if (
+            active > 0.0
+            and fabs(step) <= 1e-9 * self.total
+            and fabs(candidate - self.tau) <= 1e-14 * (fabs(self.tau) + 1.0)
+        ):
+            self._finish(excess, active)
+        elif (
+            (candidate <= self._left and self._left_seen)
+            or (candidate >= self._right and self._right_seen)
+            or self._passes == 200
+        ):
+            # The bracket holds no further number: scores over mu are too large to resolve [0, 1].
+            self.tau = self._left
+            self._phase = LEFT_END
+        else:
+            self.tau = candidate
+
+    cdef void _finish(self, long double excess, double active) noexcept nogil:
+        """Take the last step, whose sums nobody needs: whatever the start was, tau is right to its last digits."""
+        cdef long double step = excess / active if active > 0.0 else 0.0
+        cdef double before = self.tau
+        self._phase = DONE
+        if fabs(<double>step) <= LAST_STEP * (fabs(before) + 1.0):
+            self.tau = <double>(before + step)
+        if fabs(self.tau) > FINE:
+            # What is left, a unit in the last place of tau for each active example, is shared out among them.
+            self.correction = <double>((self.tau - before) - step)
+
+    def search(self, const double[::1] values, const double[::1] weights, double above):
+        """Find the root, for values that are here and the weight of others that are above them."""
+        cdef Py_ssize_t n = values.shape[0]
+        cdef const double* v = &values[0] if n > 0 else NULL
+        cdef const double* c = &weights[0] if weights is not None and n > 0 else NULL
+        cdef Sums sums
+        with nogil:
+            while self._phase != DONE:
+                sums = _sums_at(self.tau, v, c, n)
+                self._tell(sums.mass + above - self.total, <double>sums.active)
+
+    def tell(self, double excess, double active):
+        """Say by how much the sum at tau exceeds the total, and what weight is active there; whether to go on."""
+        with nogil:
+            self._tell(excess, active)
+        return self._phase != DONE
+
+
+def sums_at(double tau, const double[::1] values, const double[::1] weights):
+    """Sum of ``c_i clip(v_i - tau, 0, 1)``, and what a double loses of it, and the active weight."""
+    cdef Py_ssize_t n = values.shape[0]
+    cdef Sums sums
+    with nogil:
+        sums = _sums_at(
+            tau, &values[0] if n > 0 else NULL, &weights[0] if weights is not None and n > 0 else NULL, n
+        )
+    return <double>sums.mass, <double>(sums.mass - <double>sums.mass), <double>sums.active
+
+
+def weigh_cells(const double[::1] values, const double[::1] weights, double low, double high, double[::1] cells):
+    """Add the weights of the ``v_i`` to cells of equal width between ``low`` and ``high``.
+
+    The first cell is for what lies below, and the last one for what lies above.
+    """
+    cdef Py_ssize_t n = values.shape[0], i
     cdef const double* v = &values[0] if n > 0 else NULL
     cdef const double* c = &weights[0] if weights is not None and n > 0 else NULL
-    cdef double tau, left = low, right = high, step, candidate, correction = 0.0, blend = 0.0
-    cdef bint left_seen = certain, right_seen = certain, stuck = False
-    cdef int outside = 0
-    cdef long double mass_left
-    cdef Sums p
+    cdef double last = <double>(cells.shape[0] - 1), scale = (last - 1.0) / (high - low), x
     with nogil:
-        tau = min(max(start, low), high)
-        while True:
-            p = _sums_at(tau, v, c, n)
-            p.mass += above
-            n_pass += 1
-            step = <double>(p.mass - total)
-            if fabs(step) <= 1e-15 * total:
-                break
-            if step > 0.0:
-                if tau == high and not certain:
-                    outside = 1
-                    break
-                left = tau
-                left_seen = True
-            else:
-                if tau == low and not certain:
-                    outside = -1
-                    break
-                right = tau
-                right_seen = True
-            candidate = tau + step / <double>p.active if p.active > 0.0 else (right if step > 0.0 else left)
-            if candidate >= right:
-                candidate = 0.5 * (left + right) if right_seen else right
-            elif candidate <= left:
-                candidate = 0.5 * (left + right) if left_seen else left
-            # Newton has landed when the step no longer changes anything but the last digits of sum u.
-            if p.active > 0.0 and fabs(step) <= 1e-9 * total and fabs(candidate - tau) <= 1e-14 * (fabs(tau) + 1.0):
-                break
-            if (candidate <= left and left_seen) or (candidate >= right and right_seen) or n_pass == 200:
-                stuck = True   # the bracket holds no further number: scores over mu are too large to resolve [0, 1]
-                break
-            tau = candidate
-        if stuck:
-            # A mixture of the two ends of the bracket sums to the total, and ties share what is left.
-            p = _sums_at(left, v, c, n)
-            mass_left = p.mass + above
-            p = _sums_at(right, v, c, n)
-            p.mass += above
-            tau = left
-            blend = <double>((mass_left - total) / (mass_left - p.mass)) if mass_left > p.mass else 0.0
-        elif p.active > 0.0 and outside == 0 and fabs(tau) > FINE:
-            # What is left, at most a few units in the last place of tau per active example, is shared out among them.
-            correction = <double>((total - p.mass) / p.active)
-    return tau, outside, correction, right, blend
-
-
-cdef double _weight_above(double x, const double* v, const double* c, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef double total = 0.0
-    if c == NULL:
         for i in range(n):
-            total += 1.0 if v[i] > x else 0.0
-    else:
-        for i in range(n):
-            total += c[i] if v[i] > x else 0.0
-    return total
+            x = (v[i] - low) * scale + 1.0
+            x = x if x > 0.0 else 0.0
+            x = x if x < last else last
+            cells[<Py_ssize_t>x] += c[i] if c != NULL else 1.0
 
 
-cdef Py_ssize_t _keep_between(
-    double low, double high, double* v, double* c, Py_ssize_t n, double* above
-) noexcept nogil:
-    """Move the ``low < v <= high`` to the front, add the weight of those above to ``above``, return how many are left."""
-    cdef Py_ssize_t i, kept = 0
-    cdef double x, w
-    for i in range(n):
-        x = v[i]
-        w = c[i] if c != NULL else 1.0
-        above[0] += w if x > high else 0.0
-        v[kept] = x
-        if c != NULL:
-            c[kept] = w
-        kept += (x > low) & (x <= high)
-    return kept
-
-
-def threshold(
-    double[::1] negatives,
-    double[::1] positives,
-    double[::1] negative_weights,
-    double[::1] positive_weights,
-    double target_negative,
-    double target_positive,
-    double above,
-    double total,
-    double low,
-    double high,
-    int halvings,
-):
-    """Bisect for the cut with weight ``total`` above it: ``theta`` such that ``v_i - t_i > theta`` for that much.
-
-    The values, and their weights if there are any, serve as scratch: they are in another order afterwards.
-    """
-    cdef Py_ssize_t n0 = negatives.shape[0], n1 = positives.shape[0]
-    cdef double* v0 = &negatives[0] if n0 > 0 else NULL
-    cdef double* v1 = &positives[0] if n1 > 0 else NULL
-    cdef double* c0 = &negative_weights[0] if negative_weights is not None and n0 > 0 else NULL
-    cdef double* c1 = &positive_weights[0] if positive_weights is not None and n1 > 0 else NULL
-    cdef double theta = 0.5 * (low + high), weight
-    with nogil:
-        n0 = _keep_between(low + target_negative, high + target_negative, v0, c0, n0, &above)
-        n1 = _keep_between(low + target_positive, high + target_positive, v1, c1, n1, &above)
-        for _ in range(halvings):
-            weight = above + _weight_above(theta + target_negative, v0, c0, n0)
-            weight += _weight_above(theta + target_positive, v1, c1, n1)
-            if weight > total:
-                low = theta
-            else:
-                high = theta
-            theta = 0.5 * (low + high)
-    return theta
+def cut_of_cells(const double[::1] cells, double above, double total, double low, double high):
+    """Middle of the cell with weight ``total`` above it, given the weight of what is in no cell and above."""
+    cdef Py_ssize_t count = cells.shape[0] - 2, cell = count
+    above += cells[count + 1]
+    while cell > 1 and above + cells[cell] <= total:
+        above += cells[cell]
+        cell -= 1
+    return low + (<double>cell - 0.5) * (high - low) / count
 
 
 def finish(

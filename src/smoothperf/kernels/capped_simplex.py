@@ -3,18 +3,25 @@
 From a guess of the root, an interval around it leaves few examples undecided, and the root is found among them. If it
 lies outside, the interval grows. The guess is the root of a small sample; if the root for nearby scores is known, only
 the change since then is taken from the sample. Cost: two passes over the examples, and a few over the undecided ones.
+
+Rows may be in blocks (:mod:`smoothperf.blocks`). Undecided examples that are few are sent to where the root is looked
+for; if they are many, they stay, and each step of the root finder is a round of a few numbers.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import threads
 from . import _top_k
+from .selection import joined, most_from_each
+
+if TYPE_CHECKING:
+    from ..blocks import Blocks, Vector
 
 Array = NDArray[np.float64]
 
@@ -32,6 +39,14 @@ SAMPLE = 1 << 11
 CUT_DIGITS = 8
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 15
+
+
+class Line(NamedTuple):
+    """``v_i = scale f_i + shift + shift_step [i positive]``."""
+
+    scale: float
+    shift: float
+    shift_step: float
 
 
 class Roots(NamedTuple):
@@ -71,7 +86,7 @@ class Projection(NamedTuple):
     ceiling: float
 
 
-class _Undecided(NamedTuple):
+class Undecided(NamedTuple):
     """The v of the examples inside an interval, their weights by class, and the weight above the interval."""
 
     negatives: Array
@@ -81,57 +96,174 @@ class _Undecided(NamedTuple):
     above: float
 
     def both(self) -> tuple[Array, Array | None]:
-        values = np.concatenate([self.negatives, self.positives])
-        if self.negative_weights is None or self.positive_weights is None:
-            return values, None
-        return values, np.concatenate([self.negative_weights, self.positive_weights])
+        """The v and weights of both classes."""
+        return joined([(self.negatives, self.negative_weights), (self.positives, self.positive_weights)])
+
+    def root(self, search: _top_k.RootSearch) -> None:
+        """Let the search find the root."""
+        search.search(*self.both(), self.above)
+
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest v, if there are any."""
+        values = self.both()[0]
+        return float(values.min(initial=math.inf)), float(values.max(initial=-math.inf))
+
+    def cells(self, targets: tuple[float, float], low: float, high: float, count: int) -> Array:
+        """Weights of ``v_i - t_i`` in cells between low and high, below and above."""
+        cells = np.zeros(count + 2)
+        for values, weights, target in (
+            (self.positives, self.positive_weights, targets[0]),
+            (self.negatives, self.negative_weights, targets[1]),
+        ):
+            _top_k.weigh_cells(values, weights, low + target, high + target, cells)
+        return cells
 
 
-def top_k_smoothed(
-    scores: Array,
-    positive: NDArray[np.uint8],
-    weights: Array | None,
-    total: float,
-    slope: float,
-    gain: float,
-    target_positive: float,
-    target_negative: float,
-    mu: float,
-    nearby: Roots | None,
-    gradient: Array,
-) -> Projection:
-    """Project, and fill ``gradient = slope c (u - t)``.
+class ProjectionBlock:
+    """The part of a projection that has rows.
 
     Parameters
     ----------
+    positive : ndarray of bool or uint8
+        The positives.
     weights : array or None
         ``c``; None for ones.
-    nearby : Roots or None
-        Those for nearby scores and any mu, if known.
     """
-    target_step = target_positive - target_negative
-    line = slope / mu, target_negative, target_step - gain / mu
-    ranges = threads.even_ranges(scores.shape[0], least=LEAST_ROWS)
-    kept_weights = None if weights is None else np.empty_like(gradient)
 
-    def collect(low: float, high: float) -> _Undecided:
+    positive: NDArray[np.bool_]
+    weights: Array | None
+    _undecided: Undecided
+
+    def __init__(self, positive: NDArray[np.bool_], weights: Array | None):
+        self.positive = positive
+        self.weights = weights
+
+    def sample(self, scores: Array, line: Line, step: int) -> tuple[Array, Array | None]:
+        """Values and weights of every so manieth example."""
+        values = line.scale * scores[::step] + (line.shift + line.shift_step * self.positive[::step])
+        return values, None if self.weights is None else np.ascontiguousarray(self.weights[::step])
+
+    def collect(
+        self, scores: Array, line: Line, low: float, high: float, gradient: Array, most: float
+    ) -> tuple[float, Undecided | None]:
+        """Keep what lies between, until the gradient is filled; what is no more than ``most`` is part of the reply."""
+        positive = self.positive.view(np.uint8)
+        ranges = threads.even_ranges(scores.shape[0], least=LEAST_ROWS)
+        kept_weights = None if self.weights is None else np.empty_like(gradient)
         # The undecided go where the gradient will be: no memory beyond the result.
         found = threads.over_ranges(
             lambda begin, end: _top_k.collect(
-                scores, positive, weights, *line, low, high, gradient, kept_weights, begin, end
+                scores, positive, self.weights, *line, low, high, gradient, kept_weights, begin, end
             ),
             ranges,
         )
         front = [slice(begin, begin + f[0]) for (begin, _), f in zip(ranges, found, strict=True)]
         back = [slice(end - f[1], end) for (_, end), f in zip(ranges, found, strict=True)]
-        values = _joined(gradient, front), _joined(gradient, back)
-        if kept_weights is None:
-            return _Undecided(*values, None, None, math.fsum(f[2] for f in found))
-        return _Undecided(
-            *values, _joined(kept_weights, front), _joined(kept_weights, back), math.fsum(f[2] for f in found)
+        above = math.fsum(f[2] for f in found)
+        self._undecided = Undecided(
+            _pieces(gradient, front),
+            _pieces(gradient, back),
+            None if kept_weights is None else _pieces(kept_weights, front),
+            None if kept_weights is None else _pieces(kept_weights, back),
+            above,
         )
+        few = sum(f[0] + f[1] for f in found) <= most
+        return above, self._undecided if few else None
 
-    sampled = mu * _sampled_root(scores, positive, weights, total, line)
+    def sums_at(self, tau: float) -> tuple[float, float, float]:
+        """Sum of ``c u`` over the undecided, what a double loses of it, and the active weight."""
+        return _top_k.sums_at(tau, *self._undecided.both())
+
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest v of the undecided."""
+        return self._undecided.range()
+
+    def cut_cells(self, targets: tuple[float, float], low: float, high: float, count: int) -> Array:
+        """See :meth:`Undecided.cells`."""
+        return self._undecided.cells(targets, low, high, count)
+
+    def finish(
+        self,
+        scores: Array,
+        line: Line,
+        targets: tuple[float, float],
+        slope: float,
+        root: tuple[float, float, float, float],
+        theta: float,
+        gradient: Array,
+    ) -> list[float]:
+        """Fill the gradient, and return the sums of ``_top_k.finish``."""
+        positive = self.positive.view(np.uint8)
+        sums = threads.over_ranges(
+            lambda begin, end: _top_k.finish(
+                scores, positive, self.weights, *line, targets[1], targets[0] - targets[1], slope,
+                *root, theta, gradient, begin, end,
+            ),
+            threads.even_ranges(scores.shape[0], least=LEAST_ROWS),
+        )  # fmt: skip
+        return [math.fsum(column) for column in zip(*sums, strict=True)]
+
+
+class _FarUndecided:
+    """Undecided examples that stay in their blocks; see :class:`Undecided`."""
+
+    def __init__(self, blocks: Blocks, above: float):
+        self._blocks = blocks
+        self.above = above
+
+    def root(self, search: _top_k.RootSearch) -> None:
+        go_on = True
+        while go_on:
+            masses, lost, active = zip(*self._blocks.each("sums_at", search.tau), strict=True)
+            go_on = search.tell(math.fsum([*masses, *lost, self.above, -search.total]), math.fsum(active))
+
+    def range(self) -> tuple[float, float]:
+        lowest, highest = zip(*self._blocks.each("range"), strict=True)
+        return min(lowest), max(highest)
+
+    def cells(self, targets: tuple[float, float], low: float, high: float, count: int) -> Array:
+        cells: Array = np.sum(self._blocks.each("cut_cells", targets, low, high, count), axis=0)
+        return cells
+
+
+def project(
+    blocks: Blocks,
+    rows: float,
+    scores: Vector,
+    total: float,
+    slope: float,
+    gain: float,
+    targets: tuple[float, float],
+    mu: float,
+    nearby: Roots | None,
+    gradient: Vector,
+) -> Projection:
+    """Project, and fill ``gradient = slope c (u - t)``.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Of :class:`ProjectionBlock`.
+    rows : int or float
+        How many rows there are in all blocks, or their weight if they have weights.
+    targets : tuple of float
+        t for positives and for negatives.
+    nearby : Roots or None
+        Those for nearby scores and any mu, if known.
+    """
+    target_positive, target_negative = targets
+    line = Line(slope / mu, target_negative, target_positive - target_negative - gain / mu)
+    step = max(1, blocks.vectors.length // SAMPLE)
+    samples = blocks.each("sample", scores, line, step)
+    most = most_from_each(blocks, len(samples))
+
+    def collect(low: float, high: float) -> Undecided | _FarUndecided:
+        replies = blocks.each("collect", scores, line, low, high, gradient, most)
+        above = math.fsum(weight for weight, _ in replies)
+        parts = [part for _, part in replies if part is not None]
+        return _together(parts, above) if len(parts) == len(replies) else _FarUndecided(blocks, above)
+
+    sampled = mu * _sampled_root(*joined(samples), step, rows, total)
     if nearby is None:
         nearby = Roots(sampled, sampled, sampled)
         margin = FIRST_MARGIN
@@ -146,54 +278,46 @@ def top_k_smoothed(
         certain = margin > LAST_MARGIN
         if certain:
             undecided = collect(-BEYOND, BEYOND)
-            values, value_weights = undecided.both()
             # Everything is capped below v_min - 1 and zero above v_max.
-            low, high = float(values.min()), float(values.max())
+            low, high = undecided.range()
             low -= 1.0 + 4.4e-16 * abs(low)
         else:
             low, high = min(tau, cut) - margin, max(tau, cut) + margin
             undecided = collect(low, high + 1.0)
-            values, value_weights = undecided.both()
-        tau, outside, correction, other, blend = _top_k.root(
-            values, value_weights, undecided.above, total, tau, low, high, certain
-        )
-        if not outside:
+        search = _top_k.RootSearch(total, tau, low, high, certain)
+        undecided.root(search)
+        tau = search.tau
+        if not search.outside:
             break
         margin *= 6.0
 
     if certain:
         low, high = tau - FIRST_MARGIN, tau + FIRST_MARGIN
         undecided = collect(low, high + 1.0)
-    halvings = CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0)))
-    theta = _top_k.threshold(
-        *undecided[:4], target_negative, target_positive, undecided.above, total, low, high, halvings
-    )
-    sums = threads.over_ranges(
-        lambda begin, end: _top_k.finish(
-            scores, positive, weights, *line, target_negative, target_step, slope,
-            tau, correction, other, blend, theta, gradient, begin, end,
-        ),
-        ranges,
-    )  # fmt: skip
+    cells = 1 << (CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0))))
+    theta = _top_k.cut_of_cells(undecided.cells(targets, low, high, cells), undecided.above, total, low, high)
+    root = tau, search.correction, search.other, search.blend
+    sums = blocks.each("finish", scores, line, targets, slope, root, theta, gradient)
     missed, mass, inner, prox, violation = (math.fsum(column) for column in zip(*sums, strict=True))
     return Projection(missed, mass - total, inner, prox, Roots(mu * tau, sampled, mu * theta), mu * violation)
 
 
-def _sampled_root(
-    scores: Array, positive: NDArray[np.uint8], weights: Array | None, total: float, line: tuple[float, float, float]
-) -> float:
-    """The root for every so manieth example."""
-    scale, shift, shift_step = line
-    step = max(1, scores.shape[0] // SAMPLE)
-    values = scale * scores[::step] + (shift + shift_step * positive[::step])
-    sample_weights = None if weights is None else np.ascontiguousarray(weights[::step])
-    share = 1.0 / step
-    if sample_weights is not None and weights is not None:
-        share = float(sample_weights.sum()) / float(weights.sum())
-    low, high = float(values.min()) - 1.0, float(values.max())
-    root: float = _top_k.root(values, sample_weights, 0.0, share * total, 0.0, low, high, True)[0]
-    return root
+def _sampled_root(values: Array, weights: Array | None, step: int, rows: float, total: float) -> float:
+    """The root for the sample."""
+    share = 1.0 / step if weights is None else float(weights.sum()) / rows
+    search = _top_k.RootSearch(share * total, 0.0, float(values.min()) - 1.0, float(values.max()), True)
+    search.search(values, weights, 0.0)
+    return search.tau
 
 
-def _joined(values: Array, pieces: list[slice]) -> Array:
+def _pieces(values: Array, pieces: list[slice]) -> Array:
     return values[pieces[0]] if len(pieces) == 1 else np.concatenate([values[piece] for piece in pieces])
+
+
+def _together(parts: list[Undecided], above: float) -> Undecided:
+    """The undecided of all blocks."""
+    if len(parts) == 1:
+        return parts[0]
+    negatives, negative_weights = joined([(part.negatives, part.negative_weights) for part in parts])
+    positives, positive_weights = joined([(part.positives, part.positive_weights) for part in parts])
+    return Undecided(negatives, positives, negative_weights, positive_weights, above)

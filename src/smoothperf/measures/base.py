@@ -108,7 +108,7 @@ class Risk(ABC):
     diameter: float
     weights: Array | None
     shift_invariant: ClassVar[bool]
-    has_curvature: ClassVar[bool] = False
+    has_curvature: bool = False
 
     @abstractmethod
     def exact(self, scores: Vector) -> RiskValue:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import Blocks, Vector
+from ..kernels.selection import SelectingBlock
 from .base import Array, Risk
 
 
@@ -53,7 +54,7 @@ class Totals(NamedTuple):
         return cls(rows, positives, weight, masses[0], masses[1], any(part.weighted for part in parts))
 
 
-class RiskBlock:
+class RiskBlock(SelectingBlock):
     """The part of a risk that has rows.
 
     Parameters
@@ -99,7 +100,9 @@ class BlockRisk(Risk):
 
     def __init__(self, blocks: Blocks):
         self._blocks = blocks
-        self._totals = Totals.of(blocks.each("totals"))
+        parts = blocks.each("totals")
+        self._n_blocks = len(parts)
+        self._totals = Totals.of(parts)
         self.n_examples = self._totals.rows
 
     def weighed(self, scores: Vector) -> Vector:

@@ -26,8 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, positive_number, vector, weights_of
+from ..blocks import LocalVectors, OneBlock
 from ..evaluation import Ranking, partial_roc_area
-from ..kernels import huber_sums, top_k_smoothed
+from ..kernels import huber_sums
+from ..kernels.capped_simplex import ProjectionBlock, project
 from ..recycling import Recycler
 from .base import EPS, Array, Measure, Risk, RiskValue
 from .roc_area import ROCAreaRisk, mean_over_pairs
@@ -46,7 +48,10 @@ class PartialROCAreaRisk(Risk):
         self._positives, self._negatives = np.flatnonzero(positive), np.flatnonzero(~positive)
         self._weight = np.ones(self.n_examples) if weights is None else weights
         self._negative_weight = None if weights is None else weights[self._negatives]
-        self._no_label = np.zeros(self._negatives.size, dtype=np.uint8)
+        no_label = np.zeros(self._negatives.size, dtype=bool)
+        self._negative_blocks = OneBlock(
+            ProjectionBlock(no_label, self._negative_weight), LocalVectors(self._negatives.size)
+        )
         self._share = max_fpr
         positives = float(self._weight[self._positives].sum())
         self._all_negatives = float(self._weight[self._negatives].sum())
@@ -102,19 +107,8 @@ class PartialROCAreaRisk(Risk):
         huber_sums(ordered, ordered_weights, scores[self._negatives] + (1.0 - centre), kappa, hinges)
         hinges /= positives
         taken = np.empty_like(hinges)
-        found = top_k_smoothed(
-            hinges,
-            self._no_label,
-            self._negative_weight,
-            room,
-            1.0 / room,
-            0.0,
-            self._share,
-            self._share,
-            mu,
-            hint,
-            taken,
-        )
+        blocks, targets = self._negative_blocks, (self._share, self._share)
+        found = project(blocks, self._all_negatives, hinges, room, 1.0 / room, 0.0, targets, mu, hint, taken)
         # What comes back is c (z - p) / K.
         taken *= room
         most = 1.0 if self._negative_weight is None else self._negative_weight

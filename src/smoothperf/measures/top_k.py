@@ -28,16 +28,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, count_or_share, vector, weights_of
-from ..kernels import top_k_smoothed
-from ..recycling import Recycler
-from .base import EPS, LONG_EPS, Array, Curvature, Measure, Risk, RiskValue
+from ..blocks import Blocks, Vector
+from ..kernels.capped_simplex import ProjectionBlock, project
+from ..kernels.selection import Candidates, level_of, level_of_blocks, most_from_each
+from .base import EPS, LONG_EPS, Array, Curvature, Measure, RiskValue
+from .in_blocks import BlockRisk, RiskBlock, Totals, added
 
 #: Share of the weight that is far more than rounding can displace.
 SPARE = 1e-9
@@ -46,48 +47,75 @@ SPARE = 1e-9
 def heaviest(values: Array, weights: Array | None, total: float) -> Array:
     """Fill weight ``total`` with the largest values: ``u`` in [0, 1] that maximises ``sum c u values``. Expected O(n).
 
-    At most one entry is fractional, and with unit weights and a whole total none is.
+    Values that are tied for the last places share them.
     """
-    n = values.shape[0]
-    u = np.zeros(n)
-    if weights is None:
-        whole = min(int(total), n)
-        last = n - whole - 1  # where the largest of those that get no full place lands
-        if last < 0:
-            u[:] = 1.0
-            return u
-        order = np.argpartition(values, last)
-        u[order[last + 1 :]] = 1.0
-        u[order[last]] = total - whole
-        return u
-    undecided = np.arange(n)
-    room = total
-    # Quickselect on weights: each round decides half of the examples that are left.
-    while undecided.size > 1:
-        half = undecided.size // 2
-        order = np.argpartition(values[undecided], undecided.size - half)
-        lower, upper = undecided[order[:-half]], undecided[order[-half:]]
-        upper_weight = weights[upper].sum()
-        if upper_weight <= room:
-            u[upper] = 1.0
-            room -= upper_weight
-            undecided = lower
-        else:
-            undecided = upper
-    last_one = undecided[0]
-    u[last_one] = min(1.0, max(0.0, room / weights[last_one])) if weights[last_one] > 0.0 else 0.0
+    level = level_of(values, weights, total)
+    return _filled(values, level.at, level.share(total))
+
+
+def _filled(values: Array, level: float, share: float) -> Array:
+    u = (values > level).astype(np.float64)
+    if share > 0.0:
+        u[values == level] = share
     return u
 
 
-class TopKRisk(Risk):
+class TopKBlock(ProjectionBlock, RiskBlock):
+    """The rows of a :class:`TopKRisk`, or some of them."""
+
+    def begin_filling(self, scores: Array, slope: float, gain: float, gains: Array, most: float) -> Candidates:
+        """Fill in the gains per unit of weight for predicting an example positive, and begin to select the largest."""
+        np.multiply(scores, slope, out=gains)
+        gains[self.positive] -= gain
+        return self.begin_selection(gains, self.weights, most)
+
+    def class_sums(self, gains: Array) -> tuple[float, float]:
+        """Sums of the gains over the positives and over the negatives."""
+        return float(gains[self.positive].sum()), float(gains[~self.positive].sum())
+
+    def fill(
+        self,
+        scores: Array,
+        gains: Array,
+        level: float,
+        share: float,
+        slope: float,
+        targets: tuple[float, float],
+        gradient: Array,
+    ) -> tuple[float, float]:
+        """Give places to the gains above a level, and a share of one to those at it.
+
+        Returns the sum of ``c (u - t)`` over the positives, and ``<gradient, scores>``.
+        """
+        change = _filled(gains, level, share)
+        change -= self._target(targets)
+        if self.weights is not None:
+            change *= self.weights
+        np.multiply(change, slope, out=gradient)
+        return float(change[self.positive].sum()), float(gradient @ scores)
+
+    def active(
+        self, gradient: Array, slope: float, targets: tuple[float, float]
+    ) -> tuple[NDArray[np.intp], Array | None, Array]:
+        """The rows with 0 < u < 1, their weights, and the gradient there."""
+        # The gradient where u is 0 and where it is 1, moved inwards by its rounding where that is not exactly 0.
+        largest = (1.0 - 4.0 * EPS) * slope * (1.0 if self.weights is None else self.weights)
+        target = self._target(targets)
+        rows = np.flatnonzero((gradient > -largest * target) & (gradient < largest * (1.0 - target)))
+        return rows, None if self.weights is None else self.weights[rows], gradient[rows]
+
+    def _target(self, targets: tuple[float, float]) -> Array:
+        """t, one for each example."""
+        return np.where(self.positive, *targets)
+
+
+class TopKRisk(BlockRisk):
     """The risk (top-k-risk) for given labels and weights; made by the measures' ``bind``.
 
     Parameters
     ----------
-    positive : ndarray of bool
-        The positives.
-    weights : ndarray or None
-        The sample weights.
+    blocks : Blocks
+        Of :class:`TopKBlock`.
     places : float, optional
         ``k``, above 0 and below N; N+ by default.
     per_place : bool
@@ -95,23 +123,11 @@ class TopKRisk(Risk):
     """
 
     shift_invariant: ClassVar[bool] = True
-    has_curvature: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        positive: NDArray[np.bool_],
-        weights: Array | None,
-        places: float | None = None,
-        *,
-        per_place: bool = False,
-    ):
-        self.n_examples = positive.shape[0]
-        self._positive = positive
-        self.weights = weights
-        self._vectors = Recycler(self.n_examples)
-        weight = np.ones(self.n_examples) if weights is None else weights
-        total = float(weight.sum())
-        positives = float(weight[positive].sum())
+    def __init__(self, blocks: Blocks, places: float | None = None, *, per_place: bool = False):
+        super().__init__(blocks)
+        self.has_curvature = not blocks.far
+        total, positives = self._totals.weight, self._totals.positive_weight
         self._places = positives if places is None else places
         self._slope = 2.0 / total
         within = min(self._places, positives)
@@ -132,42 +148,44 @@ class TopKRisk(Risk):
         else:
             self.diameter = 0.5 * (1.0 - on_negatives) * (false + (false - (self._places - positives)))
 
-    def exact(self, scores: Array) -> RiskValue:
+    def exact(self, scores: Vector) -> RiskValue:
         """``R`` and a subgradient: select the largest, O(n)."""
-        u = heaviest(self._values(scores), self.weights, self._places)
-        change = u - self._target
-        if self.weights is not None:
-            change *= self.weights
-        # For PRBEP the sum is over -c (1 - u), and exact for unit weights.
-        offset = self._least_loss - self._gain * float(change[self._positive].sum())
-        gradient = self._slope * change
-        value = offset + float(gradient @ scores)
+        gains, candidates = self._gains(scores)
+        level = level_of_blocks(self._blocks, candidates, self._places)
+        share = level.share(self._places)
+        gradient = self._blocks.vectors.take()
+        sums = self._blocks.each("fill", scores, gains, level.at, share, self._slope, self._targets, gradient)
+        # For PRBEP the first sum is over -c (1 - u), and exact for unit weights without ties.
+        missed, inner = added(sums)
+        offset = self._least_loss - self._gain * missed
+        value = offset + inner
         return RiskValue(value, gradient, offset, value, self._rounding)
 
-    def exact_value(self, scores: Array) -> float:
+    def exact_value(self, scores: Vector) -> float:
         """``R``: the sum of the largest values, less that of the target. O(n)."""
-        if self.weights is not None or not self._places.is_integer():
+        if self._blocks.far or self._totals.weighted or not self._places.is_integer():
             return self.exact(scores).value
-        values = self._values(scores)
+        gains, _ = self._gains(scores)
+        ((positive_sum, negative_sum),) = self._blocks.each("class_sums", gains)
         first = self.n_examples - int(self._places)
         on_positives, on_negatives = self._targets
-        target = on_positives * values[self._positive].sum()
+        target = on_positives * positive_sum
         if on_negatives > 0.0:
-            target += on_negatives * values[~self._positive].sum()
-        largest = np.partition(values, first)[first:].sum()
+            target += on_negatives * negative_sum
+        largest = np.partition(gains, first)[first:].sum()
         return float(largest - target) + self._least_loss
 
-    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` and its gradient: a projection onto the capped simplex, O(n)."""
-        gradient = self._vectors.take()
-        found = top_k_smoothed(
+        gradient = self._blocks.vectors.take()
+        found = project(
+            self._blocks,
+            self._totals.weight,
             scores,
-            self._positive.view(np.uint8),
-            self.weights,
             self._places,
             self._slope,
             self._gain,
-            *self._targets,
+            self._targets,
             mu,
             hint,
             gradient,
@@ -186,32 +204,21 @@ class TopKRisk(Risk):
 
     def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
         """(hessian-prbep) on the examples with 0 < u < 1, for the mu to follow; O(n)."""
-        lowest, highest = self._gradient_range
-        rows = np.flatnonzero((smoothed.gradient > lowest) & (smoothed.gradient < highest))
+        if not self.has_curvature:
+            return super().curvature(smoothed, mu, following)
+        ((rows, row_weights, gradient),) = self._blocks.each("active", smoothed.gradient, self._slope, self._targets)
         weights = np.full(rows.shape, self.lipschitz(following))
-        if self.weights is not None:
-            weights *= self.weights[rows]
-        gradient = smoothed.gradient[rows]
+        if row_weights is not None:
+            weights *= row_weights
         total = float(weights.sum())
         change = gradient if total == 0.0 else gradient - weights * (float(gradient.sum()) / total)
         return Curvature(rows, weights, (mu / following - 1.0) * change)
 
-    @cached_property
-    def _target(self) -> Array:
-        """t, one for each example."""
-        return np.where(self._positive, *self._targets)
-
-    @cached_property
-    def _gradient_range(self) -> tuple[Array, Array]:
-        """The gradient where u is 0 and where it is 1, moved inwards by its rounding where that is not exactly 0."""
-        largest = (1.0 - 4.0 * EPS) * self._slope * (1.0 if self.weights is None else self.weights)
-        return -largest * self._target, largest * (1.0 - self._target)
-
-    def _values(self, scores: Array) -> Array:
-        """Gain per unit of weight for predicting an example positive: ``(2/N) f - s [positive]``."""
-        values = self._slope * scores
-        values[self._positive] -= self._gain
-        return values
+    def _gains(self, scores: Vector) -> tuple[Vector, list[Candidates]]:
+        """Gains per unit of weight for predicting an example positive, ``(2/N) f - s [positive]``: the candidates."""
+        gains = self._blocks.vectors.take()
+        most = most_from_each(self._blocks, self._n_blocks)
+        return gains, self._blocks.each("begin_filling", scores, self._slope, self._gain, gains, most)
 
 
 def hits_of_top(positive: NDArray[np.bool_], scores: Array, weights: Array | None, places: float) -> float:
@@ -248,10 +255,13 @@ class PRBEP(Measure):
 
     name: ClassVar[str] = "prbep"
 
-    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TopKRisk:
-        """Return the convex risk (prbep-risk) for given labels; see :meth:`Measure.bind`."""
-        positive = binary_labels(y)
-        return TopKRisk(positive, weights_of(sample_weight, positive))
+    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> TopKBlock:
+        """Return the part of the risk that has some of the rows."""
+        return TopKBlock(positive, weights)
+
+    def bind_blocks(self, blocks: Blocks) -> TopKRisk:
+        """Return the convex risk (prbep-risk) for blocks of rows."""
+        return TopKRisk(blocks)
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Precision of the top N+; examples tied at the threshold share the places that are left."""
@@ -277,39 +287,42 @@ class _AtK(Measure):
     def predicted_positive(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return k as a weight: the count itself, or the share of the total weight."""
         positive = binary_labels(y)
-        return self._places(positive, weights_of(sample_weight, positive))
+        return self._places(RiskBlock(positive, weights_of(sample_weight, positive)).totals())
 
-    def _places(self, positive: NDArray[np.bool_], weights: Array | None) -> float:
-        total = float(positive.shape[0] if weights is None else weights.sum())
+    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> TopKBlock:
+        """Return the part of the risk that has some of the rows."""
+        return TopKBlock(positive, weights)
+
+    def _places(self, totals: Totals) -> float:
+        total = totals.weight
         if not isinstance(self.k, (int, np.integer)):
             return float(self.k) * total
         if self.k > total:
-            what = "examples are there" if weights is None else "is the weight of all examples"
+            what = "is the weight of all examples" if totals.weighted else "examples are there"
             raise ValueError(
                 f"{self.name} needs at least {self.k} examples, but {total:g} {what}; "
                 f"use a smaller k, or a share such as {type(self).__name__}(0.05)."
             )
         return float(self.k)
 
-    def _bound(self, y: ArrayLike, sample_weight: ArrayLike | None, *, per_place: bool) -> TopKRisk:
-        positive = binary_labels(y)
-        weights = weights_of(sample_weight, positive)
-        places = self._places(positive, weights)
-        if places >= (positive.shape[0] if weights is None else weights.sum()):
+    def _bound(self, blocks: Blocks, *, per_place: bool) -> TopKRisk:
+        totals = Totals.of(blocks.each("totals"))
+        places = self._places(totals)
+        if places >= totals.weight:
             raise ValueError(
                 f"{self.name} of {places:g} examples leaves nothing to choose, as all are predicted positive; "
                 "use a smaller k."
             )
-        return TopKRisk(positive, weights, places, per_place=per_place)
+        return TopKRisk(blocks, places, per_place=per_place)
 
     def _hits(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None) -> tuple[float, float, float]:
         """Weight of the hits among the top k, k, and the weight of all positives."""
         positive = binary_labels(y)
         f = vector("scores", scores, length=positive.shape[0])
         weights = weights_of(sample_weight, positive)
-        places = self._places(positive, weights)
-        positives = float(positive.sum() if weights is None else weights[positive].sum())
-        return hits_of_top(positive, f, weights, places), places, positives
+        totals = RiskBlock(positive, weights).totals()
+        places = self._places(totals)
+        return hits_of_top(positive, f, weights, places), places, totals.positive_weight
 
 
 @dataclass(frozen=True)
@@ -337,9 +350,9 @@ class PrecisionAtK(_AtK):
         """``precision@100`` or ``precision@0.05``."""
         return f"precision@{self.k}"
 
-    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TopKRisk:
-        """Return the convex risk (top-k-risk) for given labels; see :meth:`Measure.bind`."""
-        return self._bound(y, sample_weight, per_place=True)
+    def bind_blocks(self, blocks: Blocks) -> TopKRisk:
+        """Return the convex risk (top-k-risk) for blocks of rows."""
+        return self._bound(blocks, per_place=True)
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Precision of the top k; examples tied at the threshold share the places that are left."""
@@ -369,9 +382,9 @@ class RecallAtK(_AtK):
         """``recall@100`` or ``recall@0.05``."""
         return f"recall@{self.k}"
 
-    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TopKRisk:
-        """Return the convex risk (top-k-risk) for given labels; see :meth:`Measure.bind`."""
-        return self._bound(y, sample_weight, per_place=False)
+    def bind_blocks(self, blocks: Blocks) -> TopKRisk:
+        """Return the convex risk (top-k-risk) for blocks of rows."""
+        return self._bound(blocks, per_place=False)
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Recall of the top k; examples tied at the threshold share the places that are left."""
