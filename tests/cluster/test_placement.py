@@ -271,7 +271,7 @@ def test_workers_that_answer_are_told_from_those_that_are_gone(place, data):
     servers = placement.servers
     assert servers.gone() == []
     blocks.tell("fail")  # whose error nobody has seen
-    servers.links[0].send(("risk", "totals", (), True, ()))  # whose reply nobody has read
+    servers.links[0].send(("risk", "totals", [], [], True, []))  # whose reply nobody has read
     assert servers.gone() == []
     assert len(blocks.each("totals")) == 2
     servers.links[1].close()

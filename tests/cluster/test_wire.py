@@ -49,21 +49,6 @@ def test_messages_keep_their_order(ends):
     assert [there.receive() for _ in range(100)] == list(range(100))
 
 
-def test_things_travel_by_name():
-    thing = object()
-    parts = wire.encode(["before", thing], lambda each: 7 if each is thing else None)
-    near, far = (
-        wire.Link(end, find=find) for end, find in zip(socket.socketpair(), (None, {7: "found"}.get), strict=True)
-    )
-    near.send_parts(parts)
-    assert far.receive() == ["before", "found"]
-    far.send_parts(parts)
-    with pytest.raises(Exception, match="nobody here knows 7"):
-        near.receive()
-    near.close()
-    far.close()
-
-
 def test_a_closed_end_is_noticed(ends):
     here, there = ends
     there.close()

@@ -149,11 +149,14 @@ callback
         placement = Placement(self._cluster(), blocks, n_threads=self.n_threads, patience=patience)
         try:
             training = Training(placement, self._settle(placement.summaries, bias), measure, self.alpha)
-            result, excess = self._train(training, bias, solver)
+            result = self._train(training, bias, solver)
+            threshold = training.threshold(result.coef) if bias.fit_intercept else 0.0
+            excess = training.on_all_rows(lambda objective: bias.excess_of_zero(objective, result))
             self.traffic_: Traffic = placement.servers.traffic(max(1, result.n_iter))
             self.n_losses_ = placement.losses
         finally:
             placement.close()
+        self._keep(result, *bias.cut_at(result.coef, threshold))
         report_end(result, solver.tol, self.verbose)
         if self.verbose:
             print(f"{self.traffic_}", file=sys.stderr, flush=True)
@@ -212,8 +215,8 @@ callback
         # A client belongs to its process; a copy elsewhere uses the client that is there.
         return {**super().__getstate__(), "client": None}
 
-    def _train(self, training: Training, bias: Bias, solver: Solver) -> tuple[Result, float]:
-        """Minimise, keep the model, and return the result and how much worse no weights at all can be."""
+    def _train(self, training: Training, bias: Bias, solver: Solver) -> Result:
+        """Minimise, from where an earlier fit or a checkpoint ended if there is one."""
         start, planes, file = None, None, None
         previous: Array | None = getattr(self, "coef_", None)
         if self.warm_start and previous is not None and previous.shape[1] == self.n_features_in_:
@@ -222,9 +225,7 @@ callback
             file = CheckpointKeeper(self.checkpoint, fingerprint(training))
             if file.state is not None:
                 start, planes = file.state.coef, file.state.planes
-        result = training.run(solver, start, planes, make_callback(self.verbose, self.callback), file)
-        excess = training.on_all_rows(lambda objective: bias.excess_of_zero(objective, result))
-        return result, excess
+        return training.run(solver, start, planes, make_callback(self.verbose, self.callback), file)
 
     def _settle(self, summaries: list[Summary], bias: Bias) -> Settings:
         """Make the blocks one data set, and remember what scikit-learn keeps of it."""

@@ -91,11 +91,6 @@ class RemoteVector:
         self._unneeded.append(self.number)  # the workers are told with the next message
 
 
-def name_of(thing: Any) -> int | None:
-    """The number that a vector travels under; None for anything else."""
-    return thing.number if type(thing) is RemoteVector else None
-
-
 class Servers:
     """The workers of a fit, in the order of their rows.
 
@@ -153,7 +148,7 @@ class Servers:
         gone = []
         for place, link in enumerate(self.links):
             token = secrets.token_hex(8)
-            message = ("rows", "echo", (token,), True, ())
+            message = ("rows", "echo", [token], [], True, [])
             try:
                 link.send(message)
                 while (reply := link.receive())[1] != token:
@@ -190,7 +185,7 @@ class Servers:
         unneeded = []
         while self._unneeded:  # vectors may become unneeded meanwhile, in any thread
             unneeded.append(self._unneeded.popleft())
-        encoded = [encode((target, method, own, answer, unneeded), name_of) for own in arguments]
+        encoded = [encode((target, method, *_by_number(own), answer, unneeded)) for own in arguments]
         if len(encoded) == 1:
             encoded *= len(self.links)
         for link, address, parts in zip(self.links, self.addresses, encoded, strict=True):
@@ -198,6 +193,15 @@ class Servers:
                 link.send_parts(parts)
             except LinkClosedError as error:
                 _lost(address, error)
+
+
+def _by_number(arguments: tuple[Any, ...]) -> tuple[list[Any], list[int]]:
+    """Arguments as they travel: vectors by their number; and which of them are vectors."""
+    vectors = [place for place, argument in enumerate(arguments) if type(argument) is RemoteVector]
+    travelling = list(arguments)
+    for place in vectors:
+        travelling[place] = arguments[place].number
+    return travelling, vectors
 
 
 def _lost(address: str, error: Exception) -> NoReturn:

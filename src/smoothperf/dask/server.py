@@ -1,8 +1,9 @@
 """A worker's part of a fit: its rows, the risk's part that belongs to them, and its parts of all vectors.
 
-The client sends messages ``(target, method, arguments, whether to answer, vectors that are no longer needed)`` over a
-:class:`~smoothperf.dask.wire.Link`, and a thread of the worker carries them out in their order. A vector is a number,
-which the worker turns into an array of its own: one that it has, or a new one. If a message that wants no answer fails,
+The client sends messages over a :class:`~smoothperf.dask.wire.Link`, and a thread of the worker carries them out in
+their order. A message says whose method to call, which one, with which arguments, which of these are vectors, whether
+to answer, and which vectors are no longer needed. A vector travels as a number, which the worker turns into an array
+of its own: one that it has, or a new one. If a message that wants no answer fails,
 what follows is left out, and the next answer says so.
 
 The thread ends with the connection, and the rows are free then: a client that is gone leaves nothing behind.
@@ -144,12 +145,14 @@ class RowServer:
         failure: str | None = None
         while True:
             try:
-                target, method, arguments, answer, unneeded = link.receive()
+                target, method, arguments, vectors, answer, unneeded = link.receive()
                 for number in unneeded:
                     self._vectors.pop(number, None)
                 result = None
                 if failure is None:
                     try:
+                        for place in vectors:
+                            arguments[place] = self._vector(arguments[place])
                         result = getattr(self if target == "rows" else self._risk, method)(*arguments)
                     except Exception:
                         failure = traceback.format_exc()
@@ -160,7 +163,7 @@ class RowServer:
             except wire.LinkClosedError:
                 return
 
-    def find(self, number: int) -> Array:
+    def _vector(self, number: int) -> Array:
         """The array that is this worker's part of a vector."""
         found = self._vectors.get(number)
         if found is None:
@@ -196,7 +199,7 @@ def host(key: bytes, n_threads: int | None, *sources: Any) -> Hosted:
                 connection = wire.accept(listener, key, context, seconds=PATIENCE)
             except TimeoutError:
                 return
-        link = wire.Link(connection, find=server.find)
+        link = wire.Link(connection)
         try:
             with use_threads(threads):
                 server.serve(link)

@@ -144,6 +144,17 @@ class Training:
             file.keep(result.coef, result.objective, memory.state.planes)
         return result
 
+    def threshold(self, coef: Array) -> float:
+        """Where the measure wants the scores of these weights cut."""
+        return self.on_all_rows(lambda objective: threshold_of(objective, objective.matvec(coef)))
+
+
+def threshold_of(objective, scores):
+    try:
+        return objective.risk.threshold(scores)
+    except AttributeError:
+        return 0.0
+
 
 @contextmanager
 def objective_on(

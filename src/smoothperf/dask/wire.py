@@ -21,7 +21,6 @@ worker, in case its machine is gone without a word.
 from __future__ import annotations
 
 import hmac
-import io
 import pickle
 import socket
 import ssl
@@ -55,8 +54,6 @@ class Link:
         Connected. It belongs to the link.
     is_alive : callable, optional
         Asked every few seconds of silence; if it says no, the other end counts as gone.
-    find : callable, optional
-        Given a name in a message that came, the object it stands for.
 
     Attributes
     ----------
@@ -79,16 +76,9 @@ class Link:
     smoothperf.dask.wire.LinkClosedError: the other end has closed the connection
     """
 
-    def __init__(
-        self,
-        connection: socket.socket,
-        *,
-        is_alive: Callable[[], bool] | None = None,
-        find: Callable[[Any], Any] | None = None,
-    ):
+    def __init__(self, connection: socket.socket, *, is_alive: Callable[[], bool] | None = None):
         self._socket = connection
         self._is_alive = is_alive
-        self._find = find
         self.sent = 0
         self.received = 0
         self.largest = 0
@@ -113,7 +103,7 @@ class Link:
         content = memoryview(self._read(8 * n_arrays + n_bytes))
         lengths = struct.unpack_from(f"<{n_arrays}Q", content)
         arrays = [self._read(length) for length in lengths]
-        message = _Unpickler(io.BytesIO(content[8 * n_arrays :]), self._find, arrays).load()
+        message = pickle.loads(content[8 * n_arrays :], buffers=arrays)
         self.largest = max(self.largest, self.received - before)
         return message
 
@@ -155,11 +145,8 @@ class Link:
             raise LinkClosedError("Dask does not know the worker any more")
 
 
-def encode(message: Any, name_of: Callable[[Any], Any] | None = None) -> list[memoryview]:
-    """The bytes of a message, which refer to its large arrays.
-
-    ``name_of`` is given every object in it, and returns the name that it travels under; None if it travels itself.
-    """
+def encode(message: Any) -> list[memoryview]:
+    """The bytes of a message, which refer to its large arrays."""
     arrays: list[memoryview] = []
 
     def beside(buffer: pickle.PickleBuffer) -> bool:
@@ -169,37 +156,9 @@ def encode(message: Any, name_of: Callable[[Any], Any] | None = None) -> list[me
         arrays.append(raw)
         return False
 
-    file = io.BytesIO()
-    _Pickler(file, name_of, beside).dump(message)
-    content = file.getbuffer()
+    content = pickle.dumps(message, protocol=5, buffer_callback=beside)
     lengths = struct.pack(f"<{len(arrays)}Q", *(array.nbytes for array in arrays))
-    return [memoryview(HEADER.pack(len(arrays), content.nbytes) + lengths + content), *arrays]
-
-
-class _Pickler(pickle.Pickler):
-    """Writes a message; some objects go by their names."""
-
-    def __init__(self, file: io.BytesIO, name_of: Callable[[Any], Any] | None, beside: Callable[..., bool]):
-        super().__init__(file, protocol=5, buffer_callback=beside)
-        self._name_of = name_of
-
-    def persistent_id(self, thing: Any) -> Any:
-        """Return the name of a thing, if it goes by one."""
-        return None if self._name_of is None else self._name_of(thing)
-
-
-class _Unpickler(pickle.Unpickler):
-    """Reads a message."""
-
-    def __init__(self, file: io.BytesIO, find: Callable[[Any], Any] | None, arrays: list[bytearray]):
-        super().__init__(file, buffers=arrays)
-        self._find = find
-
-    def persistent_load(self, name: Any) -> Any:
-        """Return the thing with a name."""
-        if self._find is None:
-            raise pickle.UnpicklingError(f"nobody here knows {name!r}")
-        return self._find(name)
+    return [memoryview(HEADER.pack(len(arrays), len(content)) + lengths + content), *arrays]
 
 
 def listening(host: str) -> socket.socket:

@@ -200,7 +200,8 @@ class MeasureClassifier(LinearMeasureClassifier):
             )
         report_end(result, solver.tol, self.verbose)
         warn_of_zero_model(bias, bias.excess_of_zero(objective, result), self.alpha, solver.tol)
-        self._keep(result, bias, positive, weights)
+        assert result.scores is not None
+        self._keep(result, *bias.cut(result.coef, positive, result.scores, weights))
         return self
 
 
