@@ -1,7 +1,6 @@
 """The pool of threads, how rows are shared out, and that results do not depend on either beyond rounding."""
 
 import multiprocessing
-import sys
 import threading
 import warnings
 
@@ -13,10 +12,8 @@ from sklearn.base import clone
 from problems import MEASURES, problem
 from smoothperf import LBFGS, MeasureClassifier, MeasureClassifierCV, threads
 from smoothperf.design import as_design, compressed
-from smoothperf.kernels import capped_simplex
+from smoothperf.kernels import binned_pairs, capped_simplex
 from smoothperf.threads import even_ranges, n_threads, over_ranges, use_threads
-
-binned_pairs = sys.modules["smoothperf.kernels.binned_pairs"]  # the package has a function of the same name
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Pairs by bins: the sums against all pairs, and planes that are true whatever the bins do to beta."""
 
-import sys
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -10,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from smoothperf.kernels import binned_pairs, reference
+from smoothperf.blocks import LocalVectors, OneBlock
+from smoothperf.kernels import binned_pairs as module
+from smoothperf.kernels import reference
 from smoothperf.measures import ROCArea, roc_area
 from smoothperf.threads import use_threads
 
 EPS = np.finfo(np.float64).eps
 searching = settings(deadline=None, max_examples=100, derandomize=True)
-module = sys.modules["smoothperf.kernels.binned_pairs"]  # the package has a function of the same name
 
 
 def frozen(values, dtype=np.float64):
@@ -69,6 +69,12 @@ def scored(draw, most=24, scales=(-6, -1, 0, 0, 0, 1, 4)):
     weights = [None, rng.exponential(size=n), 10.0 ** rng.integers(-6, 7, size=n), rng.integers(1, 4, size=n)]
     weights = weights[draw(st.integers(0, 3))]
     return Scored(frozen(positive, np.uint8), frozen(scores), None if weights is None else frozen(weights))
+
+
+def binned_pairs(scores, positive, weights, *rest):
+    """The sums over pairs of rows in memory, called like their reference."""
+    blocks = OneBlock(module.BinBlock(positive, weights), LocalVectors(len(scores)))
+    return module.binned_pairs(blocks, scores, *rest, weighted=weights is not None)
 
 
 def run(function, problem, margin, kappa, per_ramp, scale=1.0):
@@ -177,6 +183,7 @@ def always_bins(monkeypatch):
 def use_bins_for_everything(monkeypatch):
     monkeypatch.setattr(roc_area, "LEAST_EXAMPLES", 0)
     monkeypatch.setattr(roc_area, "BIN_COST", 1e-9)
+    monkeypatch.setattr(roc_area, "LARGE_TABLE", 1 << 40)
     monkeypatch.setattr(roc_area.ROCAreaRisk, "_hinges", None)
 
 

@@ -16,6 +16,7 @@ from smoothperf import kernels
 from smoothperf.blocks import LocalVectors, OneBlock
 from smoothperf.kernels import capped_simplex, reference
 from smoothperf.kernels.capped_simplex import ProjectionBlock, Roots, project
+from smoothperf.kernels.pair_ramps import Frame, PairBlock, pair_ramps
 from smoothperf.threads import use_threads
 
 EPS = np.finfo(np.float64).eps
@@ -455,6 +456,16 @@ def test_pointwise_hinges(data, n, seed):
 # --- pairs ------------------------------------------------------------------------------------------------------
 
 
+def ramps_of_pairs(
+    ordered, ordered_weights, scores, weights, ordered_rows, other_rows, sign, centre, margin, kappa, scale, gradient
+):
+    """The sums over pairs of rows in memory, called like their reference."""
+    small = 0 if sign > 0 else 1
+    rows = (ordered_rows, other_rows) if small == 0 else (other_rows, ordered_rows)
+    blocks = OneBlock(PairBlock(rows, weights), LocalVectors(len(scores)))
+    return pair_ramps(blocks, scores, Frame(small, centre, margin, kappa, scale), gradient)
+
+
 class Pairs(NamedTuple):
     """Scores in any order, with the rows of the class that is sorted and of the other."""
 
@@ -513,7 +524,7 @@ def pair_lists(draw):
 
 
 def assert_same_ramps(problem, kappa):
-    (value, height, hinges, slopes, reach, crowd, excess), gradient = problem.run(kernels.pair_ramps, kappa)
+    (value, height, hinges, slopes, reach, crowd, excess), gradient = problem.run(ramps_of_pairs, kappa)
     (value_, height_, hinges_, slopes_, reach_, crowd_, excess_), gradient_ = problem.run(reference.pair_ramps, kappa)
     c = np.ones(len(problem.scores)) if problem.weights is None else problem.weights
     ordered_mass, other_mass = c[problem.ordered_rows].sum(), c[problem.other_rows].sum()
@@ -569,15 +580,15 @@ def test_pair_ramps_of_lists_that_are_crowded_in_places(ordered, kappa):
 
 def test_the_gradient_is_scaled():
     problem = pairs([0.0, 1.0, 1.5], [1.2, -3.0, 2.0], [1.0, 0.0, 2.5, 1.0, 3.0, 0.5])
-    numbers, gradient = problem.run(kernels.pair_ramps, 0.5)
-    again, scaled = problem.run(kernels.pair_ramps, 0.5, scale=-0.25)
+    numbers, gradient = problem.run(ramps_of_pairs, 0.5)
+    again, scaled = problem.run(ramps_of_pairs, 0.5, scale=-0.25)
     assert again == numbers
     np.testing.assert_allclose(scaled, -0.25 * gradient, rtol=1e-15)
 
 
 def test_a_pair_at_the_margin_has_no_slope():
     """The hinge of exactly 0 is not violated; its subgradient 0 is the one that is chosen."""
-    (value, height, slopes, *_), gradient = pairs([1.0], [0.0]).run(kernels.pair_ramps, 0.0)
+    (value, height, slopes, *_), gradient = pairs([1.0], [0.0]).run(ramps_of_pairs, 0.0)
     assert value == height == slopes == 0.0
     assert not gradient.any()
 

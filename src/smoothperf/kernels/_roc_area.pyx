@@ -19,11 +19,14 @@ and the sorted list's own sums are the same ramps seen from the other side, accu
 Look-ups take O(1) expected time: a table of m buckets of equal width says where to search, and within a bucket it is
 a binary search, so O(log m) at worst. What a look-up needs lies together in one record, and look-ups go in batches
 with prefetching, so that the waits for memory overlap.
+
+:mod:`smoothperf.kernels.pair_ramps` puts the steps together: ``RampTable.ramps`` for the unsorted list, which may be in
+pieces, ``sweep_bins``, and ``RampTable.look_up`` for the sorted one.
 """
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 cdef extern from *:
@@ -124,167 +127,221 @@ cdef void _tabulate(
         b += 1
 
 
-def pair_ramps(
-    const double[::1] ordered,
-    const double[::1] ordered_weights,
-    const double[::1] scores,
-    const double[::1] weights,
-    const int64_t[::1] ordered_rows,
-    const int64_t[::1] other_rows,
-    double sign,
-    double centre,
-    double margin,
-    double kappa,
-    double scale,
-    double[::1] gradient,
-):
-    """Huber hinge of width ``kappa`` (the hinge itself for ``kappa = 0``), summed over all pairs.
+cdef class RampTable:
+    """The sorted list of pairs, ready to be looked up in.
 
     Parameters
     ----------
     ordered : array of shape (m,)
-        ``a = sign (scores[i] - centre)`` for i in ``ordered_rows``, sorted upwards; at most 2^31 - 1 of them.
+        ``a``, sorted upwards; at most 2^31 - 1 of them.
     ordered_weights : array of shape (m,) or None
         Their weights in that order; None for ones.
-    scores, weights : arrays of shape (n,)
-        Scores and weights of all examples; None for unit weights.
-    ordered_rows, other_rows : arrays
-        The examples of the two classes; ``z = margin + sign (scores[i] - centre)`` for i in ``other_rows``.
-    gradient : array of shape (n,), filled
-        ``scale c_l sum_s c_s beta(z_l - a_s)`` at ``other_rows``, ``-scale c_s sum_l c_l beta(z_l - a_s)`` at
-        ``ordered_rows``.
+    """
+
+    cdef Py_ssize_t _m
+    cdef double* _a
+    cdef Record* _records
+    cdef int32_t* _starts
+    cdef Table _table
+
+    def __cinit__(self, const double[::1] ordered, const double[::1] ordered_weights):
+        cdef Py_ssize_t m = ordered.shape[0]
+        self._m = m
+        self._a = <double*>malloc((m + NEAR) * sizeof(double))
+        self._records = <Record*>malloc((m + 1) * sizeof(Record))
+        self._starts = <int32_t*>malloc((m + 1) * sizeof(int32_t))
+        if self._a == NULL or self._records == NULL or self._starts == NULL:
+            raise MemoryError(f"no memory for the prefix sums of {m} examples")
+        with nogil:
+            _tabulate(
+                &ordered[0],
+                &ordered_weights[0] if ordered_weights is not None else NULL,
+                m, self._a, self._records, self._starts, &self._table,
+            )
+
+    def __dealloc__(self):
+        free(self._a); free(self._records); free(self._starts)
+
+    def ramps(
+        self,
+        const double[::1] scores,
+        const double[::1] weights,
+        const int64_t[::1] other_rows,
+        double sign,
+        double centre,
+        double margin,
+        double kappa,
+        double scale,
+        double[::1] gradient,
+        double[:, ::1] bins,
+    ):
+        """Huber hinge of width ``kappa`` (the hinge itself for ``kappa = 0``), summed over pairs with other examples.
+
+        Parameters
+        ----------
+        scores, weights : arrays of shape (n,)
+            Scores and weights of all examples; None for unit weights.
+        other_rows : array
+            The other examples; ``z = margin + sign (scores[i] - centre)`` for these i.
+        gradient : array of shape (n,), filled
+            ``scale c_l sum_s c_s beta(z_l - a_s)`` at ``other_rows``.
+        bins : array of shape (m + 1, 4), added to
+            Weight and excess of the z, and of the z - kappa, behind each a; the first is in front of all.
+
+        Returns
+        -------
+        value, height, hinges, slopes : float
+            ``sum c_s c_l`` of ``H(z_l - a_s)``, of ``beta (z_l - a_s)``, of the hinge itself, and of ``beta``.
+        lowest, highest : float
+            The range of z.
+        """
+        cdef Py_ssize_t count = other_rows.shape[0], l = 0, j, i, size, outer, inner
+        cdef const Table* table = &self._table
+        cdef const double* a = self._a
+        cdef const Record* records = self._records
+        cdef const int32_t* starts = self._starts
+        cdef Bin* bin = <Bin*>&bins[0, 0]
+        cdef bint weighted = weights is not None
+        cdef double z, c, x, t_outer, t_inner, slope, inverse = 1.0 / kappa if kappa > 0.0 else 0.0
+        cdef double b_hinges, b_ramps, b_squares, b_slopes, highest = -INFINITY, lowest = INFINITY
+        cdef long double hinges = 0.0, ramps = 0.0, squares = 0.0, slopes = 0.0
+        cdef double[BATCH] batch
+        cdef Py_ssize_t[BATCH] outer_bucket
+        cdef Py_ssize_t[BATCH] inner_bucket
+        cdef Py_ssize_t[BATCH] outer_place
+        cdef Py_ssize_t[BATCH] inner_place
+        cdef const Record* record
+        with nogil:
+            while l < count:
+                size = min(<Py_ssize_t>BATCH, count - l)
+                for j in range(size):
+                    z = margin + sign * (scores[other_rows[l + j]] - centre)
+                    highest = z if z > highest else highest
+                    lowest = z if z < lowest else lowest
+                    batch[j] = z
+                    outer_bucket[j] = _bucket(table, z)
+                    PREFETCH(&starts[outer_bucket[j]])
+                    inner_bucket[j] = _bucket(table, z - kappa)
+                    PREFETCH(&starts[inner_bucket[j]])
+                for j in range(size):
+                    PREFETCH(&a[starts[outer_bucket[j]]])
+                    PREFETCH(&a[starts[inner_bucket[j]]])
+                for j in range(size):
+                    outer_place[j] = _count_below(table, outer_bucket[j], batch[j])
+                    PREFETCH(&records[outer_place[j]])
+                    PREFETCH(&bin[outer_place[j]])
+                    inner_place[j] = _count_below(table, inner_bucket[j], batch[j] - kappa)
+                    PREFETCH(&records[inner_place[j]])
+                    PREFETCH(&bin[inner_place[j]])
+                b_hinges = 0.0    # of c T(z)
+                b_ramps = 0.0     # of c T(z - kappa)
+                b_squares = 0.0   # of c (S(z) - S(z - kappa))
+                b_slopes = 0.0
+                for j in range(size):
+                    i = other_rows[l + j]
+                    z = batch[j]
+                    c = weights[i] if weighted else 1.0
+                    # The record in front of all a is zero but for its a, and nobody reads its bin.
+                    outer = outer_place[j]
+                    record = &records[outer]
+                    x = z - record.a
+                    t_outer = record.first + x * record.mass
+                    b_hinges += c * t_outer
+                    b_squares += c * (record.second + x * (record.first + t_outer))
+                    bin[outer].outer_mass += c
+                    bin[outer].outer_excess += c * x
+                    if kappa > 0.0:
+                        inner = inner_place[j]
+                        record = &records[inner]
+                        x = z - kappa - record.a
+                        t_inner = record.first + x * record.mass
+                        b_squares -= c * (record.second + x * (record.first + t_inner))
+                        bin[inner].inner_mass += c
+                        bin[inner].inner_excess += c * x
+                        slope = (t_outer - t_inner) * inverse
+                        b_ramps += c * t_inner
+                    else:
+                        slope = record.mass
+                    slope *= c
+                    b_slopes += slope
+                    gradient[i] = scale * slope
+                hinges += b_hinges
+                ramps += b_ramps
+                squares += b_squares
+                slopes += b_slopes
+                l += size
+        if kappa == 0.0:
+            return <double>hinges, <double>hinges, <double>hinges, <double>slopes, lowest, highest
+        squares *= inverse
+        return <double>(squares / 2.0), <double>(squares - ramps), <double>hinges, <double>slopes, lowest, highest
+
+    def look_up(
+        self,
+        const double[::1] scores,
+        const double[::1] weights,
+        const int64_t[::1] rows,
+        double sign,
+        double centre,
+        double scale,
+        const double[::1] slopes,
+        double[::1] gradient,
+    ):
+        """Fill ``gradient = -scale c slope`` at rows of the sorted list, with the slope that belongs to their score."""
+        cdef Py_ssize_t count = rows.shape[0], l = 0, j, i, size
+        cdef const Table* table = &self._table
+        cdef const double* a = self._a
+        cdef const int32_t* starts = self._starts
+        cdef bint weighted = weights is not None
+        cdef double x
+        cdef double[BATCH] batch
+        cdef Py_ssize_t[BATCH] bucket
+        cdef Py_ssize_t[BATCH] place
+        with nogil:
+            while l < count:
+                size = min(<Py_ssize_t>BATCH, count - l)
+                for j in range(size):
+                    x = sign * (scores[rows[l + j]] - centre)
+                    batch[j] = x
+                    bucket[j] = _bucket(table, x)
+                    PREFETCH(&starts[bucket[j]])
+                for j in range(size):
+                    PREFETCH(&a[starts[bucket[j]]])
+                for j in range(size):
+                    place[j] = _count_below(table, bucket[j], batch[j])  # equal scores have equal slopes
+                    PREFETCH(&slopes[place[j]])
+                for j in range(size):
+                    i = rows[l + j]
+                    gradient[i] = -scale * slopes[place[j]] * (weights[i] if weighted else 1.0)
+                l += size
+
+
+def sweep_bins(const double[::1] ordered, const double[:, ::1] bins, double kappa, double[::1] slopes):
+    """Fill ``slopes[s] = sum_l c_l beta(z_l - a_s)``, from what :meth:`RampTable.ramps` has put into bins.
 
     Returns
     -------
-    value, height, hinges, slopes : float
-        ``sum c_s c_l`` of ``H(z_l - a_s)``, of ``beta (z_l - a_s)``, of the hinge itself, and of ``beta``.
-    reach : float
-        The largest violation plus the largest ``|z|``: how long ramps are, for the rounding bound.
     crowd : float
         Most weight in one bin, and
     excess : float
         the sum of all excesses: what the rounding of the bins depends on.
     """
-    cdef Py_ssize_t m = ordered.shape[0], count = other_rows.shape[0], s, l, j, i, size, outer, inner
-    cdef double* a = <double*>malloc((m + NEAR) * sizeof(double))
-    cdef bint weighted = weights is not None
-    cdef Record* records = <Record*>malloc((m + 1) * sizeof(Record))
-    cdef Bin* bins = <Bin*>calloc(m + 1, sizeof(Bin))
-    cdef double* ordered_slopes = <double*>malloc(m * sizeof(double))
-    cdef int32_t* starts = <int32_t*>malloc((m + 1) * sizeof(int32_t))
-    cdef Table table
-    cdef double z, c, x, gap, t_outer, t_inner, slope, inverse = 1.0 / kappa if kappa > 0.0 else 0.0
-    cdef double b_hinges, b_ramps, b_squares, b_slopes, highest = -INFINITY, lowest = INFINITY, crowd = 0.0
-    cdef long double hinges = 0.0, ramps = 0.0, squares = 0.0, slopes = 0.0, excess = 0.0
-    cdef long double mass_o = 0.0, ramp_o = 0.0, mass_i = 0.0, ramp_i = 0.0
-    cdef double[BATCH] batch
-    cdef Py_ssize_t[BATCH] outer_bucket
-    cdef Py_ssize_t[BATCH] inner_bucket
-    cdef Py_ssize_t[BATCH] outer_place
-    cdef Py_ssize_t[BATCH] inner_place
-    cdef const Record* record
-    if a == NULL or records == NULL or bins == NULL or ordered_slopes == NULL or starts == NULL:
-        free(a); free(records); free(bins); free(ordered_slopes); free(starts)
-        raise MemoryError(f"no memory for the prefix sums of {m} examples")
+    cdef Py_ssize_t m = ordered.shape[0], s
+    cdef const Bin* bin = <const Bin*>&bins[0, 0]
+    cdef double gap, crowd = 0.0, inverse = 1.0 / kappa if kappa > 0.0 else 0.0
+    cdef long double mass_o = 0.0, ramp_o = 0.0, mass_i = 0.0, ramp_i = 0.0, excess = 0.0
     with nogil:
-        _tabulate(&ordered[0], &ordered_weights[0] if weighted else NULL, m, a, records, starts, &table)
-        l = 0
-        while l < count:
-            size = min(<Py_ssize_t>BATCH, count - l)
-            for j in range(size):
-                z = margin + sign * (scores[other_rows[l + j]] - centre)
-                highest = z if z > highest else highest
-                lowest = z if z < lowest else lowest
-                batch[j] = z
-                outer_bucket[j] = _bucket(&table, z)
-                PREFETCH(&starts[outer_bucket[j]])
-                inner_bucket[j] = _bucket(&table, z - kappa)
-                PREFETCH(&starts[inner_bucket[j]])
-            for j in range(size):
-                PREFETCH(&a[starts[outer_bucket[j]]])
-                PREFETCH(&a[starts[inner_bucket[j]]])
-            for j in range(size):
-                outer_place[j] = _count_below(&table, outer_bucket[j], batch[j])
-                PREFETCH(&records[outer_place[j]])
-                PREFETCH(&bins[outer_place[j]])
-                inner_place[j] = _count_below(&table, inner_bucket[j], batch[j] - kappa)
-                PREFETCH(&records[inner_place[j]])
-                PREFETCH(&bins[inner_place[j]])
-            b_hinges = 0.0    # of c T(z)
-            b_ramps = 0.0     # of c T(z - kappa)
-            b_squares = 0.0   # of c (S(z) - S(z - kappa))
-            b_slopes = 0.0
-            for j in range(size):
-                i = other_rows[l + j]
-                z = batch[j]
-                c = weights[i] if weighted else 1.0
-                # The record in front of all a is zero but for its a, and nobody reads its bin.
-                outer = outer_place[j]
-                record = &records[outer]
-                x = z - record.a
-                t_outer = record.first + x * record.mass
-                b_hinges += c * t_outer
-                b_squares += c * (record.second + x * (record.first + t_outer))
-                bins[outer].outer_mass += c
-                bins[outer].outer_excess += c * x
-                if kappa > 0.0:
-                    inner = inner_place[j]
-                    record = &records[inner]
-                    x = z - kappa - record.a
-                    t_inner = record.first + x * record.mass
-                    b_squares -= c * (record.second + x * (record.first + t_inner))
-                    bins[inner].inner_mass += c
-                    bins[inner].inner_excess += c * x
-                    slope = (t_outer - t_inner) * inverse
-                    b_ramps += c * t_inner
-                else:
-                    slope = record.mass
-                slope *= c
-                b_slopes += slope
-                gradient[i] = scale * slope
-            hinges += b_hinges
-            ramps += b_ramps
-            squares += b_squares
-            slopes += b_slopes
-            l += size
-
         # From the right: ramp = sum over the z behind a_s of c (z - a_s).
         for s in range(m - 1, -1, -1):
-            gap = a[s + 1] - a[s] if s + 1 < m else 0.0
-            ramp_o += gap * mass_o + bins[s + 1].outer_excess
-            mass_o += bins[s + 1].outer_mass
-            ramp_i += gap * mass_i + bins[s + 1].inner_excess
-            mass_i += bins[s + 1].inner_mass
-            excess += bins[s + 1].outer_excess + bins[s + 1].inner_excess
-            crowd = bins[s + 1].outer_mass if bins[s + 1].outer_mass > crowd else crowd
-            crowd = bins[s + 1].inner_mass if bins[s + 1].inner_mass > crowd else crowd
-            ordered_slopes[s] = <double>(ramp_o - ramp_i) * inverse if kappa > 0.0 else <double>mass_o
-
-        l = 0
-        while l < m:
-            size = min(<Py_ssize_t>BATCH, m - l)
-            for j in range(size):
-                x = sign * (scores[ordered_rows[l + j]] - centre)
-                batch[j] = x
-                outer_bucket[j] = _bucket(&table, x)
-                PREFETCH(&starts[outer_bucket[j]])
-            for j in range(size):
-                PREFETCH(&a[starts[outer_bucket[j]]])
-            for j in range(size):
-                outer_place[j] = _count_below(&table, outer_bucket[j], batch[j])  # equal scores have equal slopes
-                PREFETCH(&ordered_slopes[outer_place[j]])
-            for j in range(size):
-                i = ordered_rows[l + j]
-                gradient[i] = -scale * ordered_slopes[outer_place[j]] * (weights[i] if weighted else 1.0)
-            l += size
-        free(a); free(records); free(bins); free(ordered_slopes); free(starts)
-    x = max(highest - ordered[0], 0.0) + max(highest, -lowest)
-    if kappa == 0.0:
-        return <double>hinges, <double>hinges, <double>hinges, <double>slopes, x, crowd, <double>excess
-    squares *= inverse
-    return (
-        <double>(squares / 2.0), <double>(squares - ramps), <double>hinges, <double>slopes, x, crowd, <double>excess
-    )
+            gap = ordered[s + 1] - ordered[s] if s + 1 < m else 0.0
+            ramp_o += gap * mass_o + bin[s + 1].outer_excess
+            mass_o += bin[s + 1].outer_mass
+            ramp_i += gap * mass_i + bin[s + 1].inner_excess
+            mass_i += bin[s + 1].inner_mass
+            excess += bin[s + 1].outer_excess + bin[s + 1].inner_excess
+            crowd = bin[s + 1].outer_mass if bin[s + 1].outer_mass > crowd else crowd
+            crowd = bin[s + 1].inner_mass if bin[s + 1].inner_mass > crowd else crowd
+            slopes[s] = <double>(ramp_o - ramp_i) * inverse if kappa > 0.0 else <double>mass_o
+    return crowd, <double>excess
 
 
 def huber_sums(

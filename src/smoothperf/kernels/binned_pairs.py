@@ -1,18 +1,22 @@
 """Sums over all pairs of positives and negatives by bins, put together from the passes of ``_roc_bins``.
 
-Cost: three passes over the scores, of which one looks for the extremes, and O(bins).
+Cost: three passes over the scores, of which one looks for the extremes, and O(bins). Rows may be in blocks
+(:mod:`smoothperf.blocks`): moments of the bins come back, and lines go out.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import threads
 from . import _roc_bins
+
+if TYPE_CHECKING:
+    from ..blocks import Blocks, Vector
 
 Array = NDArray[np.float64]
 
@@ -47,22 +51,76 @@ class PairSums(NamedTuple):
     crowd: float
 
 
+class Grid(NamedTuple):
+    """Bins: an example lies at ``f + shift + shift_step [positive]``, from 0 on."""
+
+    shift: float
+    shift_step: float
+    width: float
+
+
+class BinBlock:
+    """The part of the sums that has rows.
+
+    Parameters
+    ----------
+    positive : ndarray of bool or uint8
+        The positives.
+    weights : array or None
+        Of all rows; None for ones.
+    """
+
+    positive: NDArray[np.bool_]
+    weights: Array | None
+
+    def __init__(self, positive: NDArray[np.bool_], weights: Array | None):
+        self.positive = positive
+        self.weights = weights
+
+    def moments(self, scores: Array, grid: Grid, bins: int) -> Array:
+        """Moments of each bin and class."""
+        positive = self.positive.view(np.uint8)
+        ranges = threads.even_ranges(scores.shape[0], least=max(LEAST_ROWS, bins))
+        moments = np.zeros((len(ranges), bins, 2, MOMENTS))
+        tables = {begin: moments[i] for i, (begin, _) in enumerate(ranges)}
+        threads.over_ranges(
+            lambda begin, end: _roc_bins.bin_moments(scores, positive, self.weights, *grid, tables[begin], begin, end),
+            ranges,
+        )
+        total: Array = moments.sum(axis=0) if len(ranges) > 1 else moments[0]
+        return total
+
+    def follow_lines(self, scores: Array, grid: Grid, lines: Array, scale: float, gradient: Array) -> list[float]:
+        """Fill the gradient, and return the sums of ``_roc_bins.bin_gradient``."""
+        positive = self.positive.view(np.uint8)
+        sums = threads.over_ranges(
+            lambda begin, end: _roc_bins.bin_gradient(
+                scores, positive, self.weights, *grid, lines, scale, gradient, begin, end
+            ),
+            threads.even_ranges(scores.shape[0], least=max(LEAST_ROWS, lines.shape[0])),
+        )
+        return [math.fsum(column) for column in zip(*sums, strict=True)]
+
+
 def binned_pairs(
-    scores: Array,
-    positive: NDArray[np.uint8],
-    weights: Array | None,
+    blocks: Blocks,
+    scores: Vector,
     margin: float,
     kappa: float,
     per_ramp: int,
     lowest: float,
     highest: float,
     scale: float,
-    gradient: Array,
+    gradient: Vector,
+    *,
+    weighted: bool,
 ) -> PairSums:
     """Fill ``gradient``: ``scale c_j sum_i c_i beta_ij`` for a negative j, minus the like for a positive.
 
     Parameters
     ----------
+    blocks : Blocks
+        Of :class:`BinBlock`.
     margin : float
         Margin at which a pair is no longer violated; ``z = margin + score`` for negatives.
     kappa : float
@@ -71,27 +129,17 @@ def binned_pairs(
         ``r``: bins per ramp.
     lowest, highest : float
         Bounds of the scores.
+    weighted : bool
+        Whether there are sample weights.
     """
-    width = kappa / per_ramp
     # Negatives are moved by the margin, and all so that nothing lies left of 0.
-    shifts = margin - min(lowest, lowest + margin), -margin
-    bins = int((highest - lowest + abs(margin)) / width) + 2  # with one to spare for rounding
-    ranges = threads.even_ranges(scores.shape[0], least=max(LEAST_ROWS, bins))
-    moments = np.zeros((len(ranges), bins, 2, MOMENTS))
-    tables = {begin: moments[i] for i, (begin, _) in enumerate(ranges)}
-    threads.over_ranges(
-        lambda begin, end: _roc_bins.bin_moments(scores, positive, weights, *shifts, width, tables[begin], begin, end),
-        ranges,
-    )
-    moments[0] = moments.sum(axis=0) if len(ranges) > 1 else moments[0]
+    grid = Grid(margin - min(lowest, lowest + margin), -margin, kappa / per_ramp)
+    bins = int((highest - lowest + abs(margin)) / grid.width) + 2  # with one to spare for rounding
+    parts = blocks.each("moments", scores, grid, bins)
+    moments = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
     lines = np.zeros((bins, 2, LINES))  # bins without weight get no line, but examples without weight read it
-    squares, ceiling, cornered = _roc_bins.bin_lines(moments[0], width, per_ramp, lines)
-    sums = threads.over_ranges(
-        lambda begin, end: _roc_bins.bin_gradient(
-            scores, positive, weights, *shifts, width, lines, scale, gradient, begin, end
-        ),
-        ranges,
-    )
+    squares, ceiling, cornered = _roc_bins.bin_lines(moments, grid.width, per_ramp, lines)
+    sums = blocks.each("follow_lines", scores, grid, lines, scale, gradient)
     slopes, inner = (math.fsum(column) for column in zip(*sums, strict=True))
-    crowd = float(moments[0, :, :, 0 if weights is None else 3].max())
+    crowd = float(moments[:, :, 3 if weighted else 0].max())
     return PairSums(slopes, squares, ceiling, inner, cornered, crowd)

@@ -9,6 +9,7 @@ the cells are dropped. A thousand million values take two such rounds, and ties 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -152,7 +153,7 @@ def level_of_blocks(blocks: Blocks, replies: list[Candidates], wanted: float) ->
         replies = blocks.each("narrow", low, high, cell, most)
 
 
-def joined(parts: list[tuple[Array | None, Array | None]]) -> tuple[Array, Array | None]:
+def joined(parts: Sequence[tuple[Array | None, Array | None]]) -> tuple[Array, Array | None]:
     """Values and weights of all parts, in their order; without a copy if there is one part."""
     if len(parts) == 1:
         assert parts[0][0] is not None

@@ -30,9 +30,9 @@ from ..blocks import LocalVectors, OneBlock
 from ..evaluation import Ranking, partial_roc_area
 from ..kernels import huber_sums
 from ..kernels.capped_simplex import ProjectionBlock, project
-from ..recycling import Recycler
+from ..kernels.pair_ramps import PairBlock
 from .base import EPS, Array, Measure, Risk, RiskValue
-from .roc_area import ROCAreaRisk, mean_over_pairs
+from .roc_area import ROCArea, mean_over_pairs
 from .top_k import heaviest
 
 
@@ -44,7 +44,7 @@ class PartialROCAreaRisk(Risk):
     def __init__(self, positive: NDArray[np.bool_], weights: Array | None, max_fpr: float):
         self.n_examples = positive.shape[0]
         self.weights = weights
-        self._vectors = Recycler(self.n_examples)
+        self._vectors = LocalVectors(self.n_examples)
         self._positives, self._negatives = np.flatnonzero(positive), np.flatnonzero(~positive)
         self._weight = np.ones(self.n_examples) if weights is None else weights
         self._negative_weight = None if weights is None else weights[self._negatives]
@@ -123,7 +123,17 @@ class PartialROCAreaRisk(Risk):
         gradient = self._vectors.take()
         gradient[:] = 0.0
         rows = self._positives, self._negatives[chosen]
-        return mean_over_pairs(scores, rows, weights, self._mass, margin=1.0, kappa=kappa, gradient=gradient)
+        return mean_over_pairs(
+            OneBlock(PairBlock(rows, weights), self._vectors),
+            scores,
+            (rows[0].size, rows[1].size),
+            self._mass,
+            centre=float(np.average(scores, weights=weights)),
+            margin=1.0,
+            kappa=kappa,
+            weighted=True,
+            gradient=gradient,
+        )
 
 
 @dataclass(frozen=True)
@@ -163,7 +173,7 @@ class PartialROCArea(Measure):
         positive = binary_labels(y)
         weights = weights_of(sample_weight, positive)
         if self.max_fpr == 1.0:
-            return ROCAreaRisk(positive, weights)
+            return ROCArea().bind(positive, weights)
         return PartialROCAreaRisk(positive, weights, float(self.max_fpr))
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -19,7 +19,7 @@ the printed form for reproduction. The paper sorts both classes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,9 +27,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, vector, weights_of
-from ..kernels import binned_pairs, pair_ramps, sorted_hinges
-from ..recycling import Recycler
-from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
+from ..blocks import Blocks, Vector
+from ..kernels import sorted_hinges
+from ..kernels.binned_pairs import BinBlock, binned_pairs
+from ..kernels.pair_ramps import Frame, PairBlock, pair_ramps
+from .base import EPS, LONG_EPS, Array, Measure, RiskValue
+from .in_blocks import BlockRisk, RiskBlock
 
 #: Most and fewest bins per ramp of beta. Eight change gradients by about 1e-4, relatively.
 MOST_BINS, FEWEST_BINS = 8, 4
@@ -39,96 +42,113 @@ LONGEST_RAMP = 1e9
 LEAST_EXAMPLES = 1 << 12
 #: A bin costs as much as so many examples; no more bins than that are used.
 BIN_COST = 8
+#: Of millions of examples no more bins are used than a cache holds, or so many for each example of the smaller class,
+#: which can be sorted instead: bins have to travel if rows are far away.
+LARGE_TABLE, BINS_PER_EXAMPLE = 1 << 17, 2
 
 
 def mean_over_pairs(
-    scores: Array,
-    rows: Sequence[NDArray[np.intp]],
-    weights: Array | None,
-    mass: Sequence[float],
+    blocks: Blocks,
+    scores: Vector,
+    counts: tuple[int, int],
+    mass: tuple[float, float],
     *,
+    centre: float,
     margin: float,
     kappa: float,
-    gradient: Array,
+    weighted: bool,
+    gradient: Vector,
 ) -> RiskValue:
     """Weighted mean of the Huber hinge of ``margin - (f_i - f_j)`` over pairs, the hinge itself for ``kappa = 0``.
 
     Parameters
     ----------
-    rows, mass : pairs
-        The positives and the negatives that make the pairs, and the weights of both to divide by.
-    gradient : ndarray of shape (n,)
+    blocks : Blocks
+        Of :class:`~smoothperf.kernels.pair_ramps.PairBlock`.
+    counts, mass : pairs
+        Numbers of the positives and negatives that make the pairs, and their weights to divide by.
+    centre : float
+        About the mean of the scores: centring keeps the sums of squares small.
+    gradient : vector
         Filled at these rows, and nowhere else.
     """
     # A pair is violated by z - a, where a = f_i sorted and z = margin + f_j; or, when there are fewer negatives,
-    # a = -f_j sorted and z = margin - f_i. Centring keeps the sums of squares small.
-    small, large = (0, 1) if rows[0].size <= rows[1].size else (1, 0)
-    sign = 1.0 if small == 0 else -1.0
+    # a = -f_j sorted and z = margin - f_i.
+    small, large = (0, 1) if counts[0] <= counts[1] else (1, 0)
     pairs = mass[0] * mass[1]
-    centre = float(np.average(scores, weights=weights))
-    a = sign * (scores[rows[small]] - centre)
-    ordered_weights = None if weights is None else weights[rows[small]]
-    if ordered_weights is None or ordered_weights.min() == ordered_weights.max():
-        a.sort()
-    else:
-        order = np.argsort(a)
-        a, ordered_weights = a[order], ordered_weights[order]
-    value, height, hinges, slopes, reach, crowd, excess = pair_ramps(
-        a,
-        ordered_weights,
-        scores,
-        weights,
-        rows[small],
-        rows[large],
-        sign,
-        centre,
-        margin,
-        kappa,
-        sign / pairs,
-        gradient,
-    )
+    frame = Frame(small, centre, margin, kappa, (1.0 if small == 0 else -1.0) / pairs)
+    sums = pair_ramps(blocks, scores, frame, gradient)
     # Rounding (docs/maths.md). A slope is a difference of two ramps divided by kappa. Ramps are at most ``reach`` long;
     # they are summed in long double and stored in double. The bins hold up to ``crowd`` terms each, summed in double:
     # their weight, which is a whole number without sample weights, and an ``excess`` whose mean is small where scores
     # are dense.
-    if weights is not None:
-        crowd = float(rows[large].size)  # the weight of a bin does not tell the number of its terms
-    sums = 4 * scores.shape[0] * LONG_EPS
-    bins = 0.0 if weights is None else 2 * crowd * EPS
-    rounding = 256 * EPS + sums + bins
+    crowd = float(counts[large]) if weighted else sums.crowd  # a weight does not tell the number of terms
+    sums_rounding = 4 * blocks.vectors.length * LONG_EPS
+    bins_rounding = 2 * crowd * EPS if weighted else 0.0
+    rounding = 256 * EPS + sums_rounding + bins_rounding
     if kappa > 0.0:
-        mean_excess = excess / mass[large]
-        rounding += ((16 * EPS + sums + bins) * reach + 2 * (crowd + 2) * EPS * mean_excess) / kappa
-    return RiskValue(value / pairs, gradient, margin * slopes / pairs, height / pairs, rounding, ceiling=hinges / pairs)
+        mean_excess = sums.excess / mass[large]
+        rounding += (
+            (16 * EPS + sums_rounding + bins_rounding) * sums.reach + 2 * (crowd + 2) * EPS * mean_excess
+        ) / kappa
+    return RiskValue(
+        sums.value / pairs,
+        gradient,
+        margin * sums.slopes / pairs,
+        sums.height / pairs,
+        rounding,
+        ceiling=sums.hinges / pairs,
+    )
 
 
-class ROCAreaRisk(Risk):
-    """The risk (roc-risk) for given labels and weights; made by :meth:`ROCArea.bind`."""
+class ROCAreaBlock(PairBlock, BinBlock, RiskBlock):
+    """The rows of a :class:`ROCAreaRisk`, or some of them."""
+
+    def __init__(self, positive: NDArray[np.bool_], weights: Array | None):
+        RiskBlock.__init__(self, positive, weights)
+        self.rows = np.flatnonzero(positive), np.flatnonzero(~positive)
+
+    def extremes(self, scores: Array, with_sum: bool) -> tuple[float, float, float]:
+        """Lowest and highest score, and their weighted sum if it is wanted."""
+        total = self.weighted_sum(scores) if with_sum else np.nan
+        return float(scores.min(initial=np.inf)), float(scores.max(initial=-np.inf)), total
+
+    def sorted_classes(self, scores: Array) -> tuple[Array, Array]:
+        """Scores of the positives and of the negatives, sorted."""
+        return np.sort(scores[self.rows[0]]), np.sort(scores[self.rows[1]])
+
+
+class ROCAreaRisk(BlockRisk):
+    """The risk (roc-risk) for given labels and weights; made by :meth:`ROCArea.bind`.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Of :class:`ROCAreaBlock`.
+    """
 
     shift_invariant: ClassVar[bool] = True
 
-    def __init__(self, positive: NDArray[np.bool_], weights: Array | None):
-        self.n_examples = positive.shape[0]
-        self._positive = positive.view(np.uint8)
-        self._rows = np.flatnonzero(positive), np.flatnonzero(~positive)
-        self.weights = weights
-        self._vectors = Recycler(self.n_examples)
-        self._mass = [float(rows.size if weights is None else weights[rows].sum()) for rows in self._rows]
+    def __init__(self, blocks: Blocks):
+        super().__init__(blocks)
+        totals = self._totals
+        self._counts = totals.positives, totals.rows - totals.positives
+        self._mass = totals.positive_weight, totals.negative_weight
         self._pairs = self._mass[0] * self._mass[1]
         self.diameter = self._pairs / 2.0
 
-    def exact(self, scores: Array) -> RiskValue:
+    def exact(self, scores: Vector) -> RiskValue:
         """``R`` and a subgradient, O(n log n_min)."""
         return self._hinges(scores, margin=1.0, kappa=0.0)
 
-    def exact_value(self, scores: Array) -> float:
-        """``R``; for unit weights by a sweep over both classes, sorted."""
-        if self.weights is not None:
+    def exact_value(self, scores: Vector) -> float:
+        """``R``; for unit weights and rows in memory by a sweep over both classes, sorted."""
+        if self._blocks.far or self._totals.weighted:
             return self.exact(scores).value
-        positives, negatives = (np.sort(scores[rows]) for rows in self._rows)
+        ((positives, negatives),) = self._blocks.each("sorted_classes", scores)
         return sorted_hinges(positives, 1.0 + negatives) / self._pairs
 
-    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` and its gradient: O(n) by bins where these pay, else O(n log n_min). ``hint`` is not used."""
         return self._smoothed_hinges(scores, margin=1.0, kappa=mu * self._pairs)
 
@@ -136,25 +156,29 @@ class ROCAreaRisk(Risk):
         """``N / (kappa M)``: the Hessian is 1 / (kappa M) times the Laplacian of the active pairs, at most N."""
         return sum(self._mass) / (mu * self._pairs**2)
 
-    def _smoothed_hinges(self, scores: Array, *, margin: float, kappa: float) -> RiskValue:
+    def _smoothed_hinges(self, scores: Vector, *, margin: float, kappa: float) -> RiskValue:
         """Mean over pairs of the Huber hinge, by bins unless they would be too many for the number of examples."""
-        lowest, highest = float(scores.min()), float(scores.max())
+        # Where a round costs something, the sum comes along in case that the mean will be needed.
+        with_sum = self._blocks.far
+        lows, highs, sums = zip(*self._blocks.each("extremes", scores, with_sum), strict=True)
+        lowest, highest = min(lows), max(highs)
         ramps = (highest - lowest + abs(margin)) / kappa
-        affordable = self.n_examples / (BIN_COST * ramps)
+        most = min(self.n_examples / BIN_COST, max(LARGE_TABLE, BINS_PER_EXAMPLE * min(self._counts)))
+        affordable = most / ramps
         if self.n_examples < LEAST_EXAMPLES or affordable < FEWEST_BINS or ramps * LONGEST_RAMP < 1.0:
-            return self._hinges(scores, margin=margin, kappa=kappa)
+            centre = math.fsum(sums) / self._totals.weight if with_sum else None
+            return self._hinges(scores, margin=margin, kappa=kappa, centre=centre)
         # A ramp that is longer than the range of the scores has more bins, so that they still tell scores apart.
         per_ramp = int(min(affordable, MOST_BINS / min(ramps, 1.0)))
         return self._binned_hinges(scores, margin, kappa, per_ramp, lowest, highest)
 
     def _binned_hinges(
-        self, scores: Array, margin: float, kappa: float, per_ramp: int, lowest: float, highest: float
+        self, scores: Vector, margin: float, kappa: float, per_ramp: int, lowest: float, highest: float
     ) -> RiskValue:
-        gradient = self._vectors.take()
+        gradient = self._blocks.vectors.take()
         sums = binned_pairs(
+            self._blocks,
             scores,
-            self._positive,
-            self.weights,
             margin,
             kappa,
             per_ramp,
@@ -162,6 +186,7 @@ class ROCAreaRisk(Risk):
             highest,
             1.0 / self._pairs,
             gradient,
+            weighted=self._totals.weighted,
         )
         offset = margin * sums.slopes / self._pairs
         height = offset + sums.inner
@@ -183,10 +208,18 @@ class ROCAreaRisk(Risk):
         shared = 2048 * EPS + 4 * (bins + crowd) * EPS + 4 * self.n_examples * LONG_EPS
         return shared + 16 * EPS * reach / kappa
 
-    def _hinges(self, scores: Array, *, margin: float, kappa: float) -> RiskValue:
+    def _hinges(self, scores: Vector, *, margin: float, kappa: float, centre: float | None = None) -> RiskValue:
         """Mean over pairs of the (Huber) hinge of ``margin - (f_i - f_j)``."""
         return mean_over_pairs(
-            scores, self._rows, self.weights, self._mass, margin=margin, kappa=kappa, gradient=self._vectors.take()
+            self._blocks,
+            scores,
+            self._counts,
+            self._mass,
+            centre=self._mean(scores) if centre is None else centre,
+            margin=margin,
+            kappa=kappa,
+            weighted=self._totals.weighted,
+            gradient=self._blocks.vectors.take(),
         )
 
 
@@ -197,24 +230,25 @@ class PrintedROCAreaRisk(ROCAreaRisk):
     reproduction only: it pulls every pair to the margin 1/2 instead of rewarding a larger one.
     """
 
-    def exact(self, scores: Array) -> RiskValue:
+    def exact(self, scores: Vector) -> RiskValue:
         """``R`` as printed, and a subgradient."""
         return self._two_sided(scores, kappa=0.0)
 
-    def exact_value(self, scores: Array) -> float:
+    def exact_value(self, scores: Vector) -> float:
         """``R`` as printed; the gradient is a by-product."""
         return self.exact(scores).value
 
-    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` of the printed form: ``beta_ij`` in [-1, 1] as in the paper's section 3.2."""
         return self._two_sided(scores, kappa=mu * self._pairs)
 
-    def _two_sided(self, scores: Array, *, kappa: float) -> RiskValue:
+    def _two_sided(self, scores: Vector, *, kappa: float) -> RiskValue:
+        vectors = self._blocks.vectors
         below = self._hinges(scores, margin=0.5, kappa=kappa)
-        above = self._hinges(-scores, margin=-0.5, kappa=kappa)
+        above = self._hinges(vectors.along(scores, -2.0, scores), margin=-0.5, kappa=kappa)
         return RiskValue(
             0.5 + below.value + above.value,
-            below.gradient - above.gradient,
+            vectors.along(below.gradient, -1.0, above.gradient),
             0.5 + below.offset + above.offset,
             0.5 + below.height + above.height,
             below.rounding + above.rounding,
@@ -245,10 +279,13 @@ class ROCArea(Measure):
     as_printed: bool = False
     name: ClassVar[str] = "roc_area"
 
-    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ROCAreaRisk:
-        """Return the convex risk (roc-risk) for given labels; see :meth:`Measure.bind`."""
-        positive = binary_labels(y)
-        return (PrintedROCAreaRisk if self.as_printed else ROCAreaRisk)(positive, weights_of(sample_weight, positive))
+    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> ROCAreaBlock:
+        """Return the part of the risk that has some of the rows."""
+        return ROCAreaBlock(positive, weights)
+
+    def bind_blocks(self, blocks: Blocks) -> ROCAreaRisk:
+        """Return the convex risk (roc-risk) for blocks of rows."""
+        return (PrintedROCAreaRisk if self.as_printed else ROCAreaRisk)(blocks)
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Area under the ROC curve; a tied pair counts one half."""

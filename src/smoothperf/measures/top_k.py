@@ -127,22 +127,22 @@ class TopKRisk(BlockRisk):
     def __init__(self, blocks: Blocks, places: float | None = None, *, per_place: bool = False):
         super().__init__(blocks)
         self.has_curvature = not blocks.far
-        total, positives = self._totals.weight, self._totals.positive_weight
+        total, positives, negatives = self._totals.weight, self._totals.positive_weight, self._totals.negative_weight
         self._places = positives if places is None else places
         self._slope = 2.0 / total
         within = min(self._places, positives)
         unit = self._places if per_place else positives
         self._gain = 1.0 / unit
         self._least_loss = (unit - within) / unit
-        self._targets = within / positives, (self._places - within) / (total - positives)
+        self._targets = within / positives, (self._places - within) / negatives
         # What places too many or too few cost; where negatives can make up for them, no positive need be missed.
-        spare = min(self._places - positives, total - positives - self._places)
+        spare = min(self._places - positives, negatives - self._places)
         self._excess_cost = self._slope if spare > SPARE * total else max(self._gain, self._slope)
         # Of the kernel's sums, blocked by 512 and relative to k; docs/maths.md, rounding.
         self._rounding = (1024 * EPS + self.n_examples * LONG_EPS) * max(1.0, self._places * self._excess_cost)
         # (diameter-top-k): as many negatives as possible get a place.
         on_positives, on_negatives = self._targets
-        false = min(self._places, total - positives)
+        false = min(self._places, negatives)
         if self._places <= positives:
             self.diameter = 0.5 * self._places * (1.0 - on_positives) + on_positives * false
         else:
