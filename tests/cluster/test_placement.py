@@ -34,6 +34,9 @@ class ProbeBlock(RiskBlock):
     def fail(self):
         raise ValueError("as it should")
 
+    def unspeakable(self):
+        return lambda: None
+
     def where(self, *vectors):
         return [vector.ctypes.data for vector in vectors]
 
@@ -261,6 +264,8 @@ def test_errors_come_with_the_next_reply(place, data):
     assert len(blocks.each("totals")) == 2
     with pytest.raises(WorkerError, match="no attribute 'nonsense'"):
         blocks.each("nonsense")
+    with pytest.raises(WorkerError, match="pickle"):
+        blocks.each("unspeakable")
     scores = design.matvec(np.ones(X.shape[1]))
     assert design.vectors.inner(scores, scores) > 0.0
 

@@ -158,7 +158,7 @@ class RowServer:
                         failure = traceback.format_exc()
                 del arguments  # vectors are used again when nobody refers to them
                 if answer:
-                    link.send((failure, result))
+                    link.send_parts(_reply(failure, result))
                     failure = None
             except wire.LinkClosedError:
                 return
@@ -169,6 +169,13 @@ class RowServer:
         if found is None:
             found = self._vectors[number] = self._memory.take()
         return found
+
+
+def _reply(failure: str | None, result: Any) -> list[memoryview]:
+    try:
+        return wire.encode((failure, result))
+    except Exception:
+        return wire.encode((traceback.format_exc(), None))
 
 
 @dataclass(frozen=True)
