@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._validation import positive_number, whole_number
+from .blocks import Blocks, Vector
+from .kernels.selection import level_of_blocks, most_from_each
 
 Array = NDArray[np.float64]
 #: How far beyond all scores a cut is, relative to the largest: further than rounding carries a score.
@@ -39,6 +41,31 @@ def threshold_for_weight(scores: Array, weights: Array | None, wanted: float) ->
     if abs(n - n_lower - wanted) <= abs(n_higher - wanted):
         return _between(float(scores.max(where=lower, initial=-np.inf)), level, scores)
     return _between(level, float(scores.min(where=higher, initial=np.inf)), scores)
+
+
+def threshold_of_blocks(blocks: Blocks, scores: Vector, wanted: float) -> float:
+    """:func:`threshold_for_weight` for scores of rows in blocks.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Of :class:`~smoothperf.measures.row_block.RiskBlock`, which have the weights.
+    """
+    most = most_from_each(blocks, len(blocks.each("totals")))
+    level = level_of_blocks(blocks, blocks.each("begin_threshold", scores, most), wanted)
+    below, above, lowest, highest = _neighbours(blocks, scores, level.at)
+    if abs(level.above + level.tied - wanted) <= abs(level.above - wanted):
+        # Below the level; and below scores without weight, which lie on either side of it.
+        above = _neighbours(blocks, scores, below)[1] if below > -np.inf else lowest
+    else:
+        below = level.at
+    return _between(below, above, np.array([lowest, highest]))
+
+
+def _neighbours(blocks: Blocks, scores: Vector, at: float) -> tuple[float, float, float, float]:
+    """The next score below a level with some weight, the next one above it, and the lowest and highest of all."""
+    below, above, lowest, highest = zip(*blocks.each("neighbours", scores, at), strict=True)
+    return max(below), min(above), min(lowest), max(highest)
 
 
 def threshold_for_target(

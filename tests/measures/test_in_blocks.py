@@ -11,7 +11,10 @@ from smoothperf import (
     BMRM,
     LBFGS,
     PRBEP,
+    BalancedErrorRate,
     Contingency,
+    ErrorRate,
+    FBeta,
     Nesterov,
     Newton,
     PartialROCArea,
@@ -22,10 +25,11 @@ from smoothperf import (
 from smoothperf.design import as_design
 from smoothperf.kernels import selection
 from smoothperf.objective import RegularizedRisk
+from smoothperf.operating_point import threshold_for_weight, threshold_of_blocks
 
 EPS = np.finfo(np.float64).eps
 TOP_K = [PRBEP(), PrecisionAtK(0.3), PrecisionAtK(1), RecallAtK(0.6)]
-MEASURES = [*TOP_K, ROCArea(), ROCArea(as_printed=True)]
+MEASURES = [*TOP_K, ROCArea(), ROCArea(as_printed=True), ErrorRate(3.0, 1.0), BalancedErrorRate()]
 every_measure = pytest.mark.parametrize("measure", MEASURES, ids=repr)
 searching = settings(deadline=None, max_examples=60, derandomize=True)
 
@@ -148,6 +152,32 @@ def test_weighed_scores_are_those_in_memory(measure, problem):
     assert (np.abs(found - expected) <= 16 * EPS * c * np.abs(scores).max()).all()
 
 
+@every_measure
+@searching
+@given(problem=split_problems(), wanted=st.one_of(st.none(), st.floats(0.01, 1.2)))
+def test_thresholds_are_those_in_memory(measure, problem, wanted):
+    y, scores, weights, lengths = problem
+    risks = both(measure, y, weights, lengths)
+    if risks is None:
+        return
+    blocks = risks[2]
+    f = blocks.vectors.scattered(scores)
+    for few in (selection.FEW, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(selection, "FEW", few)
+            assert measure.threshold_of_blocks(blocks, f) == measure.threshold(y, scores, weights)
+            if wanted is not None:
+                weight = wanted * (len(y) if weights is None else weights.sum())
+                assert threshold_of_blocks(blocks, f, weight) == threshold_for_weight(scores, weights, weight)
+
+
+def test_a_measure_that_cuts_where_it_likes_says_that_it_needs_the_rows():
+    y = np.array([1, -1, -1])
+    blocks = in_blocks(PRBEP(), y, None, [2, 1])
+    with pytest.raises(NotImplementedError, match="f1 needs all rows in memory to say where to cut"):
+        FBeta().threshold_of_blocks(blocks, blocks.vectors.constant(1.0))
+
+
 def large_problem(measure, n=60_000, blocks=3, *, weighted=False, seed=0):
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(n) < 0.1, 1, -1)
@@ -190,7 +220,7 @@ def test_little_travels_for_pairs(as_printed, weighted):
         blocks.rounds.clear()
         found = far.smoothed(f, deviation / near.diameter)
         assert_same(near.smoothed(scores, deviation / near.diameter), found, scores, deviation=deviation)
-        assert ("moments" in blocks.rounds) == (not as_printed and deviation > 1e-4)
+        assert ("moments" in blocks.rounds) == (not as_printed and deviation > 5e-3)
         assert (found.error > 0.0) == ("moments" in blocks.rounds)
         assert len(blocks.rounds) <= 4 * hinges
     blocks.rounds.clear()

@@ -27,7 +27,7 @@ BIN = 4
 
 
 class Frame(NamedTuple):
-    """How scores are looked at: with ``x = sign (f - centre)``, ``a = x`` for the sorted class, else ``z = margin + x``.
+    """How scores are looked at: with ``x = sign (f - centre)``, a is x for the sorted class, else z is margin + x.
 
     ``small`` is the number of the sorted class, 0 for the positives.
     """

@@ -12,17 +12,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, vector, weights_of
 from ..blocks import Blocks, LocalVectors, OneBlock, Vector
-from ..operating_point import threshold_for_weight
-
-if TYPE_CHECKING:
-    from .in_blocks import RiskBlock
+from ..operating_point import threshold_for_weight, threshold_of_blocks
+from .row_block import RiskBlock, Totals
 
 Array = NDArray[np.float64]
 #: Measures that :meth:`Measure.bind_blocks` works for, for messages.
@@ -192,8 +190,11 @@ class Measure(ABC):
     def predicted_positive(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the weight of examples that the measure wants predicted positive: here, as much as is positive."""
         positive = binary_labels(y)
-        weights = weights_of(sample_weight, positive)
-        return float(positive.sum() if weights is None else weights[positive].sum())
+        return self.places(RiskBlock(positive, weights_of(sample_weight, positive)).totals())
+
+    def places(self, totals: Totals) -> float:
+        """Return the same, given what is known about the rows."""
+        return totals.positive_weight
 
     def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return where the measure wants these scores cut: here, so that :meth:`predicted_positive` lies above."""
@@ -201,3 +202,9 @@ class Measure(ABC):
         f = vector("scores", scores, length=positive.shape[0])
         weights = weights_of(sample_weight, positive)
         return threshold_for_weight(f, weights, self.predicted_positive(positive, weights))
+
+    def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
+        """Return :meth:`threshold` for rows in blocks, which :meth:`block` has made."""
+        if type(self).threshold is not Measure.threshold:
+            raise NotImplementedError(f"{self.name} needs all rows in memory to say where to cut their scores.")
+        return threshold_of_blocks(blocks, scores, self.places(Totals.of(blocks.each("totals"))))

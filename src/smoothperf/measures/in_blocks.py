@@ -1,92 +1,17 @@
-"""Risks of rows in blocks: a part that has rows, and one that puts the replies of the parts together.
+"""Risks of rows in blocks: what puts the replies of the blocks together.
 
-A :class:`RiskBlock` has the labels and weights of some rows, and lives where they are. A :class:`BlockRisk` knows the
-totals only. It evaluates by rounds of calls of the blocks (:mod:`smoothperf.blocks`), whose replies it puts together in
-the order of the blocks. In memory there is one block, and a round is a call.
+A :class:`~smoothperf.measures.row_block.RiskBlock` has the labels and weights of some rows, and lives where they are.
+A :class:`BlockRisk` knows the totals only. It evaluates by rounds of calls of the blocks (:mod:`smoothperf.blocks`),
+whose replies it puts together in the order of the blocks. In memory there is one block, and a round is a call.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..blocks import Blocks, Vector
-from ..kernels.selection import SelectingBlock
-from .base import Array, Risk
-
-
-class Totals(NamedTuple):
-    """What is known about all rows, or about those of a block.
-
-    Attributes
-    ----------
-    rows, positives : int
-        How many there are.
-    weight, positive_weight, negative_weight : float
-        Their weights.
-    weighted : bool
-        Whether there are sample weights.
-    """
-
-    rows: int
-    positives: int
-    weight: float
-    positive_weight: float
-    negative_weight: float
-    weighted: bool
-
-    @classmethod
-    def of(cls, parts: list[Totals]) -> Totals:
-        """Return those of all blocks; both classes must occur, with some weight."""
-        rows, positives = sum(part.rows for part in parts), sum(part.positives for part in parts)
-        if not 0 < positives < rows:
-            raise ValueError(
-                f"y has {positives} positive examples among {rows}: a measure needs positive and negative examples."
-            )
-        weight, *masses = added((part.weight, part.positive_weight, part.negative_weight) for part in parts)
-        for name, mass in zip(("positive", "negative"), masses, strict=True):
-            if not mass > 0.0:
-                raise ValueError(f"sample_weight is 0 for every {name} example; each class needs some weight.")
-        return cls(rows, positives, weight, masses[0], masses[1], any(part.weighted for part in parts))
-
-
-class RiskBlock(SelectingBlock):
-    """The part of a risk that has rows.
-
-    Parameters
-    ----------
-    positive : ndarray of bool
-        The positives among these rows; any number of them.
-    weights : ndarray or None
-        The sample weights, checked; None for ones, and then in all blocks.
-    """
-
-    def __init__(self, positive: NDArray[np.bool_], weights: Array | None):
-        self.positive = positive
-        self.weights = weights
-
-    def totals(self) -> Totals:
-        """Return what others may know."""
-        n = self.positive.shape[0]
-        positives = int(np.count_nonzero(self.positive))
-        if self.weights is None:
-            return Totals(n, positives, float(n), float(positives), float(n - positives), weighted=False)
-        masses = self.weights[self.positive].sum(), self.weights[~self.positive].sum()
-        return Totals(n, positives, float(self.weights.sum()), float(masses[0]), float(masses[1]), weighted=True)
-
-    def weighted_sum(self, scores: Array) -> float:
-        """``sum_i c_i f_i``."""
-        return float(scores.sum() if self.weights is None else (scores * self.weights).sum())
-
-    def weigh(self, scores: Array, centre: float, out: Array) -> None:
-        """Fill ``out_i = c_i (f_i - centre)``."""
-        np.subtract(scores, centre, out=out)
-        if self.weights is not None:
-            out *= self.weights
+from .base import Risk
+from .row_block import Totals
 
 
 class BlockRisk(Risk):
@@ -114,8 +39,3 @@ class BlockRisk(Risk):
     def _mean(self, scores: Vector) -> float:
         """Weighted mean of the scores."""
         return math.fsum(self._blocks.each("weighted_sum", scores)) / self._totals.weight
-
-
-def added(replies: Iterable[Iterable[float]]) -> list[float]:
-    """Sums of the columns of a list of replies."""
-    return [math.fsum(column) for column in zip(*replies, strict=True)]

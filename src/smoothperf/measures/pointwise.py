@@ -25,61 +25,90 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import threads
 from .._validation import binary_labels, positive_number, vector, weights_of
+from ..blocks import Blocks, Vector
 from ..kernels import pointwise_hinges
-from ..recycling import Recycler
-from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
+from .base import EPS, LONG_EPS, Array, Measure, RiskValue
+from .in_blocks import BlockRisk
+from .row_block import RiskBlock, Totals, added
 
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 16
 
 
-class PointwiseRisk(Risk):
-    """The risk (error-risk) for given labels, weights and costs; made by :meth:`ErrorRate.bind`."""
+class PointwiseBlock(RiskBlock):
+    """The rows of a :class:`PointwiseRisk`, or some of them. ``costs`` are those of positives and of negatives."""
+
+    def hinges(self, scores: Array, costs: tuple[float, float], scale: float, gradient: Array) -> tuple[float, float]:
+        """Fill the gradient of the hinges, and return the sums of the hinges and of the flipped costs."""
+        y = np.where(self.positive, 1.0, -1.0)
+        x = 1.0 - 2.0 * y * scores
+        flipped = np.where(x > 0.0, self._weighted_costs(costs), 0.0)
+        np.multiply(-scale * y, flipped, out=gradient)
+        return float(flipped @ x), float(flipped.sum())
+
+    def hinge_sum(self, scores: Array, costs: tuple[float, float]) -> float:
+        """Sum of the hinges."""
+        x = np.where(self.positive, -2.0, 2.0) * scores
+        x += 1.0
+        np.maximum(x, 0.0, out=x)
+        return float(self._weighted_costs(costs) @ x)
+
+    def huber_hinges(
+        self, scores: Array, costs: tuple[float, float], kappa: float, scale: float, gradient: Array
+    ) -> list[float]:
+        """Fill the gradient of the Huber hinges, and return the sums of the kernel."""
+        label = self.positive.view(np.uint8)
+        sums = threads.over_ranges(
+            lambda start, stop: pointwise_hinges(
+                scores, label, self.weights, *costs, kappa, scale, gradient, start, stop
+            ),
+            threads.even_ranges(scores.shape[0], least=LEAST_ROWS),
+        )
+        return added(sums)
+
+    def _weighted_costs(self, costs: tuple[float, float]) -> Array:
+        q = np.where(self.positive, *costs)
+        return q if self.weights is None else q * self.weights
+
+
+class PointwiseRisk(BlockRisk):
+    """The risk (error-risk) for given labels, weights and costs; made by :meth:`ErrorRate.bind`.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Of :class:`PointwiseBlock`.
+    positive_cost, negative_cost : float
+        What it costs to miss a positive, and to take a negative for a positive.
+    """
 
     shift_invariant: ClassVar[bool] = False
 
-    def __init__(
-        self, positive: NDArray[np.bool_], weights: Array | None, positive_cost: float = 1.0, negative_cost: float = 1.0
-    ):
-        self.n_examples = positive.shape[0]
-        self._positive = positive
-        self.weights = weights
-        self._vectors = Recycler(self.n_examples)
+    def __init__(self, blocks: Blocks, positive_cost: float = 1.0, negative_cost: float = 1.0):
+        super().__init__(blocks)
         self._costs = positive_cost, negative_cost
-        masses = class_masses(positive, weights)
-        self._total = positive_cost * masses[0] + negative_cost * masses[1]
+        self._total = positive_cost * self._totals.positive_weight + negative_cost * self._totals.negative_weight
         # Of sums blocked by 512, relative to Q; docs/maths.md, rounding.
         self._rounding = 1024 * EPS + self.n_examples * LONG_EPS
         self.diameter = self._total / 2.0
 
-    def exact(self, scores: Array) -> RiskValue:
+    def exact(self, scores: Vector) -> RiskValue:
         """``R`` and a subgradient, O(n)."""
-        y = np.where(self._positive, 1.0, -1.0)
-        x = 1.0 - 2.0 * y * scores
-        flipped = np.where(x > 0.0, self._weighted_costs(), 0.0)
-        gradient = (-2.0 / self._total) * y * flipped
-        value = float(flipped @ x) / self._total
-        return RiskValue(value, gradient, float(flipped.sum()) / self._total, value, self._rounding)
+        gradient = self._blocks.vectors.take()
+        hinges, flipped = added(self._blocks.each("hinges", scores, self._costs, 2.0 / self._total, gradient))
+        value = hinges / self._total
+        return RiskValue(value, gradient, flipped / self._total, value, self._rounding)
 
-    def exact_value(self, scores: Array) -> float:
+    def exact_value(self, scores: Vector) -> float:
         """``R``: the mean hinge. O(n)."""
-        x = np.where(self._positive, -2.0, 2.0) * scores
-        x += 1.0
-        np.maximum(x, 0.0, out=x)
-        return float(self._weighted_costs() @ x) / self._total
+        return math.fsum(self._blocks.each("hinge_sum", scores, self._costs)) / self._total
 
-    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` and its gradient: the mean Huber hinge, O(n). ``hint`` is not used."""
-        gradient = self._vectors.take()
+        gradient = self._blocks.vectors.take()
         kappa = mu * self._total
-        label = self._positive.view(np.uint8)
-        sums = threads.over_ranges(
-            lambda start, stop: pointwise_hinges(
-                scores, label, self.weights, *self._costs, kappa, 2.0 / self._total, gradient, start, stop
-            ),
-            threads.even_ranges(self.n_examples, least=LEAST_ROWS),
-        )
-        slopes, squares, hinges, inner = (math.fsum(column) for column in zip(*sums, strict=True))
+        sums = self._blocks.each("huber_hinges", scores, self._costs, kappa, 2.0 / self._total, gradient)
+        slopes, squares, hinges, inner = added(sums)
         offset = slopes / self._total
         height = offset + inner
         value = height - mu / 2.0 * squares
@@ -88,16 +117,6 @@ class PointwiseRisk(Risk):
     def lipschitz(self, mu: float) -> float:
         """``4 cost / (Q^2 mu)`` with the larger cost: the Hessian is diagonal."""
         return 4.0 * max(self._costs) / (self._total**2 * mu)
-
-    def _weighted_costs(self) -> Array:
-        costs = np.where(self._positive, *self._costs)
-        return costs if self.weights is None else costs * self.weights
-
-
-def class_masses(positive: NDArray[np.bool_], weights: Array | None) -> tuple[float, float]:
-    """Weight of the positives and of the negatives."""
-    c = np.ones(positive.shape[0]) if weights is None else weights
-    return float(c[positive].sum()), float(c[~positive].sum())
 
 
 @dataclass(frozen=True)
@@ -136,12 +155,13 @@ class ErrorRate(Measure):
         costs = f"@{self.positive_cost:.15g}:{self.negative_cost:.15g}"
         return "error_rate" if self.positive_cost == self.negative_cost else f"error_rate{costs}"
 
-    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> PointwiseRisk:
-        """Return the convex risk (error-risk) for given labels; see :meth:`Measure.bind`."""
-        positive = binary_labels(y)
-        return PointwiseRisk(
-            positive, weights_of(sample_weight, positive), float(self.positive_cost), float(self.negative_cost)
-        )
+    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> PointwiseBlock:
+        """Return the part of the risk that has some of the rows."""
+        return PointwiseBlock(positive, weights)
+
+    def bind_blocks(self, blocks: Blocks) -> PointwiseRisk:
+        """Return the convex risk (error-risk) for blocks of rows."""
+        return PointwiseRisk(blocks, float(self.positive_cost), float(self.negative_cost))
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """1 less the error rate of "positive where the score is above 0"."""
@@ -152,6 +172,10 @@ class ErrorRate(Measure):
 
     def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return 0: the bias has been trained."""
+        return 0.0
+
+    def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
+        """Return 0 as well."""
         return 0.0
 
 
@@ -171,13 +195,15 @@ class BalancedErrorRate(Measure):
     name: ClassVar[str] = "balanced_error_rate"
     fits_bias: ClassVar[bool] = True
 
-    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> PointwiseRisk:
+    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> PointwiseBlock:
+        """Return the part of the risk that has some of the rows."""
+        return PointwiseBlock(positive, weights)
+
+    def bind_blocks(self, blocks: Blocks) -> PointwiseRisk:
         """Return the convex risk (error-risk), with costs that make the classes count the same."""
-        positive = binary_labels(y)
-        weights = weights_of(sample_weight, positive)
-        masses = class_masses(positive, weights)
-        half = sum(masses) / 2.0
-        return PointwiseRisk(positive, weights, half / masses[0], half / masses[1])
+        totals = Totals.of(blocks.each("totals"))
+        half = (totals.positive_weight + totals.negative_weight) / 2.0
+        return PointwiseRisk(blocks, half / totals.positive_weight, half / totals.negative_weight)
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Mean of recall and specificity of "positive where the score is above 0"."""
@@ -186,6 +212,10 @@ class BalancedErrorRate(Measure):
 
     def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return 0: the bias has been trained."""
+        return 0.0
+
+    def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
+        """Return 0 as well."""
         return 0.0
 
 
@@ -199,4 +229,5 @@ def _right(
     c = np.ones(f.shape[0]) if weights is None else weights
     above = f > 0.0
     right = float(c[positive & above].sum()), float(c[~positive & ~above].sum())
-    return right, class_masses(positive, weights)
+    totals = RiskBlock(positive, weights).totals()
+    return right, (totals.positive_weight, totals.negative_weight)

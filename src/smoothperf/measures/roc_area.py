@@ -32,7 +32,8 @@ from ..kernels import sorted_hinges
 from ..kernels.binned_pairs import BinBlock, binned_pairs
 from ..kernels.pair_ramps import Frame, PairBlock, pair_ramps
 from .base import EPS, LONG_EPS, Array, Measure, RiskValue
-from .in_blocks import BlockRisk, RiskBlock
+from .in_blocks import BlockRisk
+from .row_block import RiskBlock
 
 #: Most and fewest bins per ramp of beta. Eight change gradients by about 1e-4, relatively.
 MOST_BINS, FEWEST_BINS = 8, 4

@@ -38,7 +38,8 @@ from ..blocks import Blocks, Vector
 from ..kernels.capped_simplex import ProjectionBlock, project
 from ..kernels.selection import Candidates, level_of, level_of_blocks, most_from_each
 from .base import EPS, LONG_EPS, Array, Curvature, Measure, RiskValue
-from .in_blocks import BlockRisk, RiskBlock, Totals, added
+from .in_blocks import BlockRisk
+from .row_block import RiskBlock, Totals, added
 
 #: Share of the weight that is far more than rounding can displace.
 SPARE = 1e-9
@@ -284,16 +285,12 @@ class _AtK(Measure):
     def __post_init__(self) -> None:
         count_or_share("k", self.k)
 
-    def predicted_positive(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return k as a weight: the count itself, or the share of the total weight."""
-        positive = binary_labels(y)
-        return self._places(RiskBlock(positive, weights_of(sample_weight, positive)).totals())
-
     def block(self, positive: NDArray[np.bool_], weights: Array | None) -> TopKBlock:
         """Return the part of the risk that has some of the rows."""
         return TopKBlock(positive, weights)
 
-    def _places(self, totals: Totals) -> float:
+    def places(self, totals: Totals) -> float:
+        """Return k as a weight: the count itself, or the share of the total weight."""
         total = totals.weight
         if not isinstance(self.k, (int, np.integer)):
             return float(self.k) * total
@@ -307,7 +304,7 @@ class _AtK(Measure):
 
     def _bound(self, blocks: Blocks, *, per_place: bool) -> TopKRisk:
         totals = Totals.of(blocks.each("totals"))
-        places = self._places(totals)
+        places = self.places(totals)
         if places >= totals.weight:
             raise ValueError(
                 f"{self.name} of {places:g} examples leaves nothing to choose, as all are predicted positive; "
@@ -321,7 +318,7 @@ class _AtK(Measure):
         f = vector("scores", scores, length=positive.shape[0])
         weights = weights_of(sample_weight, positive)
         totals = RiskBlock(positive, weights).totals()
-        places = self._places(totals)
+        places = self.places(totals)
         return hits_of_top(positive, f, weights, places), places, totals.positive_weight
 
 
