@@ -19,7 +19,7 @@ from smoothperf.dask.placement import Placement
 from smoothperf.dask.server import Settings
 from smoothperf.design import as_design
 from smoothperf.io import write_npz
-from smoothperf.measures.in_blocks import RiskBlock
+from smoothperf.measures.row_block import RiskBlock
 from smoothperf.store import StoreWriter
 
 

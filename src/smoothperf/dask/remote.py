@@ -148,7 +148,7 @@ class Servers:
         gone = []
         for place, link in enumerate(self.links):
             token = secrets.token_hex(8)
-            message = ("rows", "echo", [token], [], True, [])
+            message: tuple[Any, ...] = ("rows", "echo", [token], [], True, [])
             try:
                 link.send(message)
                 while (reply := link.receive())[1] != token:

@@ -28,7 +28,7 @@ from ..solvers.result import Trace
 from .agreement import agree
 from .inputs import sources
 from .placement import Placement
-from .remote import WorkerLostError
+from .remote import RemoteBlocks, WorkerLostError
 from .server import Settings
 
 logger = logging.getLogger("smoothperf.dask")
@@ -100,14 +100,15 @@ class Training:
 
     def __post_init__(self) -> None:
         self._objective: RegularizedRisk | None = None
+        self._blocks: RemoteBlocks | None = None
 
     def on_all_rows(self, ask: Callable[[RegularizedRisk], T]) -> T:
         """Ask something about the objective; again, if workers are lost meanwhile."""
         while True:
             try:
                 if self._objective is None:
-                    design, blocks = self.placement.begin(self.settings)
-                    self._objective = RegularizedRisk(design, self.measure.bind_blocks(blocks), self.alpha)
+                    design, self._blocks = self.placement.begin(self.settings)
+                    self._objective = RegularizedRisk(design, self.measure.bind_blocks(self._blocks), self.alpha)
                 return ask(self._objective)
             except WorkerLostError as loss:
                 logger.warning("%s; its rows are loaded again, and the fit goes on.", loss)
@@ -146,14 +147,12 @@ class Training:
 
     def threshold(self, coef: Array) -> float:
         """Where the measure wants the scores of these weights cut."""
-        return self.on_all_rows(lambda objective: threshold_of(objective, objective.matvec(coef)))
 
+        def ask(objective: RegularizedRisk) -> float:
+            assert self._blocks is not None
+            return self.measure.threshold_of_blocks(self._blocks, objective.matvec(coef))
 
-def threshold_of(objective, scores):
-    try:
-        return objective.risk.threshold(scores)
-    except AttributeError:
-        return 0.0
+        return self.on_all_rows(ask)
 
 
 @contextmanager
