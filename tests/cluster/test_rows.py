@@ -54,6 +54,25 @@ def test_rows_are_not_copied():
     assert np.shares_memory(rows.load((dense, np.arange(30) % 2)).X._matrix, dense)
 
 
+def test_arrays_that_begin_anywhere_are_moved():
+    def shifted(values):
+        memory = np.zeros(values.nbytes + 1, dtype=np.uint8)[1:]
+        moved = memory.view(values.dtype).reshape(values.shape)
+        moved[:] = values
+        assert not moved.flags.aligned
+        return moved
+
+    sparse = sp.csr_array(X)
+    for name in ("data", "indices", "indptr"):
+        setattr(sparse, name, shifted(getattr(sparse, name)))
+    for matrix in (shifted(X), sparse):
+        block = rows.load((matrix, Y, shifted(np.ones(3))))
+        arrays = [block.weights]
+        arrays += [block.X._matrix] if matrix is not sparse else [block.X._rows.data, block.X._rows.indices]
+        assert all(array.flags.aligned for array in arrays)
+        np.testing.assert_array_equal(block.X.matvec(np.arange(3.0)), X @ np.arange(3.0))
+
+
 @pytest.mark.parametrize("kinds", ["c", "d", "ccc", "dd", "ccdcc", "dcs", "s"])
 def test_stacked_designs_are_one(kinds, tmp_path):
     rng = np.random.default_rng(0)

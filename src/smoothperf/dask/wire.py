@@ -33,6 +33,8 @@ from typing import Any
 HEADER = struct.Struct("<IQ")
 #: Bytes from which on an array travels beside the message.
 LARGE = 1 << 12
+#: Bytes that are read ahead.
+BUFFER = 1 << 14
 #: Seconds after which a silent worker is looked for.
 SILENCE = 5.0
 
@@ -79,6 +81,8 @@ class Link:
     def __init__(self, connection: socket.socket, *, is_alive: Callable[[], bool] | None = None):
         self._socket = connection
         self._is_alive = is_alive
+        self._buffer = memoryview(bytearray(BUFFER))
+        self._ahead = self._buffer[:0]
         self.sent = 0
         self.received = 0
         self.largest = 0
@@ -126,9 +130,13 @@ class Link:
     def _read(self, length: int) -> bytearray:
         content = bytearray(length)
         rest = memoryview(content)
+        if self._ahead:
+            rest = self._fill(rest, self._ahead)
         while rest:
+            large = rest.nbytes >= len(self._buffer)
             try:
-                count = self._socket.recv_into(rest)
+                # What is small comes with what follows it: a message without arrays is read by one call.
+                count = self._socket.recv_into(rest if large else self._buffer)
             except TimeoutError:
                 self._look()
                 continue
@@ -136,9 +144,16 @@ class Link:
                 raise LinkClosedError(f"the connection broke: {error}") from error
             if count == 0:
                 raise LinkClosedError("the other end has closed the connection")
-            rest = rest[count:]
+            rest = rest[count:] if large else self._fill(rest, self._buffer[:count])
         self.received += length
         return content
+
+    def _fill(self, rest: memoryview, available: memoryview) -> memoryview:
+        """Fill as much as possible; return what is left to fill, and keep what is left over."""
+        count = min(rest.nbytes, available.nbytes)
+        rest[:count] = available[:count]
+        self._ahead = available[count:]
+        return rest[count:]
 
     def _look(self) -> None:
         if self._is_alive is not None and not self._is_alive():
