@@ -274,12 +274,17 @@ class RemoteDesign(Design):
         Who has the rows.
     shapes : list of Shape
         What they said about them.
+
+    Attributes
+    ----------
+    servers : Servers
+        The same.
     """
 
     wants_blas_threads = False
 
     def __init__(self, servers: Servers, shapes: Sequence[Shape]):
-        self._servers = servers
+        self.servers = servers
         self.shape = (sum(shape.n_rows for shape in shapes), shapes[0].n_features)
         self.n_entries = sum(shape.n_entries for shape in shapes)
         self.row_norm = max(shape.row_norm for shape in shapes)
@@ -288,18 +293,18 @@ class RemoteDesign(Design):
     @cached_property
     def vectors(self) -> RemoteVectors:
         """The vectors, which are with the rows."""
-        return RemoteVectors(self._servers, self.shape[0])
+        return RemoteVectors(self.servers, self.shape[0])
 
     def matvec(self, w: Array, out: RemoteVector | None = None) -> RemoteVector:
         """``X w``, which stays with the rows."""
         scores = self.vectors.take() if out is None else out
         scores.squared_norm = None
-        self._servers.tell("rows", "matvec", w, scores)
+        self.servers.tell("rows", "matvec", w, scores)
         return scores
 
     def rmatvec(self, g: RemoteVector, out: Array | None = None) -> Array:
         """``X^T g``: the workers' parts, added in their order. The norm of g comes along."""
-        replies = self._servers.ask("rows", "rmatvec", g)
+        replies = self.servers.ask("rows", "rmatvec", g)
         g.squared_norm = math.fsum(square for _, square in replies)
         result = np.empty(self.shape[1]) if out is None else out
         result[:] = replies[0][0]
