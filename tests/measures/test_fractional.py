@@ -92,7 +92,7 @@ def test_exact_evaluation_looks_at_few_numbers_of_missed_positives():
     rng = np.random.default_rng(0)
     y = np.where(np.arange(20_000) < 6_000, 1, -1)
     risk = FBeta().bind(y)
-    flips = risk._sorted(rng.normal(size=y.size) + 0.7 * y).best(risk._loss, risk._slope)
+    flips = risk._best(rng.normal(size=y.size) + 0.7 * y).flips
     assert 0 < flips.positives < 6_000
     assert flips.visited < 100
 

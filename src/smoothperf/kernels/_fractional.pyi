@@ -2,6 +2,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from .fractional_flips import FractionalLoss, Side
+
 def prefix_sums(
     x: NDArray[Any],
     weights: NDArray[Any] | None,
@@ -10,17 +12,11 @@ def prefix_sums(
     second: NDArray[Any],
 ) -> None: ...
 def best_flips(
-    x_p: NDArray[Any],
-    mass_p: NDArray[Any] | None,
-    first_p: NDArray[Any],
-    x_n: NDArray[Any],
-    mass_n: NDArray[Any] | None,
-    first_n: NDArray[Any],
-    p: float,
-    r: float,
-    M: float,
-    slope: float,
+    positives: Side, negatives: Side, fractional_loss: FractionalLoss, slope: float
 ) -> tuple[float, int, float, float, int]: ...
+def near_best(
+    positives: Side, negatives: Side, fractional_loss: FractionalLoss, slope: float, floor: float
+) -> tuple[float, float, float, float]: ...
 def flip_exact(
     scores: NDArray[Any],
     positive: NDArray[Any],
@@ -30,23 +26,47 @@ def flip_exact(
     slope: float,
     gradient: NDArray[Any],
 ) -> float: ...
+def negligible(nu: float, count: int) -> float: ...
 def level_sets(
-    x_p: NDArray[Any],
-    mass_p: NDArray[Any] | None,
-    first_p: NDArray[Any],
-    second_p: NDArray[Any],
-    x_n: NDArray[Any],
-    mass_n: NDArray[Any] | None,
-    first_n: NDArray[Any],
-    second_n: NDArray[Any],
-    p: float,
-    r: float,
-    M: float,
+    positives: Side,
+    negatives: Side,
+    fractional_loss: FractionalLoss,
     slope: float,
     w: float,
     nu: float,
     count: int,
+    floor: float = ...,
+) -> tuple[NDArray[Any], int, int]: ...
+def levels_at(
+    positives: Side,
+    negatives: Side,
+    fractional_loss: FractionalLoss,
+    slope: float,
+    w: float,
+    count: int,
+    numbers: NDArray[Any],
+) -> NDArray[Any]: ...
+def mixture(
+    levels: NDArray[Any], fractional_loss: FractionalLoss, w: float, nu: float, count: int, block: int
 ) -> tuple[float, float, float, float, tuple[NDArray[Any], NDArray[Any]]]: ...
+def flip_sums(side: Side, z: NDArray[Any], w: float) -> NDArray[Any]: ...
+
+class LevelSearch:
+    levels: NDArray[Any]
+    def __init__(
+        self,
+        numbers: NDArray[Any],
+        starts: NDArray[Any],
+        fractional_loss: FractionalLoss,
+        slope: float,
+        w: float,
+        count: int,
+        pos_top: float,
+        neg_top: float,
+    ) -> None: ...
+    def places(self) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    def advance(self, pos_sums: NDArray[Any], neg_sums: NDArray[Any]) -> bool: ...
+
 def flip_smoothed(
     scores: NDArray[Any],
     positive: NDArray[Any],

@@ -38,7 +38,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, positive_number, vector, weights_of
-from ..kernels.fractional_flips import FractionalLoss, SortedMargins
+from ..blocks import Blocks, LocalVectors, OneBlock, Vector
+from ..kernels._fractional import flip_exact, flip_smoothed
+from ..kernels.fractional_flips import FractionalLoss
+from ..kernels.fractional_search import (
+    FoundFlips,
+    Question,
+    Search,
+    SortedMargins,
+    Summaries,
+    groups_of_a_block,
+    search_best,
+    search_smoothed,
+)
+from ..kernels.fractional_summary import Window
 from ..operating_point import Cuts
 from ..recycling import Recycler
 from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
@@ -51,47 +64,100 @@ STEP_SHARE = 0.5
 FEWEST_LEVELS, MOST_DOUBLINGS = 64, 44
 
 
+class FractionalBlock:
+    """The rows of a risk that are in one place: labels, weights, and their margins, sorted.
+
+    Parameters
+    ----------
+    positive : ndarray of bool
+        The labels.
+    weights : ndarray of float64 or None
+        The sample weights; None for ones.
+    """
+
+    def __init__(self, positive: NDArray[np.bool_], weights: Array | None):
+        self.weights = weights
+        self._positive = positive.view(np.uint8)
+        self._rows = np.flatnonzero(positive), np.flatnonzero(~positive)
+        self._ordered = (None, None) if weights is None else (weights[self._rows[0]], weights[self._rows[1]])
+        self._memory = Recycler(3 * positive.size + 4)
+        self._margins: SortedMargins | None = None
+
+    def totals(self) -> tuple[int, float, float]:
+        """Number of rows, their weight, and that of the positives."""
+        n, n_positive = self._positive.size, self._rows[0].size
+        if self.weights is None:
+            return n, float(n), float(n_positive)
+        return n, float(self.weights.sum()), float(self.weights[self._rows[0]].sum())
+
+    def sample_weight(self) -> Array | None:
+        """The weights of the rows."""
+        return self.weights
+
+    def sort(self, scores: Array, most: int | None) -> tuple[Any, Any]:
+        """Sort the margins, which questions are about from now on.
+
+        Returns both sides: at most so many groups of each, or, with None, the sorted margins themselves.
+        """
+        self._margins = None  # its memory is used again
+        self._margins = SortedMargins(scores, self._rows, self._ordered, self._memory)
+        return self._margins.sides if most is None else self._margins.groups((Window(), Window()), most)
+
+    def answer(self, questions: list[Question]) -> list[Any]:
+        """Answers to questions about the sorted margins; see :class:`~smoothperf.kernels.fractional_search.Search`."""
+        return [getattr(self._margins, method)(*arguments) for method, *arguments in questions]
+
+    def flip_exact(self, scores: Array, cuts: Array, shares: Array, slope: float, gradient: Array) -> float:
+        """Fill in the gradient of flips below thresholds; returns ``sum c x beta``."""
+        return flip_exact(scores, self._positive, self.weights, cuts, shares, slope, gradient)
+
+    def flip_smoothed(self, scores: Array, tables: tuple[Array, Array], slope: float, gradient: Array) -> float:
+        """Fill in the gradient of flips along ramps; returns ``sum c x beta``."""
+        return flip_smoothed(scores, self._positive, self.weights, *tables, slope, gradient)
+
+
 class FractionalRisk(Risk):
-    """The risk (fractional-risk) for given labels and weights; made by :meth:`FBeta.bind` and :meth:`Jaccard.bind`."""
+    """The risk (fractional-risk) of rows in blocks; made by :meth:`FBeta.bind` and :meth:`Jaccard.bind`."""
 
     shift_invariant: ClassVar[bool] = False
 
-    def __init__(self, positive: NDArray[np.bool_], weights: Array | None, p: float, r: float):
-        n = self.n_examples = positive.shape[0]
-        self._positive = positive.view(np.uint8)
-        self._rows = np.flatnonzero(positive), np.flatnonzero(~positive)
-        self.weights = weights
-        self._vectors, self._memory = Recycler(n), Recycler(3 * n + 4)
-        positives = float(self._rows[0].size if weights is None else weights[positive].sum())
-        self._total = float(n if weights is None else weights.sum())
-        self._loss = FractionalLoss(p, r, (p + r) * positives)
+    def __init__(self, blocks: Blocks, p: float, r: float):
+        totals = blocks.each("totals")
+        self._blocks = blocks
+        n = self.n_examples = sum(size for size, _, _ in totals)
+        self._total = math.fsum(weight for _, weight, _ in totals)
+        self._loss = FractionalLoss(p, r, (p + r) * math.fsum(positives for _, _, positives in totals))
         self._slope = 2.0 / self._total
+        self._groups = groups_of_a_block(len(totals))
+        [self.weights] = [None] if blocks.far else blocks.each("sample_weight")
         self.diameter = (1.0 + LEVELS_SHARE) * self._total / 8.0
         # Relative errors of B and C change delta by at most this much (docs/maths.md, rounding).
         self._rounding = (64 * EPS + 4 * n * LONG_EPS) * (2.0 + r / p)
 
-    def exact(self, scores: Array) -> RiskValue:
+    def exact(self, scores: Vector) -> RiskValue:
         """``R`` and a subgradient: two sorts, a search and a pass."""
-        margins = self._sorted(scores)
-        flips = margins.best(self._loss, self._slope)
-        gradient = self._vectors.take()
-        inner = margins.apply_best(flips, self._slope, gradient)
-        offset = self._loss.at(flips.missed, flips.false)
+        found = self._best(scores)
+        gradient = self._blocks.vectors.take()
+        inner = math.fsum(self._blocks.each("flip_exact", scores, *found.cuts(), self._slope, gradient))
+        offset = self._loss.at(found.flips.missed, found.flips.false)
         value = offset - self._slope * inner
         return RiskValue(value, gradient, offset, value, self._rounding)
 
-    def exact_value(self, scores: Array) -> float:
+    def exact_value(self, scores: Vector) -> float:
         """``R``: two sorts and a search."""
-        return self._sorted(scores).best(self._loss, self._slope).value
+        return self._best(scores).flips.value
 
-    def smoothed(self, scores: Array, mu: float, hint: Any = None) -> RiskValue:
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None) -> RiskValue:
         """``R_mu`` and its gradient: two sorts, searches and a pass. ``hint`` is not used."""
         width = mu * self._total / 2.0
         count, nu = levels(LEVELS_SHARE * width / 4.0)
-        margins = self._sorted(scores)
-        flips = margins.smoothed(self._loss, self._slope, width, nu, count)
-        gradient = self._vectors.take()
-        inner = margins.apply_smoothed(flips, self._slope, gradient)
+        summaries = self._sorted(scores)
+        best, flips = self._found(
+            search_best(summaries, self._loss, self._slope, self._groups),
+            search_smoothed(summaries, self._loss, self._slope, width, nu, count, self._groups),
+        )
+        gradient = self._blocks.vectors.take()
+        inner = math.fsum(self._blocks.each("flip_smoothed", scores, flips.tables, self._slope, gradient))
         # Of beta, whose ramps begin and end at rounded knots; it enters sums with a total weight of 2.
         ramps = (16 * EPS + 16 * flips.levels * LONG_EPS) * (1.0 + flips.reach / width)
         return RiskValue(
@@ -100,7 +166,7 @@ class FractionalRisk(Risk):
             flips.offset,
             flips.offset - self._slope * inner,
             self._rounding + flips.wobble + ramps,
-            ceiling=margins.best(self._loss, self._slope).value,
+            ceiling=best.flips.value,
             error=flips.error,
         )
 
@@ -109,8 +175,27 @@ class FractionalRisk(Risk):
         _, nu = levels(LEVELS_SHARE * mu * self._total / 8.0)
         return self._slope**2 * (1.0 / mu + self._total / (4.0 * nu))
 
-    def _sorted(self, scores: Array) -> SortedMargins:
-        return SortedMargins(scores, self._positive, self._rows, self.weights, self._memory)
+    def _sorted(self, scores: Vector) -> Summaries:
+        return Summaries.of(self._blocks.each("sort", scores, self._groups if self._blocks.far else None))
+
+    def _best(self, scores: Vector) -> FoundFlips:
+        [found] = self._found(search_best(self._sorted(scores), self._loss, self._slope, self._groups))
+        return found
+
+    def _found(self, *searches: Search[Any]) -> list[Any]:
+        """What searches find, which share rounds of questions."""
+        found: list[Any] = [None] * len(searches)
+        answers: dict[int, list[Any] | None] = dict.fromkeys(range(len(searches)))
+        while answers:
+            questions = {}
+            for i, answer in answers.items():
+                try:
+                    questions[i] = searches[i].send(answer) if answer is not None else next(searches[i])
+                except StopIteration as end:
+                    found[i] = end.value
+            replies = self._blocks.each("answer", list(questions.values())) if questions else []
+            answers = {i: [reply[place] for reply in replies] for place, i in enumerate(questions)}
+        return found
 
 
 def levels(deviation: float) -> tuple[int, float]:
@@ -140,7 +225,16 @@ class FractionalMeasure(Measure):
     def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> FractionalRisk:
         """Return the convex risk (fractional-risk) for given labels; see :meth:`Measure.bind`."""
         positive = binary_labels(y)
-        return FractionalRisk(positive, weights_of(sample_weight, positive), *self._coefficients)
+        block = self.block(positive, weights_of(sample_weight, positive))
+        return self.bind_blocks(OneBlock(block, LocalVectors(positive.size)))
+
+    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> FractionalBlock:
+        """Return the part of a risk that has some of the rows; see :meth:`Measure.block`."""
+        return FractionalBlock(positive, weights)
+
+    def bind_blocks(self, blocks: Blocks) -> FractionalRisk:
+        """Return the risk of rows in blocks; see :meth:`Measure.bind_blocks`."""
+        return FractionalRisk(blocks, *self._coefficients)
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the measure of the predictions ``scores > 0``."""
