@@ -20,7 +20,7 @@ from smoothperf.design import as_design
 from smoothperf.measures import get_measure
 from smoothperf.objective import RegularizedRisk
 
-MEASURES = ["prbep", "precision@30", "recall@10%", "roc_area", "error_rate", "error_rate@5:1", "balanced_error_rate"]
+MEASURES = ["prbep", "precision@30", "recall@10%", "roc_area", "f1", "jaccard", "error_rate@5:1", "balanced_error_rate"]
 TOL = 1e-4
 
 
@@ -63,7 +63,7 @@ def test_risk_and_gradient_are_those_in_memory(client, data, measure, order, wei
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "nesterov", "bmrm"])
-@pytest.mark.parametrize("measure", ["prbep", "roc_area", "error_rate"])
+@pytest.mark.parametrize("measure", ["prbep", "roc_area", "error_rate", "f1"])
 def test_fits_are_certified_and_agree_with_memory(client, data, measure, solver):
     X, y = data(n=600, labels=("ham", "spam"))
     tol = 1e-2 if solver == "bmrm" else TOL
@@ -90,7 +90,7 @@ def test_fits_are_certified_and_agree_with_memory(client, data, measure, solver)
     assert there.score(X, y) == pytest.approx(here.score(X, y), abs=0.02)
 
 
-@pytest.mark.parametrize("measure", ["prbep", "roc_area"])
+@pytest.mark.parametrize("measure", ["prbep", "roc_area", "f1"])
 def test_intercepts_are_those_of_the_measure(client, data, measure):
     X, y = data(n=600)
     weights = np.random.default_rng(0).random(600)
@@ -168,7 +168,7 @@ def small_messages(monkeypatch):
     return limit
 
 
-@pytest.mark.parametrize("measure", ["prbep", "roc_area", "error_rate"])
+@pytest.mark.parametrize("measure", ["prbep", "roc_area", "error_rate", "f1"])
 def test_no_message_has_a_number_for_each_row(client, small_messages, measure):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(ROWS, 5)), np.arange(ROWS) % 100 == 0
