@@ -46,7 +46,7 @@ class FarVectors(Vectors):
 
 
 class SeveralBlocks(Blocks):
-    """Blocks of given lengths. All that travels is pickled; ``calls`` counts the rounds by method, ``traffic`` bytes."""
+    """Blocks of given lengths. What travels is pickled; ``calls`` counts rounds by method, and ``traffic`` bytes."""
 
     far = True
 

@@ -90,8 +90,8 @@ class Summaries(NamedTuple):
         windows: tuple[Window, Window] | None = None,
     ) -> Summaries:
         """Put the answers of all blocks together."""
-        low, high = windows or (Window(), Window())
-        return cls(Summary([p for p, _ in answers], low), Summary([n for _, n in answers], high))
+        of_p, of_n = windows or (Window(), Window())
+        return cls(Summary([p for p, _ in answers], of_p), Summary([n for _, n in answers], of_n))
 
     @property
     def exact(self) -> bool:
@@ -161,10 +161,10 @@ def search_smoothed(
 ) -> Search[SmoothedFlips]:
     """Soft maximum over the levels ``k / count`` of what the best flips of that level, with ramps, achieve.
 
-    Groups at their means and at their ends bound the value of each level, which tells the levels that may matter. Groups
-    at their highest and at their lowest margins bound its multiplier, and so where its ramps begin and end: the windows
-    for the next summary. That may be enough. If not, it says where to start the search for the roots of all levels at
-    once, with sums over the blocks.
+    Groups at their means and at their ends bound the value of each level, which tells the levels that may matter.
+    Groups at their highest and at their lowest margins bound its multiplier, and so where its ramps begin and end: the
+    windows for the next summary. That may be enough. If not, it says where to start the search for the roots of all
+    levels at once, with sums over the blocks.
     """
     if summaries.exact:
         levels, block, _ = level_sets(*summaries.mean, loss, slope, width, nu, count)
@@ -234,10 +234,10 @@ def _window(least: Array, most: Array, width: float) -> Window:
 
 def _total(sums: list[Array]) -> Array:
     """Sums over all blocks, from those over each; see :func:`smoothperf.kernels._fractional.flip_sums`."""
-    wide = np.sum(sums, axis=0, dtype=np.longdouble)
-    total = wide.astype(np.float64)
+    wide: NDArray[np.longdouble] = np.stack(sums).sum(axis=0, dtype=np.longdouble)
+    total: Array = wide.astype(np.float64)
     huber = wide[HUBER] + wide[HUBER + 1]
     total[HUBER] = huber
     total[HUBER + 1] = huber - total[HUBER]
-    total[-1] = np.min([part[-1] for part in sums], axis=0)
+    total[-1] = np.stack([part[-1] for part in sums]).min(axis=0)
     return total

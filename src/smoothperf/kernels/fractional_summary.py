@@ -8,13 +8,14 @@ that are best for groups, because a maximum over flips is a convex function of e
     spread    each group at its two ends, with the same mean     no smaller
 
 So are the multipliers of the levels, with all of a group at its highest or lowest margin. Groups are small in a window
-of margins, and what is on either side of it is one group, because only flips with thresholds and ramps in the window are
-of interest: below it all are flipped, and above it none. As soon as the margins in each group of the window are equal, a
-summary says all there is to say about such flips.
+of margins, and what is on either side of it is one group, because only flips with thresholds and ramps in the window
+are of interest: below it all are flipped, and above it none. As soon as the margins in each group of the window are
+equal, a summary says all there is to say about such flips.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ class Window(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Groups of one side, or of a part of it: a column of ``table`` has lowest, highest, weight, weight times margin."""
+    """Groups of one side, or of a part of it: columns with lowest and highest margin, weight, weight times margin."""
 
     table: Array
     lowest: float
@@ -48,10 +49,10 @@ def groups(side: Side, window: Window, most: int) -> Groups:
     >>> from smoothperf.kernels.fractional_flips import sorted_side
     >>> side = sorted_side(np.arange(6.0), None, np.empty(7), np.empty(7))
     >>> groups(side, Window(1.0, 4.0), 2).table
-    array([[ 0.,  1.,  3.,  5.],
-           [ 0.,  2.,  4.,  5.],
-           [ 1.,  2.,  2.,  1.],
-           [ 0.,  3.,  7.,  5.]])
+    array([[0., 1., 3., 5.],
+           [0., 2., 4., 5.],
+           [1., 2., 2., 1.],
+           [0., 3., 7., 5.]])
     """
     x = side.x
     begin, end = np.searchsorted(x, window.low, side="left"), np.searchsorted(x, window.high, side="right")
@@ -68,7 +69,7 @@ class Summary:
 
     Parameters
     ----------
-    parts : list of Side or of Groups
+    parts : sequence of Side or of Groups
         One side with all examples, or groups of the parts of a side.
     window : Window
         Where the groups are small.
@@ -83,12 +84,13 @@ class Summary:
         Highest margin.
     """
 
-    def __init__(self, parts: list[Side] | list[Groups], window: Window = Window()):  # noqa: B008 - a tuple
+    def __init__(self, parts: Sequence[Side | Groups], window: Window | None = None):
         if isinstance(parts[0], Side):
             self.exact, self.mean, self._ends = True, parts[0], parts[0].x
             return
-        self._window = window
-        table = np.concatenate([part.table for part in parts], axis=1)
+        window = self._window = window or Window()
+        pieces = [part for part in parts if isinstance(part, Groups)]
+        table = np.concatenate([part.table for part in pieces], axis=1)
         table = table[:, table[2] > 0.0]
         before, behind = table[1] < window.low, table[0] > window.high
         inside = ~(before | behind)
@@ -97,9 +99,9 @@ class Summary:
         self.inside = float(table[2, inside].sum())
         self._table = np.concatenate([_one(table[:, before]), table[:, inside], _one(table[:, behind])], axis=1)
         self._top = float(self._table[1].max())
-        self._lowest = float(sum(part.lowest for part in parts))
+        self._lowest = float(sum(part.lowest for part in pieces))
         # The sums of the groups are rounded, and these sums are summed up.
-        self._drift = max(part.drift for part in parts) + 4.0 * EPS
+        self._drift = max(part.drift for part in pieces) + 4.0 * EPS
         low, high, mass, first = self._table
         self._mean = np.clip(first / mass, low, high)
         self.mean = self._side(self._mean, mass, first)

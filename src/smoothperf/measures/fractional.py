@@ -179,6 +179,7 @@ class FractionalRisk(Risk):
         return Summaries.of(self._blocks.each("sort", scores, self._groups if self._blocks.far else None))
 
     def _best(self, scores: Vector) -> FoundFlips:
+        found: FoundFlips
         [found] = self._found(search_best(self._sorted(scores), self._loss, self._slope, self._groups))
         return found
 
