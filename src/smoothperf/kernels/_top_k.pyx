@@ -296,30 +296,43 @@ def sums_at(double tau, const double[::1] values, const double[::1] weights):
 
 
 def weigh_cells(const double[::1] values, const double[::1] weights, double low, double high, double[::1] cells):
-    """Add the weights of the ``v_i`` to cells of equal width between ``low`` and ``high``.
+    """Add the weights of the ``low < v_i <= high`` to cells of equal width, of which the last is for what lies above.
 
-    The first cell is for what lies below, and the last one for what lies above.
+    Most values lie outside, so those that do not are picked out first, a block at a time and without branches.
     """
-    cdef Py_ssize_t n = values.shape[0], i
+    cdef Py_ssize_t n = values.shape[0], last = cells.shape[0] - 1, begin = 0, size, i, kept, cell
     cdef const double* v = &values[0] if n > 0 else NULL
     cdef const double* c = &weights[0] if weights is not None and n > 0 else NULL
-    cdef double last = <double>(cells.shape[0] - 1), scale = (last - 1.0) / (high - low), x
+    cdef double scale = last / (high - low), x, above = 0.0
+    cdef double[BLOCK] inside
+    cdef double[BLOCK] inside_weights
     with nogil:
-        for i in range(n):
-            x = (v[i] - low) * scale + 1.0
-            x = x if x > 0.0 else 0.0
-            x = x if x < last else last
-            cells[<Py_ssize_t>x] += c[i] if c != NULL else 1.0
+        while begin < n:
+            size = min(<Py_ssize_t>BLOCK, n - begin)
+            for i in range(begin, begin + size):
+                above += (c[i] if c != NULL else 1.0) if v[i] > high else 0.0
+            kept = 0
+            for i in range(begin, begin + size):
+                x = v[i]
+                inside[kept] = x
+                if c != NULL:
+                    inside_weights[kept] = c[i]
+                kept += (x > low) & (x <= high)
+            for i in range(kept):
+                cell = <Py_ssize_t>((inside[i] - low) * scale)
+                cells[cell if cell < last else last - 1] += inside_weights[i] if c != NULL else 1.0
+            begin += size
+        cells[last] += above
 
 
 def cut_of_cells(const double[::1] cells, double above, double total, double low, double high):
     """Middle of the cell with weight ``total`` above it, given the weight of what is in no cell and above."""
-    cdef Py_ssize_t count = cells.shape[0] - 2, cell = count
-    above += cells[count + 1]
-    while cell > 1 and above + cells[cell] <= total:
+    cdef Py_ssize_t count = cells.shape[0] - 1, cell = count - 1
+    above += cells[count]
+    while cell > 0 and above + cells[cell] <= total:
         above += cells[cell]
         cell -= 1
-    return low + (<double>cell - 0.5) * (high - low) / count
+    return low + (<double>cell + 0.5) * (high - low) / count
 
 
 def finish(

@@ -6,7 +6,7 @@ Cost: three passes over the scores, of which one looks for the extremes, and O(b
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import threads
 from . import _roc_bins
+from .selection import added
 
 if TYPE_CHECKING:
     from ..blocks import Blocks, Vector
@@ -90,7 +91,7 @@ class BinBlock:
         total: Array = moments.sum(axis=0) if len(ranges) > 1 else moments[0]
         return total
 
-    def follow_lines(self, scores: Array, grid: Grid, lines: Array, scale: float, gradient: Array) -> list[float]:
+    def follow_lines(self, scores: Array, grid: Grid, lines: Array, scale: float, gradient: Array) -> Sequence[float]:
         """Fill the gradient, and return the sums of ``_roc_bins.bin_gradient``."""
         positive = self.positive.view(np.uint8)
         sums = threads.over_ranges(
@@ -99,7 +100,7 @@ class BinBlock:
             ),
             threads.even_ranges(scores.shape[0], least=max(LEAST_ROWS, lines.shape[0])),
         )
-        return [math.fsum(column) for column in zip(*sums, strict=True)]
+        return added(sums)
 
 
 def binned_pairs(
@@ -140,6 +141,6 @@ def binned_pairs(
     lines = np.zeros((bins, 2, LINES))  # bins without weight get no line, but examples without weight read it
     squares, ceiling, cornered = _roc_bins.bin_lines(moments, grid.width, per_ramp, lines)
     sums = blocks.each("follow_lines", scores, grid, lines, scale, gradient)
-    slopes, inner = (math.fsum(column) for column in zip(*sums, strict=True))
+    slopes, inner = added(sums)
     crowd = float(moments[:, :, 3 if weighted else 0].max())
     return PairSums(slopes, squares, ceiling, inner, cornered, crowd)

@@ -11,6 +11,7 @@ for; if they are many, they stay, and each step of the root finder is a round of
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from .. import threads
 from . import _top_k
-from .selection import joined, most_from_each
+from .selection import added, joined, most_from_each
 
 if TYPE_CHECKING:
     from ..blocks import Blocks, Vector
@@ -109,8 +110,8 @@ class Undecided(NamedTuple):
         return float(values.min(initial=math.inf)), float(values.max(initial=-math.inf))
 
     def cells(self, targets: tuple[float, float], low: float, high: float, count: int) -> Array:
-        """Weights of ``v_i - t_i`` in cells between low and high, below and above."""
-        cells = np.zeros(count + 2)
+        """Weights of ``v_i - t_i`` in so many cells between low and high, and above."""
+        cells = np.zeros(count + 1)
         for values, weights, target in (
             (self.positives, self.positive_weights, targets[0]),
             (self.negatives, self.negative_weights, targets[1]),
@@ -191,7 +192,7 @@ class ProjectionBlock:
         root: tuple[float, float, float, float],
         theta: float,
         gradient: Array,
-    ) -> list[float]:
+    ) -> Sequence[float]:
         """Fill the gradient, and return the sums of ``_top_k.finish``."""
         positive = self.positive.view(np.uint8)
         sums = threads.over_ranges(
@@ -201,7 +202,7 @@ class ProjectionBlock:
             ),
             threads.even_ranges(scores.shape[0], least=LEAST_ROWS),
         )  # fmt: skip
-        return [math.fsum(column) for column in zip(*sums, strict=True)]
+        return added(sums)
 
 
 class _FarUndecided:
@@ -298,7 +299,7 @@ def project(
     theta = _top_k.cut_of_cells(undecided.cells(targets, low, high, cells), undecided.above, total, low, high)
     root = tau, search.correction, search.other, search.blend
     sums = blocks.each("finish", scores, line, targets, slope, root, theta, gradient)
-    missed, mass, inner, prox, violation = (math.fsum(column) for column in zip(*sums, strict=True))
+    missed, mass, inner, prox, violation = added(sums)
     return Projection(missed, mass - total, inner, prox, Roots(mu * tau, sampled, mu * theta), mu * violation)
 
 

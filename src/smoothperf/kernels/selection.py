@@ -161,3 +161,8 @@ def joined(parts: Sequence[tuple[Array | None, Array | None]]) -> tuple[Array, A
     values = np.concatenate([values for values, _ in parts if values is not None])
     weights = [weights for _, weights in parts if weights is not None]
     return values, np.concatenate(weights) if weights else None
+
+
+def added(replies: Sequence[Sequence[float]]) -> Sequence[float]:
+    """Sums of the columns of a list of replies."""
+    return replies[0] if len(replies) == 1 else [math.fsum(column) for column in zip(*replies, strict=True)]

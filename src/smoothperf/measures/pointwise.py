@@ -17,6 +17,7 @@ at score 0, so a bias is fitted with the weights.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,9 +28,10 @@ from .. import threads
 from .._validation import binary_labels, positive_number, vector, weights_of
 from ..blocks import Blocks, Vector
 from ..kernels import pointwise_hinges
+from ..kernels.selection import added
 from .base import EPS, LONG_EPS, Array, Measure, RiskValue
 from .in_blocks import BlockRisk
-from .row_block import RiskBlock, Totals, added
+from .row_block import RiskBlock, Totals
 
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 16
@@ -55,7 +57,7 @@ class PointwiseBlock(RiskBlock):
 
     def huber_hinges(
         self, scores: Array, costs: tuple[float, float], kappa: float, scale: float, gradient: Array
-    ) -> list[float]:
+    ) -> Sequence[float]:
         """Fill the gradient of the Huber hinges, and return the sums of the kernel."""
         label = self.positive.view(np.uint8)
         sums = threads.over_ranges(

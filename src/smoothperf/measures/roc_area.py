@@ -111,8 +111,10 @@ class ROCAreaBlock(PairBlock, BinBlock, RiskBlock):
 
     def extremes(self, scores: Array, with_sum: bool) -> tuple[float, float, float]:
         """Lowest and highest score, and their weighted sum if it is wanted."""
-        total = self.weighted_sum(scores) if with_sum else np.nan
-        return float(scores.min(initial=np.inf)), float(scores.max(initial=-np.inf)), total
+        total = self.weighted_sum(scores) if with_sum else math.nan
+        if scores.shape[0] == 0:
+            return math.inf, -math.inf, total
+        return float(scores.min()), float(scores.max()), total  # which is faster than with initial values
 
     def sorted_classes(self, scores: Array) -> tuple[Array, Array]:
         """Scores of the positives and of the negatives, sorted."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.selection import Candidates, SelectingBlock
+from ..kernels.selection import Candidates, SelectingBlock, added
 
 Array = NDArray[np.float64]
 
@@ -42,7 +41,7 @@ class Totals(NamedTuple):
             raise ValueError(
                 f"y has {positives} positive examples among {rows}: a measure needs positive and negative examples."
             )
-        weight, *masses = added((part.weight, part.positive_weight, part.negative_weight) for part in parts)
+        weight, *masses = added([(part.weight, part.positive_weight, part.negative_weight) for part in parts])
         for name, mass in zip(("positive", "negative"), masses, strict=True):
             if not mass > 0.0:
                 raise ValueError(f"sample_weight is 0 for every {name} example; each class needs some weight.")
@@ -96,8 +95,3 @@ class RiskBlock(SelectingBlock):
         np.subtract(scores, centre, out=out)
         if self.weights is not None:
             out *= self.weights
-
-
-def added(replies: Iterable[Iterable[float]]) -> list[float]:
-    """Sums of the columns of a list of replies."""
-    return [math.fsum(column) for column in zip(*replies, strict=True)]

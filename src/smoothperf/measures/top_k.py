@@ -36,10 +36,10 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import binary_labels, count_or_share, vector, weights_of
 from ..blocks import Blocks, Vector
 from ..kernels.capped_simplex import ProjectionBlock, project
-from ..kernels.selection import Candidates, level_of, level_of_blocks, most_from_each
+from ..kernels.selection import Candidates, added, level_of, level_of_blocks, most_from_each
 from .base import EPS, LONG_EPS, Array, Curvature, Measure, RiskValue
 from .in_blocks import BlockRisk
-from .row_block import RiskBlock, Totals, added
+from .row_block import RiskBlock, Totals
 
 #: Share of the weight that is far more than rounding can displace.
 SPARE = 1e-9
