@@ -47,7 +47,9 @@ from smoothperf.measures import get_measure
 from smoothperf.threads import use_threads
 
 from .common import write_csv
+from .page import BEGIN, END, machine, read, table
 
+PAGE = Path("docs/growth.md")
 MEASURES = ("prbep", "roc_area", "f1")
 #: What the estimate is for.
 ROWS = 1_000_000_000
@@ -55,6 +57,10 @@ POSITIVES = 10_000_000
 FEATURES = 1_000_000
 NONZEROS = 50
 WORKERS = 100
+#: Bytes of an entry of a CSR matrix, and of the beginning and the label of a row.
+ENTRY, LABEL = 12, 9
+#: Vectors of d numbers that the client keeps: planes of the certificate, and pairs of L-BFGS.
+VECTORS_OF_CLIENT = 40 + 2 * 20
 #: What is measured.
 SMALL_ROWS = 200_000
 LINKS = (1, 2, 4, 8, 16, 32)
@@ -182,9 +188,11 @@ def iteration(client: Client, measure: str) -> dict[str, float]:
         before = servers.traffic(0)
         result = LBFGS(tol=TOL).run(objective)
         rounds = servers.traffic(0).rounds - before.rounds
+        vectors = max(servers.ask("rows", "n_vectors"))
     n = max(1, result.n_iter)
     return {
         "iterations": n,
+        "vectors": vectors,
         "rounds": rounds / n,
         "matvecs": result.n_matvec / n,
         "rmatvecs": result.n_rmatvec / n,
@@ -251,7 +259,40 @@ def estimate(constants: dict[str, float], each: dict[str, float], byte: float) -
         "seconds_of_iteration": sum(parts.values()),
         "megabytes_to_a_worker": sent,
         "megabytes_from_a_worker": received,
+        "gigabytes_of_rows_on_a_worker": (ENTRY * entries + LABEL * rows) / 1e9,
+        "gigabytes_of_vectors_on_a_worker": 8.0 * each["vectors"] * rows / 1e9,
+        "gigabytes_of_planes_and_pairs_on_the_client": 8.0 * VECTORS_OF_CLIENT * FEATURES / 1e9,
     }
+
+
+def table_of(rows: list[dict[str, str]], kind: str) -> str:
+    """Values of one kind as a table, with a column for each measure."""
+    chosen = [row for row in rows if row["kind"] == kind]
+    names = list(dict.fromkeys(row["name"] for row in chosen))
+    measures = list(dict.fromkeys(row["measure"] for row in chosen))
+    values = {(row["name"], row["measure"]): row["value"] for row in chosen}
+    body = [[name.replace("_", " "), *(values[name, measure] for measure in measures)] for name in names]
+    return table(["", *(measure or "one thread" for measure in measures)], body)
+
+
+def write_page() -> None:
+    """Put the numbers of the CSV file into docs/growth.md."""
+    rows = read("dask_growth")
+    text = "\n\n".join(
+        [
+            f"Measured on: {machine(rows)}.",
+            "Seconds, each:",
+            table_of(rows, "seconds"),
+            "An iteration of a fit, on average, and what an evaluation sends and receives, in bytes:",
+            table_of(rows, "iteration"),
+            f"The estimate, for {ROWS:,} rows of {NONZEROS} entries, {POSITIVES:,} of them positive, {FEATURES:,} "
+            f"features and {WORKERS} workers with a thread each:",
+            table_of(rows, "estimate"),
+        ]
+    )
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
 
 
 def main() -> int:
@@ -259,13 +300,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--network", type=float, help="speed of the client's network, in megabytes a second")
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"), help="folder for the CSV file")
+    parser.add_argument(
+        "--page", action="store_true", help="write docs/growth.md from the CSV file, and measure nothing"
+    )
     options = parser.parse_args()
+    if options.page:
+        write_page()
+        return 0
     warnings.simplefilter("ignore")
-    table: list[dict[str, Any]] = []
+    noted: list[dict[str, Any]] = []
 
     def note(measure: str, kind: str, values: dict[str, float]) -> None:
         for name, value in values.items():
-            table.append({"measure": measure, "kind": kind, "name": name, "value": f"{value:.4g}"})
+            noted.append({"measure": measure, "kind": kind, "name": name, "value": f"{value:.4g}"})
             print(f"{measure:9} {kind:9} {name:32} {value:.4g}", flush=True)
 
     with use_threads(1):
@@ -282,7 +329,7 @@ def main() -> int:
                 each = all_of(client, measure)
             note(measure, "iteration", each)
             note(measure, "estimate", estimate(constants, each, byte))
-    write_csv(options.output / "dask_growth.csv", table)
+    write_csv(options.output / "dask_growth.csv", noted)
     return 0
 
 

@@ -196,7 +196,7 @@ def test_the_norm_that_came_along_saves_a_round(place, data):
 
 def test_memory_of_vectors_is_used_again(place, data):
     X, y = data()
-    _, design, blocks = place([(X[:100], y[:100]), (X[100:], y[100:])])
+    placement, design, blocks = place([(X[:100], y[:100]), (X[100:], y[100:])])
     vectors = design.vectors
     kept = vectors.constant(1.0)
     seen = set()
@@ -206,6 +206,7 @@ def test_memory_of_vectors_is_used_again(place, data):
             seen.update(addresses)
         del a, b
     assert len(seen) <= 2 * 4  # two workers, two vectors, and two that were not yet free
+    assert max(placement.servers.ask("rows", "n_vectors")) <= 1 + 4
     assert vectors.inner(kept, kept) == X.shape[0]
 
 

@@ -115,6 +115,10 @@ class RowServer:
         """Return what came, after everything before it."""
         return number
 
+    def n_vectors(self) -> int:
+        """How many vectors there is memory for, those of the risk not counted."""
+        return len(self._memory)
+
     def constant(self, value: float, out: Array) -> None:
         """Fill a vector."""
         out[:] = value
