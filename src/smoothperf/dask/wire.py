@@ -76,6 +76,7 @@ class Link:
     Traceback (most recent call last):
     ...
     smoothperf.dask.wire.LinkClosedError: the other end has closed the connection
+    >>> there.close()
     """
 
     def __init__(self, connection: socket.socket, *, is_alive: Callable[[], bool] | None = None):
