@@ -25,6 +25,9 @@ MODULES = [
         ".solvers",
         ".design",
         ".kernels",
+        ".kernels.bin_sums",
+        ".kernels.capped_simplex",
+        ".kernels.pair_sums",
         ".space",
     )
 ]

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from problems import MEASURES, problem
 from smoothperf import LBFGS, MeasureClassifier, MeasureClassifierCV, threads
 from smoothperf.design import as_design, compressed
-from smoothperf.kernels import binned_pairs, capped_simplex
+from smoothperf.kernels import bin_sums, capped_simplex
 from smoothperf.threads import even_ranges, n_threads, over_ranges, use_threads
 
 
@@ -20,7 +20,7 @@ from smoothperf.threads import even_ranges, n_threads, over_ranges, use_threads
 def eager(monkeypatch):
     """Threads for the smallest of problems."""
     monkeypatch.setattr(capped_simplex, "LEAST_ROWS", 50)
-    monkeypatch.setattr(binned_pairs, "LEAST_ROWS", 50)
+    monkeypatch.setattr(bin_sums, "LEAST_ROWS", 50)
     monkeypatch.setattr(compressed, "LEAST_ENTRIES", 50)
 
 

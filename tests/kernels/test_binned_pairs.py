@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import oracles
 from smoothperf.blocks import LocalVectors, OneBlock
-from smoothperf.kernels import binned_pairs as module
+from smoothperf.kernels import bin_sums as module
 from smoothperf.kernels import reference
 from smoothperf.measures import ROCArea, roc_area
 from smoothperf.threads import use_threads

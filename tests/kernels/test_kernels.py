@@ -16,7 +16,7 @@ from smoothperf import kernels
 from smoothperf.blocks import LocalVectors, OneBlock
 from smoothperf.kernels import capped_simplex, reference
 from smoothperf.kernels.capped_simplex import ProjectionBlock, Roots, project
-from smoothperf.kernels.pair_ramps import Frame, PairBlock, pair_ramps
+from smoothperf.kernels.pair_sums import Frame, PairBlock, pair_ramps
 from smoothperf.threads import use_threads
 
 EPS = np.finfo(np.float64).eps

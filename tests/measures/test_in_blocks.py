@@ -30,7 +30,7 @@ EPS = np.finfo(np.float64).eps
 TOP_K = [PRBEP(), PrecisionAtK(0.3), PrecisionAtK(1), RecallAtK(0.6)]
 MEASURES = [*TOP_K, ROCArea(), ROCArea(as_printed=True), ErrorRate(3.0, 1.0), BalancedErrorRate()]
 every_measure = pytest.mark.parametrize("measure", MEASURES, ids=repr)
-searching = settings(deadline=None, max_examples=60, derandomize=True)
+searching = settings(deadline=None, max_examples=40, derandomize=True)
 
 
 @st.composite
@@ -115,6 +115,24 @@ def test_smoothed_risks_are_those_in_memory(measure, problem, deviation):
             assert_same(near.smoothed(moved, mu), again, moved, deviation=deviation)
             # Bounds of the exact risk need not be the same: where they are looked for depends on a sample.
             assert again.ceiling >= near.exact_value(moved) - 1e-12 * (1.0 + np.abs(moved).max())
+
+
+@pytest.mark.parametrize("few", [0, selection.FEW])
+@pytest.mark.parametrize("away", [-1e6, 1e6])
+def test_a_hint_that_is_far_off_costs_rounds_only(away, few, monkeypatch):
+    """The root is in the last block, whose scores are all above those of the others."""
+    monkeypatch.setattr(selection, "FEW", few)
+    rng = np.random.default_rng(0)
+    n, lengths = 900, [300, 300, 300]
+    y = np.where(rng.random(n) < 0.1, 1, -1)
+    scores = np.sort(300.0 * rng.normal(size=n))
+    near, far, blocks = both(PRBEP(), y, None, lengths)
+    mu = 1e-2 / near.diameter
+    expected = near.smoothed(scores, mu)
+    hint = expected.hint._replace(all=expected.hint.all + away * mu)
+    found = far.smoothed(blocks.vectors.scattered(scores), mu, hint)
+    assert "range" in blocks.rounds or few
+    assert_same(expected, found, scores, deviation=1e-2)
 
 
 @every_measure

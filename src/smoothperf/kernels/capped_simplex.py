@@ -98,7 +98,10 @@ class Undecided(NamedTuple):
 
     def both(self) -> tuple[Array, Array | None]:
         """The v and weights of both classes."""
-        return joined([(self.negatives, self.negative_weights), (self.positives, self.positive_weights)])
+        values = np.concatenate((self.negatives, self.positives))
+        if self.negative_weights is None or self.positive_weights is None:
+            return values, None
+        return values, np.concatenate((self.negative_weights, self.positive_weights))
 
     def root(self, search: _top_k.RootSearch) -> None:
         """Let the search find the root."""

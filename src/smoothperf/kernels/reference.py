@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from .binned_pairs import PairSums
+from .bin_sums import PairSums
 from .capped_simplex import Projection, Roots
 
 Array = NDArray[Any]

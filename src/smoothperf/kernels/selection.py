@@ -9,6 +9,7 @@ the cells are dropped. A thousand million values take two such rounds, and ties 
 from __future__ import annotations
 
 import math
+import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from ..blocks import Blocks
+    from ..blocks import Blocks, Vector
 
 Array = NDArray[np.float64]
 
@@ -56,23 +57,24 @@ class Level(NamedTuple):
     above: float
     tied: float
 
-    def share(self, wanted: float) -> float:
-        """How much of those equal to it makes up the wanted weight, from 0 to 1."""
-        return min(1.0, max(0.0, (wanted - self.above) / self.tied)) if self.tied > 0.0 else 0.0
-
 
 class SelectingBlock:
-    """A block that keeps candidates among some values of its rows."""
+    """A block that keeps candidates among some values of its rows.
 
+    ``weights`` are those of the rows, None for ones.
+    """
+
+    weights: Array | None
+    _name: str
     _values: Array
     _value_weights: Array | None
     _above: float
 
-    def begin_selection(self, values: Array, weights: Array | None, most: float) -> Candidates:
+    def begin_selection(self, values: Array, most: float) -> Candidates:
         """Make all values candidates; if they are no more than ``most``, they are part of the reply."""
         if most == math.inf:  # who has the values needs no more, and nothing is kept
-            return Candidates(math.nan, math.nan, math.nan, 0.0, values, weights)
-        self._values, self._value_weights, self._above = values, weights, 0.0
+            return Candidates(math.nan, math.nan, math.nan, 0.0, values, self.weights)
+        self._values, self._value_weights, self._above = values, self.weights, 0.0
         return self._report(most)
 
     def cells(self, low: float, high: float) -> Array:
@@ -90,6 +92,15 @@ class SelectingBlock:
             self._value_weights = self._value_weights[inside]
         self._values = self._values[inside]
         return self._report(most)
+
+    def tied(self, values: Array, level: float) -> tuple[str, float]:
+        """A name by which this block can be told how much it has room for, and the weight of its values at a level."""
+        self._name = uuid.uuid4().hex
+        return self._name, weight_of(values == level, self.weights)
+
+    def room(self, rooms: float | dict[str, float]) -> float:
+        """What this block has room for at the level, of one number for all or by the name of the block."""
+        return rooms[self._name] if isinstance(rooms, dict) else rooms
 
     def _cell(self, low: float, high: float) -> NDArray[np.intp]:
         """The cell of each value: the lowest is in the first one, the highest in the last, and order is kept."""
@@ -112,7 +123,7 @@ def level_of(values: Array, weights: Array | None, wanted: float) -> Level:
     if weights is None:
         k = min(max(math.ceil(wanted), 1), n)
         at = float(np.partition(values, n - k)[n - k])
-        return Level(at, float(np.count_nonzero(values > at)), float(np.count_nonzero(values == at)))
+        return Level(at, weight_of(values > at, None), weight_of(values == at, None))
     candidates, candidate_weights = values, weights
     room = wanted
     # Quickselect on weights: each round drops half of the values that are left.
@@ -127,7 +138,30 @@ def level_of(values: Array, weights: Array | None, wanted: float) -> Level:
             order = order[-half:]
         candidates, candidate_weights = candidates[order], candidate_weights[order]
     at = float(candidates[0])
-    return Level(at, float(weights[values > at].sum()), float(weights[values == at].sum()))
+    return Level(at, weight_of(values > at, weights), weight_of(values == at, weights))
+
+
+def filled(values: Array, weights: Array | None, level: float, room: float) -> Array:
+    """``u``: 1 for values above a level; of those at it the first ones get 1, as far as there is room for their weight.
+
+    At most one of these gets a part, and with unit weights and whole room none.
+    """
+    u = (values > level).astype(np.float64)
+    if room > 0.0:
+        at = np.flatnonzero(values == level)
+        c = np.ones(at.size) if weights is None else weights[at]
+        # A running sum tells how many fit, but rounds too much to tell what is left for the next one.
+        whole = int(np.searchsorted(np.cumsum(c), room, side="right"))
+        u[at[:whole]] = 1.0
+        left = room - float(c[:whole].sum())
+        if whole < at.size:
+            u[at[whole]] = min(1.0, max(0.0, left / c[whole]))
+    return u
+
+
+def weight_of(mask: NDArray[np.bool_], weights: Array | None) -> float:
+    """Weight of some values."""
+    return float(np.count_nonzero(mask) if weights is None else weights[mask].sum())
 
 
 def most_from_each(blocks: Blocks, parts: int) -> float:
@@ -151,6 +185,23 @@ def level_of_blocks(blocks: Blocks, replies: list[Candidates], wanted: float) ->
         enough = np.flatnonzero(filled >= wanted)
         cell = CELLS - 1 - int(enough[0] if enough.size else np.flatnonzero(np.diff(filled, prepend=above))[-1])
         replies = blocks.each("narrow", low, high, cell, most)
+
+
+def rooms_at(blocks: Blocks, values: Vector, level: Level, wanted: float) -> float | dict[str, float]:
+    """What blocks have room for at a level: the first ones for all that they have there, and one for a part.
+
+    It is one number where that says it all.
+    """
+    room = wanted - level.above
+    if room >= level.tied:
+        return math.inf
+    if not blocks.far or room <= 0.0:
+        return room
+    rooms = {}
+    for name, weight in blocks.each("tied", values, level.at):
+        rooms[name] = min(room, weight)
+        room -= rooms[name]
+    return rooms
 
 
 def joined(parts: Sequence[tuple[Array | None, Array | None]]) -> tuple[Array, Array | None]:

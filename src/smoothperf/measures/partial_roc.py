@@ -30,7 +30,7 @@ from ..blocks import LocalVectors, OneBlock
 from ..evaluation import Ranking, partial_roc_area
 from ..kernels import huber_sums
 from ..kernels.capped_simplex import ProjectionBlock, project
-from ..kernels.pair_ramps import PairBlock
+from ..kernels.pair_sums import PairBlock
 from .base import EPS, Array, Measure, Risk, RiskValue
 from .roc_area import ROCArea, mean_over_pairs
 from .top_k import heaviest

@@ -29,8 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import binary_labels, vector, weights_of
 from ..blocks import Blocks, Vector
 from ..kernels import sorted_hinges
-from ..kernels.binned_pairs import BinBlock, binned_pairs
-from ..kernels.pair_ramps import Frame, PairBlock, pair_ramps
+from ..kernels.bin_sums import BinBlock, binned_pairs
+from ..kernels.pair_sums import Frame, PairBlock, pair_ramps
 from .base import EPS, LONG_EPS, Array, Measure, RiskValue
 from .in_blocks import BlockRisk
 from .row_block import RiskBlock
@@ -65,7 +65,7 @@ def mean_over_pairs(
     Parameters
     ----------
     blocks : Blocks
-        Of :class:`~smoothperf.kernels.pair_ramps.PairBlock`.
+        Of :class:`~smoothperf.kernels.pair_sums.PairBlock`.
     counts, mass : pairs
         Numbers of the positives and negatives that make the pairs, and their weights to divide by.
     centre : float

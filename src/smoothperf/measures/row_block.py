@@ -74,7 +74,7 @@ class RiskBlock(SelectingBlock):
 
     def begin_threshold(self, scores: Array, most: float) -> Candidates:
         """Begin to select a score; see :func:`smoothperf.operating_point.threshold_of_blocks`."""
-        return self.begin_selection(scores, self.weights, most)
+        return self.begin_selection(scores, most)
 
     def neighbours(self, scores: Array, at: float) -> tuple[float, float, float, float]:
         """The next score below with some weight, the next one above with any, and the lowest and highest of all."""

@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import binary_labels, count_or_share, vector, weights_of
 from ..blocks import Blocks, Vector
 from ..kernels.capped_simplex import ProjectionBlock, project
-from ..kernels.selection import Candidates, added, level_of, level_of_blocks, most_from_each
+from ..kernels.selection import Candidates, added, filled, level_of, level_of_blocks, most_from_each, rooms_at
 from .base import EPS, LONG_EPS, Array, Curvature, Measure, RiskValue
 from .in_blocks import BlockRisk
 from .row_block import RiskBlock, Totals
@@ -48,17 +48,10 @@ SPARE = 1e-9
 def heaviest(values: Array, weights: Array | None, total: float) -> Array:
     """Fill weight ``total`` with the largest values: ``u`` in [0, 1] that maximises ``sum c u values``. Expected O(n).
 
-    Values that are tied for the last places share them.
+    At most one entry is fractional, and with unit weights and a whole total none is. Of tied ones the first are taken.
     """
     level = level_of(values, weights, total)
-    return _filled(values, level.at, level.share(total))
-
-
-def _filled(values: Array, level: float, share: float) -> Array:
-    u = (values > level).astype(np.float64)
-    if share > 0.0:
-        u[values == level] = share
-    return u
+    return filled(values, weights, level.at, total - level.above)
 
 
 class TopKBlock(ProjectionBlock, RiskBlock):
@@ -68,7 +61,7 @@ class TopKBlock(ProjectionBlock, RiskBlock):
         """Fill in the gains per unit of weight for predicting an example positive, and begin to select the largest."""
         np.multiply(scores, slope, out=gains)
         gains[self.positive] -= gain
-        return self.begin_selection(gains, self.weights, most)
+        return self.begin_selection(gains, most)
 
     def class_sums(self, gains: Array) -> tuple[float, float]:
         """Sums of the gains over the positives and over the negatives."""
@@ -79,16 +72,16 @@ class TopKBlock(ProjectionBlock, RiskBlock):
         scores: Array,
         gains: Array,
         level: float,
-        share: float,
+        rooms: float | dict[str, float],
         slope: float,
         targets: tuple[float, float],
         gradient: Array,
     ) -> tuple[float, float]:
-        """Give places to the gains above a level, and a share of one to those at it.
+        """Give places to the gains above a level, and to those at it as far as there is room.
 
         Returns the sum of ``c (u - t)`` over the positives, and ``<gradient, scores>``.
         """
-        change = _filled(gains, level, share)
+        change = filled(gains, self.weights, level, self.room(rooms))
         change -= self._target(targets)
         if self.weights is not None:
             change *= self.weights
@@ -153,10 +146,10 @@ class TopKRisk(BlockRisk):
         """``R`` and a subgradient: select the largest, O(n)."""
         gains, candidates = self._gains(scores)
         level = level_of_blocks(self._blocks, candidates, self._places)
-        share = level.share(self._places)
+        rooms = rooms_at(self._blocks, gains, level, self._places)
         gradient = self._blocks.vectors.take()
-        sums = self._blocks.each("fill", scores, gains, level.at, share, self._slope, self._targets, gradient)
-        # For PRBEP the first sum is over -c (1 - u), and exact for unit weights without ties.
+        sums = self._blocks.each("fill", scores, gains, level.at, rooms, self._slope, self._targets, gradient)
+        # For PRBEP the first sum is over -c (1 - u), and exact for unit weights.
         missed, inner = added(sums)
         offset = self._least_loss - self._gain * missed
         value = offset + inner
