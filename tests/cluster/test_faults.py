@@ -95,7 +95,7 @@ def test_killed_workers(processes, expected, tmp_path, caplog):
 class DyingLink:
     """Stands for the death of a worker: its connection breaks when a number of messages have gone through."""
 
-    def __init__(self, monkeypatch, after):
+    def __init__(self, monkeypatch, after, *, again_and_again=False):
         self.left = after
         connect = placement.Placement._connect
 
@@ -106,7 +106,7 @@ class DyingLink:
 
                 def dying():
                     self.left -= 1
-                    if self.left == 0:
+                    if self.left == 0 or (again_and_again and self.left < 0):
                         link._socket.close()
                     return receive()
 
@@ -123,3 +123,29 @@ def test_a_connection_may_break_at_any_time(client, expected, monkeypatch, after
     clf.fit([dask.delayed(make_block)(number) for number in range(4)])
     assert_same_optimum(clf, expected)
     assert clf.n_losses_ == 1
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"), [("rows", "blocks 0 to 0 came out differently"), ("labels", "blocks 0 to 0 had other labels")]
+)
+def test_a_block_that_comes_out_differently_is_an_error(client, monkeypatch, tmp_path, what, reason):
+    def of_chance(number):
+        X, y = make_block(number)
+        made = tmp_path / f"{number}"
+        if made.exists():
+            return (2.0 * X, y) if what == "rows" else (X, ~y)
+        made.touch()
+        return X, y
+
+    DyingLink(monkeypatch, 20)
+    with pytest.raises(RowsLostError, match=reason):
+        MeasureClassifier("prbep", ALPHA, tol=TOL, client=client, patience=5.0).fit(
+            [dask.delayed(of_chance, pure=False)(number) for number in range(2)]
+        )
+
+
+def test_when_no_worker_can_be_used_any_more(client, monkeypatch):
+    DyingLink(monkeypatch, 20, again_and_again=True)
+    clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=client, patience=0.3)
+    with pytest.raises(RowsLostError, match=r"has had no worker for 0\.3 s"):
+        clf.fit([dask.delayed(make_block)(number) for number in range(4)])

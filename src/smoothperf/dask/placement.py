@@ -148,7 +148,7 @@ class Placement:
                             groups.append(group)
                     elif future.status == "error":
                         future.result()
-                    elif self._homes[group] not in workers:
+                    elif self._homes[group] not in workers or future.status in ("lost", "cancelled"):
                         del loading[future]
                         future.cancel()
                         groups.append(group)
