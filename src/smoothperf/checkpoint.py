@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from ._files import written_whole
 from ._validation import positive_number
 from .certificate import Planes
-from .design import Design
 from .design.base import Array
 from .io.streams import explain
 from .measures import Measure
@@ -97,12 +96,8 @@ class CheckpointKeeper:
     ----------
     checkpoint : Checkpoint or path-like
         Where to.
-    objective : RegularizedRisk
-        What is minimised.
-    measure : Measure
-        The measure behind it.
-    positive, weights : ndarray of shape (n,), the second or None
-        The labels and weights that the measure is bound to.
+    fingerprint : dict
+        What tells the problem from another: :func:`fingerprint`, or the like of it.
 
     Attributes
     ----------
@@ -110,21 +105,14 @@ class CheckpointKeeper:
         What to go on from.
     """
 
-    def __init__(
-        self,
-        checkpoint: Checkpoint | str | os.PathLike[str],
-        objective: RegularizedRisk,
-        measure: Measure,
-        positive: NDArray[np.bool_],
-        weights: Array | None,
-    ):
+    def __init__(self, checkpoint: Checkpoint | str | os.PathLike[str], fingerprint: dict[str, Any]):
         if not isinstance(checkpoint, (Checkpoint, str, os.PathLike)):
             raise ValueError(f"checkpoint must be a path or a Checkpoint, got {checkpoint!r}.")
         settings = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
         self._path = Path(settings.path)
         self._seconds = settings.seconds
         self._last = -math.inf
-        self._fingerprint = fingerprint(objective, measure, positive, weights)
+        self._fingerprint = fingerprint
         self.state: State | None = None
         if self._path.exists():
             if not settings.resume:
@@ -139,7 +127,7 @@ class CheckpointKeeper:
 
     def most_planes(self, length: int) -> int:
         """How many planes of a length are worth keeping."""
-        return int(np.clip(PLANE_MEMORY // (8 * length), 1, MOST_PLANES))
+        return worth_keeping(length)
 
     def keep(self, coef: Array, objective: float, planes: Planes) -> None:
         """Write a state; if that fails, the first time is an error, any other a warning: nothing is lost then."""
@@ -202,14 +190,33 @@ class CheckpointKeeper:
                 )
 
 
+def worth_keeping(length: int) -> int:
+    """How many planes of a length are worth keeping."""
+    return int(np.clip(PLANE_MEMORY // (8 * length), 1, MOST_PLANES))
+
+
 def fingerprint(
     objective: RegularizedRisk, measure: Measure, positive: NDArray[np.bool_], weights: Array | None
 ) -> dict[str, Any]:
     """What tells a problem from another: one pass over the data."""
-    design = objective.design
     digest = hashlib.sha256(np.packbits(positive).tobytes())
     if weights is not None:
         digest.update(weights.tobytes())
+    design = objective.design
+    u, v = probing_rows(0, design.shape[0]), probing_columns(design.shape[1])
+    return description(objective, measure, digest.hexdigest(), float(u @ design.matvec(v)), float(u @ u))
+
+
+def description(
+    objective: RegularizedRisk, measure: Measure, labels: str, product: float, squared_norm: float
+) -> dict[str, Any]:
+    """Make a fingerprint of a digest of the labels and weights, of ``u . X v`` and of ``|u|^2``.
+
+    u and v differ from entry to entry: other rows, or another order, change the number. ``|u| |X| |v|`` is added to
+    keep it away from 0, so that it can be compared with a relative tolerance.
+    """
+    design = objective.design
+    size = math.sqrt(squared_norm) * design.frobenius_norm * float(np.linalg.norm(probing_columns(design.shape[1])))
     return {
         "measure": repr(measure),
         "alpha": objective.alpha,
@@ -217,17 +224,16 @@ def fingerprint(
         "entries": design.n_entries,
         "largest row": design.row_norm,
         "norm": design.frobenius_norm,
-        "labels": digest.hexdigest()[:16],
-        "sum": weighted_sum(design),
+        "labels": labels[:16],
+        "sum": product + size,
     }
 
 
-def weighted_sum(design: Design) -> float:
-    """``u . X v + |u| |X| |v|`` with u and v that differ from entry to entry: other rows, or another order, change it.
+def probing_rows(first: int, n: int) -> Array:
+    """``u`` of n rows from one on."""
+    return np.cos(np.arange(first, first + n, dtype=np.float64))
 
-    The second term keeps the number away from 0, so that it can be compared with a relative tolerance.
-    """
-    n, d = design.shape
-    u, v = np.cos(np.arange(n, dtype=np.float64)), np.sin(1.0 + np.arange(d, dtype=np.float64))
-    size = float(np.linalg.norm(u)) * design.frobenius_norm * float(np.linalg.norm(v))
-    return float(u @ design.matvec(v)) + size
+
+def probing_columns(d: int) -> Array:
+    """``v``."""
+    return np.sin(1.0 + np.arange(d, dtype=np.float64))

@@ -46,6 +46,10 @@ class Recycler:
         self._vectors: list[Array] = []
         self._lock = threading.Lock()
 
+    def __len__(self) -> int:
+        """How many vectors there are, in use or not."""
+        return len(self._vectors)
+
     def take(self) -> Array:
         """Return a vector that holds anything."""
         with self._lock:

@@ -14,7 +14,6 @@ from smoothperf import (
     BalancedErrorRate,
     Contingency,
     ErrorRate,
-    FBeta,
     Nesterov,
     Newton,
     PartialROCArea,
@@ -190,10 +189,13 @@ def test_thresholds_are_those_in_memory(measure, problem, wanted):
 
 
 def test_a_measure_that_cuts_where_it_likes_says_that_it_needs_the_rows():
-    y = np.array([1, -1, -1])
-    blocks = in_blocks(PRBEP(), y, None, [2, 1])
-    with pytest.raises(NotImplementedError, match="f1 needs all rows in memory to say where to cut"):
-        FBeta().threshold_of_blocks(blocks, blocks.vectors.constant(1.0))
+    class OwnCut(PRBEP):
+        def threshold(self, y, scores, sample_weight=None):
+            return 0.5
+
+    blocks = in_blocks(OwnCut(), np.array([1, -1, -1]), None, [2, 1])
+    with pytest.raises(NotImplementedError, match="prbep needs all rows in memory to say where to cut"):
+        OwnCut().threshold_of_blocks(blocks, blocks.vectors.constant(1.0))
 
 
 def large_problem(measure, n=60_000, blocks=3, *, weighted=False, seed=0):

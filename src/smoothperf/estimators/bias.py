@@ -67,10 +67,13 @@ class Bias:
         self, weights: Array, positive: NDArray[np.bool_], scores: Array, sample_weight: Array | None
     ) -> tuple[Array, float]:
         """Weights of the features, and the intercept: the trained bias less the cut of the training scores."""
+        threshold = self.measure.threshold(positive, scores, sample_weight) if self.fit_intercept else 0.0
+        return self.cut_at(weights, threshold)
+
+    def cut_at(self, weights: Array, threshold: float) -> tuple[Array, float]:
+        """Weights of the features, and the intercept, where the training scores are cut at a threshold."""
         coef, bias = self.split(weights)
-        if not self.fit_intercept:
-            return coef, 0.0
-        return coef, bias - self.measure.threshold(positive, scores, sample_weight)
+        return coef, bias - threshold if self.fit_intercept else 0.0
 
     def excess_of_zero(self, objective: RegularizedRisk, result: Result) -> float:
         """How far J without any feature can be above its minimum, for no bias or the one that was found."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from ..checkpoint import Checkpoint, CheckpointKeeper
+from ..checkpoint import Checkpoint, CheckpointKeeper, fingerprint
 from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
 from ..smoothing import Smoothing
@@ -192,21 +192,26 @@ class MeasureClassifier(LinearMeasureClassifier):
         with use_threads(self.n_threads):
             keeper = None
             if self.checkpoint is not None:
-                keeper = CheckpointKeeper(self.checkpoint, objective, measure, positive, weights)
+                keeper = CheckpointKeeper(self.checkpoint, fingerprint(objective, measure, positive, weights))
                 if keeper.state is not None:
                     start, planes = keeper.state.coef, keeper.state.planes
             result = solver.run(
                 objective, start, make_callback(self.verbose, self.callback), keeper=keeper, planes=planes
             )
         report_end(result, solver.tol, self.verbose)
-        excess = bias.excess_of_zero(objective, result)
-        if excess <= solver.tol:
-            zero = "w = 0 with a bias" if bias.trained else "w = 0"
-            warnings.warn(
-                f"At alpha={self.alpha:g} the optimum is {zero} within tol: the objective of {zero} is at most "
-                f"{excess:.3g} above the minimum, tol is {solver.tol:.3g}. {ZERO_MODEL_REMEDY}",
-                ZeroModelWarning,
-                stacklevel=2,
-            )
-        self._keep(result, bias, positive, weights)
+        warn_of_zero_model(bias, bias.excess_of_zero(objective, result), self.alpha, solver.tol)
+        assert result.scores is not None
+        self._keep(result, *bias.cut(result.coef, positive, result.scores, weights))
         return self
+
+
+def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float) -> None:
+    """Say so if the weights that ``fit`` has found are no better than none; the objective of these is known."""
+    if excess <= tol:
+        zero = "w = 0 with a bias" if bias.trained else "w = 0"
+        warnings.warn(
+            f"At alpha={alpha:g} the optimum is {zero} within tol: the objective of {zero} is at most "
+            f"{excess:.3g} above the minimum, tol is {tol:.3g}. {ZERO_MODEL_REMEDY}",
+            ZeroModelWarning,
+            stacklevel=3,
+        )

@@ -192,7 +192,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
                 ZeroModelWarning,
                 stacklevel=2,
             )
-        self._keep(result, bias, positive, weights)
+        assert result.scores is not None
+        self._keep(result, *bias.cut(result.coef, positive, result.scores, weights))
         self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants it so; the start alone may do
         return self
 

@@ -16,7 +16,6 @@ from ..design import as_design
 from ..measures import Measure, get_measure
 from ..operating_point import threshold_for_target
 from ..solvers import Result
-from .bias import Bias
 from .inputs import known_labels
 from .stored import as_store
 
@@ -140,10 +139,8 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         check_is_fitted(self)
         save_model(self, path)
 
-    def _keep(self, result: Result, bias: Bias, positive: NDArray[np.bool_], weights: Array | None) -> None:
+    def _keep(self, result: Result, coef: Array, intercept: float) -> None:
         """Make the outcome of a run the fitted model."""
-        assert result.scores is not None
-        coef, intercept = bias.cut(result.coef, positive, result.scores, weights)
         self.coef_ = coef.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         self.objective_ = result.objective

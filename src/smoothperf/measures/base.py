@@ -24,7 +24,7 @@ from .row_block import RiskBlock, Totals
 
 Array = NDArray[np.float64]
 #: Measures that :meth:`Measure.bind_blocks` works for, for messages.
-IN_BLOCKS = "prbep, precision@k, recall@k, roc_area, error_rate and balanced_error_rate"
+IN_BLOCKS = "prbep, precision@k, recall@k, roc_area, f1 and f-beta, jaccard, error_rate and balanced_error_rate"
 #: Spacing of the numbers of the kernels next to 1, for rounding bounds.
 EPS = float(np.finfo(np.float64).eps)
 LONG_EPS = float(np.finfo(np.longdouble).eps)

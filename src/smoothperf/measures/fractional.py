@@ -55,6 +55,8 @@ from ..kernels.fractional_summary import Window
 from ..operating_point import Cuts
 from ..recycling import Recycler
 from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
+from .best_cut import CutBlock, best_cut
+from .row_block import RiskBlock, Totals
 
 #: What the levels may cost of ``mu D``, relative to what the squares cost.
 LEVELS_SHARE = 0.5
@@ -64,7 +66,7 @@ STEP_SHARE = 0.5
 FEWEST_LEVELS, MOST_DOUBLINGS = 64, 44
 
 
-class FractionalBlock:
+class FractionalBlock(CutBlock, RiskBlock):
     """The rows of a risk that are in one place: labels, weights, and their margins, sorted.
 
     Parameters
@@ -76,19 +78,12 @@ class FractionalBlock:
     """
 
     def __init__(self, positive: NDArray[np.bool_], weights: Array | None):
-        self.weights = weights
+        RiskBlock.__init__(self, positive, weights)
         self._positive = positive.view(np.uint8)
         self._rows = np.flatnonzero(positive), np.flatnonzero(~positive)
         self._ordered = (None, None) if weights is None else (weights[self._rows[0]], weights[self._rows[1]])
         self._memory = Recycler(3 * positive.size + 4)
         self._margins: SortedMargins | None = None
-
-    def totals(self) -> tuple[int, float, float]:
-        """Number of rows, their weight, and that of the positives."""
-        n, n_positive = self._positive.size, self._rows[0].size
-        if self.weights is None:
-            return n, float(n), float(n_positive)
-        return n, float(self.weights.sum()), float(self.weights[self._rows[0]].sum())
 
     def sample_weight(self) -> Array | None:
         """The weights of the rows."""
@@ -122,11 +117,11 @@ class FractionalRisk(Risk):
     shift_invariant: ClassVar[bool] = False
 
     def __init__(self, blocks: Blocks, p: float, r: float):
-        totals = blocks.each("totals")
+        totals = Totals.of(blocks.each("totals"))
         self._blocks = blocks
-        n = self.n_examples = sum(size for size, _, _ in totals)
-        self._total = math.fsum(weight for _, weight, _ in totals)
-        self._loss = FractionalLoss(p, r, (p + r) * math.fsum(positives for _, _, positives in totals))
+        n = self.n_examples = totals.rows
+        self._total = totals.weight
+        self._loss = FractionalLoss(p, r, (p + r) * totals.positive_weight)
         self._slope = 2.0 / self._total
         self._groups = groups_of_a_block(len(totals))
         [self.weights] = [None] if blocks.far else blocks.each("sample_weight")
@@ -256,6 +251,11 @@ class FractionalMeasure(Measure):
         c = np.ones(f.shape[0]) if weights is None else weights
         hits, false = cuts.above(c * positive), cuts.above(c * ~positive)
         return cuts.threshold(int(self._measure(hits, false, float(c[positive].sum())).argmax()))
+
+    def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
+        """Return :meth:`threshold` for rows in blocks, which :meth:`block` has made."""
+        positives = Totals.of(blocks.each("totals")).positive_weight
+        return best_cut(blocks, scores, lambda hits, false: self._measure(hits, false, positives))
 
     def _measure(self, hits: Any, false: Any, positives: float) -> Any:
         """``1 - delta``, from the weights of true and of false positives: numbers or arrays."""

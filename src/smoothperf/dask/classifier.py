@@ -1,0 +1,262 @@
+"""The estimator: :class:`smoothperf.MeasureClassifier` for rows on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Self
+
+import numpy as np
+from distributed import Client, default_client
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import positive_number
+from ..checkpoint import Checkpoint, CheckpointKeeper
+from ..estimators import classifier as local
+from ..estimators.bias import Bias
+from ..estimators.inputs import make_callback, make_solver, report_end
+from ..measures import Measure, get_measure
+from ..measures.base import IN_BLOCKS
+from ..smoothing import Smoothing
+from ..solvers import Callback, Newton, Result, Solver
+from ..threads import check_n_threads
+from .agreement import agree, common_names
+from .inputs import sources
+from .placement import Placement
+from .prediction import is_lazy, lazily, score
+from .remote import Traffic
+from .rows import Summary
+from .server import Settings
+from .training import Training, fingerprint
+
+Array = NDArray[np.float64]
+#: Parameters that the estimator in memory does not have.
+OF_CLUSTERS = ("client", "patience")
+OF_FITS = {"traffic_", "n_losses_"}
+
+
+class MeasureClassifier(local.MeasureClassifier):
+    """:class:`smoothperf.MeasureClassifier` for rows that are spread over the workers of a Dask cluster.
+
+    The rows, and every vector with a number for each of them, stay on the workers. The same solvers minimise the same
+    objective to the same certified gap; an iteration sends the d weights to each worker, and gets d numbers and a few
+    more back. Rows of a worker that dies are loaded again, and the fit goes on. docs/dask.md has more.
+
+    Parameters
+    ----------
+    measure, alpha, tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, class_weight, warm_start, \
+callback
+        As in :class:`smoothperf.MeasureClassifier`. The solver "newton" needs the rows in memory.
+    client : distributed.Client, optional
+        The cluster; by default that of the client which was made last.
+    patience : float, default=60
+        Seconds to wait for workers when there are none.
+    n_threads : int, optional
+        Threads of each worker; as many as it has for tasks by default.
+    verbose : int, default=0
+        1 prints a line about once a second and at the end, 2 one per iteration, and what went over the network; to
+        standard error.
+    checkpoint : path-like or Checkpoint, optional
+        A file of the client for the state of the fit. To go on from it, the blocks must be the same; the number of
+        workers does not matter.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, objective_, lower_bound_, gap_, n_iter_, result_
+        As in :class:`smoothperf.MeasureClassifier`.
+    traffic_ : Traffic
+        Bytes and rounds between client and workers during the fit; ``traffic_.bytes_per_iteration``.
+    n_losses_ : int
+        Groups of blocks that were loaded again because their worker was gone.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from smoothperf.dask import MeasureClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y = (da.from_array(values, chunks=200) for values in (scale(X), y))
+    >>> with Client(processes=False, dashboard_address=":0") as client:
+    ...     clf = MeasureClassifier("prbep", alpha=1e-3).fit(X, y)
+    ...     clf.gap_ <= 1e-3, clf.score(X, y) > 0.95
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        measure: str | Measure = "roc_area",
+        alpha: float = 1e-4,
+        *,
+        client: Client | None = None,
+        patience: float = 60.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        solver: str | Solver = "lbfgs",
+        smoothing: str | float | Smoothing = "adaptive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: dict[Any, float] | str | None = None,
+        warm_start: bool = False,
+        n_threads: int | None = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    ):
+        super().__init__(
+            measure,
+            alpha,
+            tol=tol,
+            max_iter=max_iter,
+            solver=solver,
+            smoothing=smoothing,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            class_weight=class_weight,
+            warm_start=warm_start,
+            n_threads=n_threads,
+            verbose=verbose,
+            callback=callback,
+            checkpoint=checkpoint,
+        )
+        self.client = client
+        self.patience = patience
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows on the workers.
+
+        Parameters
+        ----------
+        X : dask array or data frame, delayed object, future, path, or list of delayed objects, futures or paths
+            Blocks of rows; chunks of arrays are dense or SciPy's sparse matrices. Delayed objects and futures are
+            ``(X, y)`` or ``(X, y, weights)``, or X alone if there is y. Paths are of stores, .npz files or text in
+            svmlight format, which the workers can read.
+        y : the like of X, optional
+            Two kinds of labels; the larger (in sorted order) is positive. Not needed if the blocks bring theirs.
+        sample_weight : the like of y, optional
+            Non-negative weights; an integer weight c stands for c copies.
+        """
+        measure = get_measure(self.measure)
+        bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
+        solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
+        check_n_threads(self.n_threads)
+        patience = positive_number("patience", self.patience)
+        check_works_in_blocks(measure, solver)
+        blocks = sources(X, y, sample_weight)
+        placement = Placement(self._cluster(), blocks, n_threads=self.n_threads, patience=patience)
+        try:
+            training = Training(placement, self._settle(placement.summaries, bias), measure, self.alpha)
+            result = self._train(training, bias, solver)
+            threshold = training.threshold(result.coef) if bias.fit_intercept else 0.0
+            excess = training.on_all_rows(lambda objective: bias.excess_of_zero(objective, result))
+            self.traffic_: Traffic = placement.servers.traffic(max(1, result.n_iter))
+            self.n_losses_ = placement.losses
+        finally:
+            placement.close()
+        self._keep(result, *bias.cut_at(result.coef, threshold))
+        report_end(result, solver.tol, self.verbose)
+        if self.verbose:
+            print(f"{self.traffic_}", file=sys.stderr, flush=True)
+        local.warn_of_zero_model(bias, excess, self.alpha, solver.tol)
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the signed scores; positive ones are predicted positive.
+
+        Those of a dask array are a dask array, of a dask data frame a series, of a delayed object a delayed object, and
+        are computed when they are asked for. Anything else is scored here and now.
+        """
+        check_is_fitted(self)
+        return lazily(self.to_local(), "decision_function", X) if is_lazy(X) else super().decision_function(X)
+
+    def predict(self, X: Any) -> Any:
+        """Return the predicted labels; of the same kind as those of :meth:`decision_function`."""
+        check_is_fitted(self)
+        return lazily(self.to_local(), "predict", X) if is_lazy(X) else super().predict(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the measure itself on test data (not the accuracy), which may be anything that :meth:`fit` takes.
+
+        Measures of decisions (error rates, F-beta, Jaccard) gather four numbers from each block. The others compare
+        the scores of all rows with one another: these are gathered here, with the labels. For data in memory no
+        cluster is needed.
+        """
+        check_is_fitted(self)
+        if not is_lazy(X) and hasattr(X, "shape"):
+            return super().score(X, y, sample_weight)
+        return score(self._cluster(), self.to_local(), X, y, sample_weight)
+
+    def to_local(self) -> local.MeasureClassifier:
+        """Return the fitted model as one that needs no cluster; it shares the arrays."""
+        parameters = self.get_params(deep=False)
+        model = local.MeasureClassifier(**{name: parameters[name] for name in parameters if name not in OF_CLUSTERS})
+        model.set_params(callback=None, checkpoint=None)
+        fitted = {name for name in vars(self) if name.endswith("_") and not name.startswith("_")} - OF_FITS
+        for name in fitted:
+            setattr(model, name, getattr(self, name))
+        return model
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file; :func:`smoothperf.load` reads it as one that needs no cluster."""
+        check_is_fitted(self)
+        self.to_local().save(path)
+
+    def __sklearn_clone__(self) -> Self:
+        # A client is not copied: the copy works on the same cluster.
+        parameters = {
+            name: clone(value, safe=False) for name, value in self.get_params(deep=False).items() if name != "client"
+        }
+        return type(self)(client=self.client, **parameters)
+
+    def __getstate__(self) -> Any:
+        # A client belongs to its process; a copy elsewhere uses the client that is there.
+        return {**super().__getstate__(), "client": None}
+
+    def _train(self, training: Training, bias: Bias, solver: Solver) -> Result:
+        """Minimise, from where an earlier fit or a checkpoint ended if there is one."""
+        start, planes, file = None, None, None
+        previous: Array | None = getattr(self, "coef_", None)
+        if self.warm_start and previous is not None and previous.shape[1] == self.n_features_in_:
+            start = bias.start(previous[0], self.result_.coef)
+        if self.checkpoint is not None:
+            file = CheckpointKeeper(self.checkpoint, fingerprint(training))
+            if file.state is not None:
+                start, planes = file.state.coef, file.state.planes
+        return training.run(solver, start, planes, make_callback(self.verbose, self.callback), file)
+
+    def _settle(self, summaries: list[Summary], bias: Bias) -> Settings:
+        """Make the blocks one data set, and remember what scikit-learn keeps of it."""
+        settings = agree(summaries, bias, self.class_weight)
+        names = common_names(summaries)
+        self.classes_ = settings.classes
+        self.n_features_in_ = settings.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        return settings
+
+    def _cluster(self) -> Client:
+        client = self.client
+        if client is None:
+            try:
+                client = default_client()
+            except ValueError as error:
+                raise ValueError(
+                    "there is no Dask client: make one with distributed.Client(...), or pass it."
+                ) from error
+        if not isinstance(client, Client) or client.asynchronous:
+            raise ValueError(f"client must be a distributed.Client that is not asynchronous, got {client!r}.")
+        return client
+
+
+def check_works_in_blocks(measure: Measure, solver: Solver) -> None:
+    """Say before the work begins that a measure or a solver needs all rows in one place."""
+    if type(measure).bind_blocks is Measure.bind_blocks:
+        raise ValueError(
+            f"{measure.name} needs all rows in memory; the measures that work on a cluster are {IN_BLOCKS}."
+        )
+    if isinstance(solver, Newton):
+        raise ValueError('solver "newton" needs all rows in memory; use "lbfgs".')

@@ -1,0 +1,132 @@
+"""What users pass to fit, as a list of blocks that Dask can bring to a worker, and bring again if it dies.
+
+=============================  =======================================================================================
+X                              blocks
+=============================  =======================================================================================
+dask array                     its chunks of rows, dense or SciPy's sparse matrices; y and weights are arrays, too
+dask data frame                its partitions; y and weights are series or arrays with the same partitions
+delayed object, future         one block ``(X, y)`` or ``(X, y, weights)``; or X alone, and y beside it
+path                           one file: a store, .npz or text in svmlight format, read on the worker
+list of these                  one block each
+=============================  =======================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask import is_dask_collection
+from dask.delayed import Delayed
+from distributed import Client, Future
+
+WHAT_X_MAY_BE = "a dask array or data frame, a delayed object, a future, a path, or a list of the last three"
+
+
+@dataclass(frozen=True)
+class Source:
+    """How to get a block: one thing that is the block, or its X, y and weights.
+
+    Attributes
+    ----------
+    parts : tuple
+        Each a future, a delayed object, a path, or the thing itself.
+    """
+
+    parts: tuple[Any, ...]
+
+    def near(self, client: Client, address: str) -> Any:
+        """What to give to a task on a worker, which Dask moves there, or computes there if it can."""
+        if len(self.parts) == 1:
+            return _near(self.parts[0], client, address)
+        return tuple(_near(part, client, address) for part in self.parts)
+
+    def lost(self) -> bool:
+        """Whether a part was on a worker that is gone, and nobody knows how to make it again."""
+        return any(isinstance(part, Future) and part.status in ("lost", "cancelled") for part in self.parts)
+
+
+def _near(part: Any, client: Client, address: str) -> Any:
+    if isinstance(part, Future) or part is None:
+        return part
+    if isinstance(part, Delayed):
+        return client.compute(part, workers=[address], allow_other_workers=True)
+    if isinstance(part, (str, os.PathLike)):
+        return os.fspath(part)
+    return client.scatter(part, workers=[address], hash=False)
+
+
+def sources(X: Any, y: Any = None, sample_weight: Any = None) -> list[Source]:
+    """The blocks of what a user passes to fit."""
+    if isinstance(X, (list, tuple)):
+        return _listed(list(X), y, sample_weight)
+    if isinstance(X, (Future, Delayed, str, os.PathLike)):
+        beside = [None if values is None else [values] for values in (y, sample_weight)]
+        return _listed([X], *beside)
+    if not is_dask_collection(X) or not hasattr(X, "to_delayed"):
+        raise TypeError(
+            f"X must be {WHAT_X_MAY_BE}; got a {type(X).__name__}. For data in memory use "
+            "smoothperf.MeasureClassifier, or dask.array.from_array."
+        )
+    if y is None:
+        raise ValueError("y is None: labels are needed unless the blocks of X bring them.")
+    chunks = None
+    if isinstance(X, da.Array):
+        if X.ndim != 2:
+            raise ValueError(f"X must be two-dimensional (examples by features), got shape {X.shape}.")
+        X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        chunks = X.chunks[0]
+    columns = [_partitions("X", X, None)]
+    for name, values in (("y", y), ("sample_weight", sample_weight)):
+        if values is not None:
+            columns.append(_partitions(name, values, chunks))
+            if len(columns[-1]) != len(columns[0]):
+                raise ValueError(
+                    f"X has {len(columns[0])} blocks but {name} has {len(columns[-1])}; they must match: use rechunk "
+                    "or repartition."
+                )
+    return [Source(parts) for parts in zip(*columns, strict=True)]
+
+
+def _partitions(name: str, values: Any, chunks: tuple[Any, ...] | None) -> list[Any]:
+    """The pieces of a collection, each a delayed object."""
+    known = chunks is not None and not any(np.isnan(length) for length in chunks)
+    if not is_dask_collection(values) and not known:
+        raise TypeError(f"{name} must be a dask collection with the blocks of X, got a {type(values).__name__}.")
+    if known and not hasattr(values, "dtypes") and not hasattr(values, "divisions"):
+        assert chunks is not None
+        array = values if isinstance(values, da.Array) else da.from_array(np.asarray(values), chunks=-1)
+        if array.shape[0] != sum(chunks):
+            raise ValueError(f"X has {sum(chunks)} rows but {name} has {array.shape[0]} entries; they must match.")
+        values = array.rechunk({0: chunks})
+    return list(np.ravel(values.to_delayed()))
+
+
+def _listed(X: list[Any], y: Any, sample_weight: Any) -> list[Source]:
+    if not X:
+        raise ValueError("X is an empty list: at least one block is needed.")
+    for number, item in enumerate(X):
+        if not isinstance(item, (Future, Delayed, str, os.PathLike, tuple)) and y is None:
+            raise TypeError(
+                f"X must be {WHAT_X_MAY_BE}; got a list with a {type(item).__name__} at position {number}. "
+                "A block is (X, y) or (X, y, weights)."
+            )
+    if y is None:
+        if sample_weight is not None:
+            raise ValueError("sample_weight comes with y; blocks that bring their labels are (X, y, weights).")
+        return [Source(item if isinstance(item, tuple) else (item,)) for item in X]
+    columns: list[Sequence[Any]] = [X]
+    for name, values in (("y", y), ("sample_weight", sample_weight)):
+        if values is None:
+            continue
+        if not isinstance(values, (list, tuple)) or len(values) != len(X):
+            got = f"{len(values)} items" if isinstance(values, (list, tuple)) else f"a {type(values).__name__}"
+            raise ValueError(f"{name} must be a list with an item for each of the {len(X)} blocks of X, got {got}.")
+        columns.append(values)
+    if any(isinstance(item, (str, os.PathLike)) for item in X):
+        raise ValueError("y is given for paths, which have their labels in the files; leave it out.")
+    return [Source(parts) for parts in zip(*columns, strict=True)]

@@ -1,0 +1,104 @@
+"""Scores, labels and measures of blocks: lazily where the data are lazy, and where the data are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask import is_dask_collection
+from dask.delayed import Delayed
+from distributed import Client
+from numpy.typing import NDArray
+
+from ..estimators.classifier import MeasureClassifier
+from ..estimators.inputs import known_labels
+from ..measures import get_measure
+from .inputs import sources
+from .rows import Block, load, settle, weight_of_kinds
+
+Array = NDArray[np.float64]
+
+
+def is_lazy(X: Any) -> bool:
+    """Whether X is something of Dask's that is computed later."""
+    return bool(is_dask_collection(X))
+
+
+def lazily(model: MeasureClassifier, method: str, X: Any) -> Any:
+    """``model.method(X)`` as a collection of the same kind: a vector, a series or a delayed object.
+
+    The model, with its weights, is one task of the graph that all blocks share.
+    """
+    shared = dask.delayed(model)
+    sample = np.zeros(0) if method == "decision_function" else model.classes_[:0]
+    if isinstance(X, Delayed):
+        return dask.delayed(_of_block)(X, shared, method)
+    if isinstance(X, da.Array):
+        if X.ndim != 2 or X.shape[1] != model.n_features_in_:
+            raise ValueError(f"X has the shape {X.shape}, but the model expects {model.n_features_in_} features.")
+        rows = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        return rows.map_blocks(_of_block, shared, method, dtype=sample.dtype, drop_axis=1, meta=sample)
+    return X.map_partitions(_of_frame, shared, method, meta=(method, sample.dtype))
+
+
+def _of_block(X: Any, model: MeasureClassifier, method: str) -> NDArray[Any]:
+    if X.shape[0] == 0:
+        return np.zeros(0) if method == "decision_function" else model.classes_[:0]
+    result: NDArray[Any] = getattr(model, method)(X)
+    return result
+
+
+def _of_frame(frame: Any, model: MeasureClassifier, method: str) -> Any:
+    return type(frame.iloc[:, 0])(_of_block(frame, model, method), index=frame.index)
+
+
+def score(client: Client, model: MeasureClassifier, X: Any, y: Any, sample_weight: Any) -> float:
+    """The measure on blocks of rows.
+
+    For measures of decisions (those that cut at score 0) each block replies with four numbers. The others compare the
+    scores of all rows with one another, so scores and labels are gathered: 9 bytes a row, or 17 with weights.
+    """
+    measure = get_measure(model.measure)
+    blocks = sources(X, y, sample_weight)
+    shared = client.scatter(model, hash=False)
+    homes = sorted(client.nthreads())
+    if not homes:
+        raise ValueError(f"the cluster at {client.scheduler.address} has no worker; start some.")
+    judged = [
+        client.submit(
+            _judge, shared, measure.fits_bias, block.near(client, homes[i * len(homes) // len(blocks)]), pure=False
+        )
+        for i, block in enumerate(blocks)
+    ]
+    parts = []
+    for number, part in enumerate(client.gather(judged)):
+        if isinstance(part, str):
+            raise ValueError(f"block {number} of {len(blocks)}: {part}.")
+        parts.append(part)
+    scores, positive, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    counted = weights > 0.0
+    return measure.score(positive[counted], scores[counted], weights[counted])
+
+
+def _judge(model: MeasureClassifier, only_decisions: bool, source: Any) -> tuple[Array, NDArray[np.bool_], Array] | str:
+    """Scores, labels and weights of a block, or of four examples that stand for it; or what is wrong with it."""
+    block = load(source)
+    if not isinstance(block, Block):
+        assert block.problem is not None
+        return block.problem
+    try:
+        positive = known_labels(block.y, model.classes_, length=block.summary.n_rows)
+        design = settle(block, model.n_features_in_, None)
+        if design.shape[1] != model.n_features_in_:
+            return f"it has {design.shape[1]} features, but the model expects {model.n_features_in_}"
+        scores: Array = design.matvec(model.coef_[0]) + model.intercept_[0]
+    except ValueError as error:
+        return f"{error}".rstrip(".")
+    weights = np.ones(scores.size) if block.weights is None else block.weights
+    if not only_decisions:
+        return scores, positive, weights
+    kinds = 2 * positive + (scores > 0.0)
+    sums = weight_of_kinds(kinds, weights, 4)
+    return np.array([-1.0, 1.0, -1.0, 1.0]), np.array([False, False, True, True]), sums

@@ -1,0 +1,261 @@
+"""A run of a solver that outlives its workers.
+
+The best weights so far and the planes that certify them are copied every second or so. When a worker is gone, its rows
+are loaded again (:mod:`smoothperf.dask.placement`), and another run goes on from the copy, as one from a checkpoint
+does: planes hold for the same rows whoever has them. So it ends with the same certificate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from distributed import Client
+
+from ..certificate import Planes
+from ..checkpoint import CheckpointKeeper, State, description, probing_columns, worth_keeping
+from ..design.base import Array
+from ..estimators.bias import Bias
+from ..measures import Measure, get_measure
+from ..objective import RegularizedRisk
+from ..solvers import Callback, Result, Solver, TraceRow
+from ..solvers.result import Trace
+from .agreement import agree
+from .inputs import sources
+from .placement import Placement
+from .remote import RemoteBlocks, WorkerLostError
+from .server import Settings
+
+logger = logging.getLogger("smoothperf.dask")
+
+#: Seconds between two copies of the state, and how many times as long as a copy takes they are at least.
+SECONDS = 1.0
+RARELY = 50.0
+
+T = TypeVar("T")
+
+
+class Memory:
+    """Keeps the state of a run; see :class:`smoothperf.solvers.monitor.Keeper`.
+
+    Parameters
+    ----------
+    file : CheckpointKeeper, optional
+        Is given the state as well, when it is time for that.
+
+    Attributes
+    ----------
+    state : State or None
+        What to go on from.
+    """
+
+    def __init__(self, file: CheckpointKeeper | None):
+        self.state: State | None = None
+        self._file = file
+        self._due = 0.0
+
+    def due(self) -> bool:
+        """Whether it is time."""
+        return time.monotonic() >= self._due or (self._file is not None and self._file.due())
+
+    def most_planes(self, length: int) -> int:
+        """How many planes of a length are worth keeping."""
+        return worth_keeping(length)
+
+    def keep(self, coef: Array, objective: float, planes: Planes) -> None:
+        """Keep a state, which may be the solver's own arrays."""
+        begin = time.monotonic()
+        self.state = State(coef.copy(), objective, planes)
+        if self._file is not None and self._file.due():
+            self._file.keep(coef, objective, planes)
+        now = time.monotonic()
+        self._due = now + max(SECONDS, RARELY * (now - begin))
+
+
+@dataclass
+class Training:
+    """What one fit minimises, wherever its rows are at the time.
+
+    Parameters
+    ----------
+    placement : Placement
+        The rows.
+    settings : Settings
+        What the workers need to know.
+    measure : Measure
+        What is trained for.
+    alpha : float
+        Strength of the regulariser.
+    """
+
+    placement: Placement
+    settings: Settings
+    measure: Measure
+    alpha: float
+
+    def __post_init__(self) -> None:
+        self._objective: RegularizedRisk | None = None
+        self._blocks: RemoteBlocks | None = None
+
+    def on_all_rows(self, ask: Callable[[RegularizedRisk], T]) -> T:
+        """Ask something about the objective; again, if workers are lost meanwhile."""
+        while True:
+            try:
+                if self._objective is None:
+                    design, self._blocks = self.placement.begin(self.settings)
+                    self._objective = RegularizedRisk(design, self.measure.bind_blocks(self._blocks), self.alpha)
+                return ask(self._objective)
+            except WorkerLostError as loss:
+                logger.warning("%s; its rows are loaded again, and the fit goes on.", loss)
+                self._objective = None
+                self.placement.mend()
+
+    def run(
+        self,
+        solver: Solver,
+        start: Array | None,
+        planes: Planes | None,
+        callback: Callback | None,
+        file: CheckpointKeeper | None,
+    ) -> Result:
+        """Minimise; what is lost with a worker are the iterations since the last copy of the state."""
+        memory = Memory(file)
+        if start is not None and planes is not None:
+            memory.state = State(start, float("inf"), planes)
+        story = _Story(callback)
+
+        def go_on(objective: RegularizedRisk) -> Result:
+            state = memory.state
+            story.continue_with(objective)
+            return replace(solver, max_iter=max(0, solver.max_iter - story.iterations)).run(
+                objective,
+                start if state is None else state.coef,
+                story.add,
+                keeper=memory,
+                planes=None if state is None else state.planes,
+            )
+
+        result = story.complete(self.on_all_rows(go_on))
+        if file is not None and memory.state is not None:
+            file.keep(result.coef, result.objective, memory.state.planes)
+        return result
+
+    def threshold(self, coef: Array) -> float:
+        """Where the measure wants the scores of these weights cut."""
+
+        def ask(objective: RegularizedRisk) -> float:
+            assert self._blocks is not None
+            return self.measure.threshold_of_blocks(self._blocks, objective.matvec(coef))
+
+        return self.on_all_rows(ask)
+
+
+@contextmanager
+def objective_on(
+    client: Client,
+    measure: str | Measure,
+    alpha: float,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    n_threads: int | None = None,
+    patience: float = 60.0,
+) -> Iterator[RegularizedRisk]:
+    """The objective of a measure on rows of a cluster, as solvers take it; without a constant feature.
+
+    A worker that is lost is an error here; :class:`Training` goes on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> blocks = [(np.eye(4)[:2], [1, 1]), (np.eye(4)[2:], [-1, -1])]
+    >>> with Client(processes=False, dashboard_address=":0") as client:
+    ...     with objective_on(client, "prbep", 0.1, blocks) as J:
+    ...         J.exact(np.array([2.0, 2.0, 0.0, 0.0]))
+    0.4
+    """
+    measure = get_measure(measure)
+    placement = Placement(client, sources(X, y, sample_weight), n_threads=n_threads, patience=patience)
+    try:
+        design, blocks = placement.begin(agree(placement.summaries, Bias(measure, fit_intercept=False)))
+        yield RegularizedRisk(design, measure.bind_blocks(blocks), alpha)
+    finally:
+        placement.close()
+
+
+class _Story:
+    """The trace of several runs that follow one another, as that of one."""
+
+    def __init__(self, callback: Callback | None):
+        self._callback = callback
+        self._rows: list[TraceRow] = []
+        self._products = [0, 0]
+        self._objective: RegularizedRisk | None = None
+        self._begin = time.perf_counter()
+        self._before = TraceRow(0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    @property
+    def iterations(self) -> int:
+        """Of the runs before."""
+        return len(self._rows)
+
+    def continue_with(self, objective: RegularizedRisk) -> None:
+        """Begin another run."""
+        self._close()
+        self._objective = objective
+        self._before = replace(
+            self._before,
+            iteration=len(self._rows),
+            seconds=time.perf_counter() - self._begin,
+            passes=sum(self._products),
+        )
+
+    def add(self, row: TraceRow) -> bool | None:
+        """Take a row of the present run, and show it to the user's callback."""
+        before = self._before
+        row = replace(
+            row,
+            iteration=row.iteration + before.iteration,
+            seconds=row.seconds + before.seconds,
+            passes=row.passes + before.passes,
+        )
+        self._rows.append(row)
+        return None if self._callback is None else self._callback(row)
+
+    def complete(self, result: Result) -> Result:
+        """Return the result of the last run as that of all of them."""
+        self._close()
+        return replace(
+            result,
+            n_iter=len(self._rows) - 1,
+            n_matvec=self._products[0],
+            n_rmatvec=self._products[1],
+            seconds=time.perf_counter() - self._begin,
+            trace=Trace(self._rows),
+        )
+
+    def _close(self) -> None:
+        if self._objective is not None:
+            self._products[0] += self._objective.n_matvec
+            self._products[1] += self._objective.n_rmatvec
+        self._objective = None
+
+
+def fingerprint(training: Training) -> dict[str, Any]:
+    """What tells a problem from another, for checkpoints: one pass over the data."""
+    settings, placement = training.settings, training.placement
+    labels = repr((settings.classes.tolist(), settings.class_weights, [each.digest for each in placement.summaries]))
+    digest = hashlib.sha256(labels.encode()).hexdigest()
+
+    def ask(objective: RegularizedRisk) -> dict[str, Any]:
+        probed = placement.probe(probing_columns(objective.design.shape[1]))
+        return description(objective, training.measure, digest, *probed)
+
+    return training.on_all_rows(ask)

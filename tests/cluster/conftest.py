@@ -1,0 +1,45 @@
+"""Clusters for tests: workers in this process, which start at once, or processes that can be killed."""
+
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from distributed import Client, LocalCluster
+
+
+@pytest.fixture(scope="session")
+def client():
+    """Two workers in this process."""
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def processes():
+    """A function that starts workers which are processes; a nanny starts those again that die."""
+    with ExitStack() as stack:
+
+        def start(n_workers):
+            cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0")
+            return stack.enter_context(Client(stack.enter_context(cluster), set_as_default=False))
+
+        yield start
+
+
+@pytest.fixture
+def data():
+    """A function that makes sparse rows of which some are positive."""
+
+    def make(n=400, d=30, *, rate=0.2, density=0.2, seed=0, labels=(-1, 1)):
+        rng = np.random.default_rng(seed)
+        X = sp.random(n, d, density=density, format="csr", rng=rng, data_rvs=rng.standard_normal)
+        direction = rng.standard_normal(d)
+        scores = X @ direction + 0.5 * rng.standard_normal(n)
+        positive = scores > np.quantile(scores, 1.0 - rate)
+        return X, np.asarray(labels)[positive.astype(int)]
+
+    return make

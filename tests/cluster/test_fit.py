@@ -1,0 +1,318 @@
+"""Fits on a cluster: the objective, the certificate and the model of the same rows in memory."""
+
+import itertools
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from distributed import Client, LocalCluster
+from distributed.security import Security
+from sklearn.exceptions import ConvergenceWarning
+
+import smoothperf
+from smoothperf import BMRM, Checkpoint, Nesterov, ZeroModelWarning
+from smoothperf.checkpoint import CheckpointError
+from smoothperf.dask import MeasureClassifier, wire
+from smoothperf.dask.training import objective_on
+from smoothperf.design import as_design
+from smoothperf.measures import get_measure
+from smoothperf.objective import RegularizedRisk
+
+MEASURES = ["prbep", "precision@30", "recall@10%", "roc_area", "f1", "jaccard", "error_rate@5:1", "balanced_error_rate"]
+TOL = 1e-4
+
+
+def in_blocks(X, y, weights=None, *, number=3):
+    bounds = [X.shape[0] * i // number for i in range(number + 1)]
+    columns = [X, y] if weights is None else [X, y, weights]
+    return [tuple(values[begin:end] for values in columns) for begin, end in itertools.pairwise(bounds)]
+
+
+def one_class_blocks(X, y, weights=None):
+    """The same rows in an order in which most blocks have one class only."""
+    order = np.argsort(y, kind="stable")
+    return X[order], y[order], None if weights is None else weights[order]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ["mixed", "one class"])
+@pytest.mark.parametrize("measure", MEASURES)
+def test_risk_and_gradient_are_those_in_memory(client, data, measure, order, weighted):
+    X, y = data(n=3000)
+    rng = np.random.default_rng(1)
+    weights = rng.integers(0, 4, size=y.size).astype(float) if weighted else None
+    if order == "one class":
+        X, y, weights = one_class_blocks(X, y, weights)
+    expected = RegularizedRisk(as_design(X), get_measure(measure).bind(y, weights), 1e-3)
+    with objective_on(client, measure, 1e-3, in_blocks(X, y, weights, number=5)) as objective:
+        assert objective.risk.diameter == pytest.approx(expected.risk.diameter, rel=1e-12)
+        assert objective.risk.n_examples == y.size
+        for scale, mu in ((0.0, 1e-2), (0.1, 1e-1), (1.0, 1e-3), (10.0, 1e-4)):
+            w = scale * rng.normal(size=X.shape[1])
+            ours, theirs = objective.evaluate(w, mu), expected.evaluate(w, mu)
+            assert ours.value == pytest.approx(theirs.value, rel=1e-12)
+            assert ours.risk.offset == pytest.approx(theirs.risk.offset, rel=1e-10, abs=1e-12)
+            np.testing.assert_allclose(
+                ours.slope, theirs.slope, rtol=0, atol=1e-12 * max(1e-3, np.linalg.norm(theirs.slope))
+            )
+            assert objective.exact(w) == pytest.approx(expected.exact(w), rel=1e-12)
+            norm = objective.vectors.norm(ours.risk.gradient)
+            assert norm == pytest.approx(np.linalg.norm(theirs.risk.gradient), rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("measure", "solver"),
+    [
+        *itertools.product(["prbep", "roc_area", "error_rate"], ["lbfgs", "nesterov", "bmrm"]),
+        ("f1", "lbfgs"),
+        ("f1", "bmrm"),
+    ],
+)
+def test_fits_are_certified_and_agree_with_memory(client, data, measure, solver):
+    X, y = data(n=600, labels=("ham", "spam"))
+    tol = 1e-2 if solver == "bmrm" else TOL
+    options = {"measure": measure, "alpha": 1e-2, "tol": tol, "solver": solver, "max_iter": 5000}
+    here = smoothperf.MeasureClassifier(**options).fit(X, y)
+    there = MeasureClassifier(client=client, **options).fit(in_blocks(X, y, number=4))
+    assert there.result_.status is smoothperf.Status.CONVERGED
+    assert there.gap_ <= tol
+    assert there.lower_bound_ <= here.objective_
+    assert here.lower_bound_ <= there.objective_
+    # The model is what its certificate says.
+    coef = there.result_.coef
+    local = RegularizedRisk(as_design(X), get_measure(measure).bind(y == "spam"), 1e-2)
+    if coef.size == X.shape[1]:
+        assert local.exact(coef) == pytest.approx(there.objective_, rel=1e-12)
+    assert there.coef_.shape == (1, X.shape[1])
+    assert there.classes_.tolist() == ["ham", "spam"]
+    assert there.n_features_in_ == X.shape[1]
+    assert there.n_iter_ == len(there.result_.trace) - 1
+    assert there.result_.scores is None
+    assert there.n_losses_ == 0
+    # The intercept realises the same operating point.
+    assert abs(np.count_nonzero(there.predict(X) == "spam") - np.count_nonzero(here.predict(X) == "spam")) <= 6
+    assert there.score(X, y) == pytest.approx(here.score(X, y), abs=0.02)
+
+
+@pytest.mark.parametrize("measure", ["prbep", "roc_area", "f1"])
+def test_intercepts_are_those_of_the_measure(client, data, measure):
+    X, y = data(n=600)
+    weights = np.random.default_rng(0).random(600)
+    there = MeasureClassifier(measure, 1e-2, client=client).fit(in_blocks(X, y, weights, number=4))
+    scores = X @ there.coef_[0]
+    threshold = get_measure(measure).threshold(y, scores, weights)
+    assert there.intercept_[0] == pytest.approx(-threshold, abs=1e-9)
+    without = MeasureClassifier(measure, 1e-2, fit_intercept=False, client=client).fit(in_blocks(X, y, weights))
+    assert without.intercept_[0] == 0.0
+
+
+def test_repeated_fits_are_bit_identical(client, data):
+    X, y = data(n=600)
+    fits = [MeasureClassifier("roc_area", 1e-3, client=client).fit(in_blocks(X, y, number=5)) for _ in range(2)]
+    assert fits[0].coef_.tobytes() == fits[1].coef_.tobytes()
+    assert fits[0].objective_ == fits[1].objective_
+    assert fits[0].intercept_.tobytes() == fits[1].intercept_.tobytes()
+    for column in ("objective", "lower_bound", "passes"):
+        np.testing.assert_array_equal(fits[0].result_.trace[column], fits[1].result_.trace[column])
+
+
+def test_one_block_is_memory_bit_for_bit(client, data):
+    X, y = data(n=600)
+    options = {"alpha": 1e-3, "measure": "error_rate", "n_threads": 1}
+    here = smoothperf.MeasureClassifier(**options).fit(X, y)
+    there = MeasureClassifier(client=client, **options).fit([(X, y)])
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-13)
+    assert there.coef_ == pytest.approx(here.coef_, rel=1e-9)
+
+
+def test_weights_are_copies(client, data):
+    X, y = data(n=300)
+    counts = np.random.default_rng(0).integers(0, 3, size=300)
+    several = np.repeat(np.arange(300), counts)
+    options = {"measure": "prbep", "alpha": 1e-2, "tol": TOL, "client": client}
+    weighted = MeasureClassifier(**options).fit(in_blocks(X, y, counts.astype(float)))
+    copied = MeasureClassifier(**options).fit(in_blocks(X[several], y[several]))
+    assert weighted.objective_ == pytest.approx(copied.objective_, abs=2 * TOL)
+    assert weighted.lower_bound_ <= copied.objective_
+    assert copied.lower_bound_ <= weighted.objective_
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {-1: 1.0, 1: 3.0}])
+def test_class_weights(client, data, class_weight):
+    X, y = data(n=600)
+    options = {"measure": "error_rate", "alpha": 1e-2, "tol": TOL, "class_weight": class_weight}
+    here = smoothperf.MeasureClassifier(**options).fit(X, y)
+    there = MeasureClassifier(client=client, **options).fit(in_blocks(X, y))
+    assert there.lower_bound_ <= here.objective_
+    assert here.lower_bound_ <= there.objective_
+
+
+ROWS = 200_000
+
+
+@pytest.fixture
+def small_messages(monkeypatch):
+    """Messages with a number for each row of one of two workers are an error; returns how many bytes these are."""
+    limit = 8 * ROWS // 2
+    send, receive = wire.Link.send_parts, wire.Link.receive
+
+    def checked_send(self, parts):
+        size = sum(part.nbytes for part in parts)
+        assert size < limit, f"a message of {size} bytes was sent"
+        send(self, parts)
+
+    def checked_receive(self):
+        before = self.received
+        message = receive(self)
+        assert self.received - before < limit, f"a message of {self.received - before} bytes came"
+        return message
+
+    monkeypatch.setattr(wire.Link, "send_parts", checked_send)
+    monkeypatch.setattr(wire.Link, "receive", checked_receive)
+    return limit
+
+
+@pytest.mark.parametrize("measure", ["prbep", "roc_area", "error_rate", "f1"])
+def test_no_message_has_a_number_for_each_row(client, small_messages, measure):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(ROWS, 5)), np.arange(ROWS) % 100 == 0
+    X[y] += 2.0
+    fit = MeasureClassifier(measure, 1e-3, tol=1e-2, client=client).fit(in_blocks(X, y, number=2))
+    assert fit.gap_ <= 1e-2
+    assert fit.traffic_.largest_reply < small_messages
+    assert fit.traffic_.iterations == fit.n_iter_
+
+
+def test_traffic_is_counted_and_printed(client, data, capsys):
+    X, y = data(n=600)
+    fit = MeasureClassifier("prbep", 1e-3, client=client, verbose=1).fit(in_blocks(X, y))
+    shown = capsys.readouterr().err
+    assert f"{fit.traffic_}" in shown
+    assert "gap" in shown
+    traffic = fit.traffic_
+    # Weights to two workers in every iteration, and gradients back.
+    assert traffic.sent > 2 * 8 * X.shape[1] * fit.n_iter_
+    assert traffic.received > 2 * 8 * X.shape[1] * fit.n_iter_
+    assert traffic.rounds >= 3 * fit.n_iter_
+
+
+def test_feature_names(client, data):
+    X, y = data(n=200, d=4)
+    frame = pd.DataFrame(X.toarray(), columns=list("abcd"))
+    frame["y"] = y
+    table = dd.from_pandas(frame, npartitions=3)
+    fit = MeasureClassifier("prbep", 1e-2, client=client).fit(table[list("abcd")], table["y"])
+    assert fit.feature_names_in_.tolist() == list("abcd")
+    fit.fit(in_blocks(X, y))
+    assert not hasattr(fit, "feature_names_in_")
+
+
+def test_warm_start_and_callback(client, data):
+    X, y = data(n=600)
+    blocks = in_blocks(X, y)
+    seen = []
+    fit = MeasureClassifier("error_rate", 1e-3, client=client, warm_start=True, callback=seen.append).fit(blocks)
+    cold = fit.n_iter_
+    assert [row.iteration for row in seen] == list(range(cold + 1))
+    fit.set_params(callback=None).fit(blocks)
+    assert fit.n_iter_ < cold / 2
+    stopped = MeasureClassifier("prbep", 1e-3, tol=1e-9, client=client, callback=lambda row: row.iteration == 3).fit(
+        blocks
+    )
+    assert stopped.n_iter_ == 3
+
+
+def test_warnings(client, data):
+    X, y = data(n=300)
+    with pytest.warns(ConvergenceWarning, match="The gap reached is"):
+        MeasureClassifier("prbep", 1e-4, tol=1e-9, max_iter=2, client=client).fit(in_blocks(X, y))
+    with pytest.warns(ZeroModelWarning, match="At alpha=100 the optimum is w = 0"):
+        MeasureClassifier("prbep", 100.0, client=client).fit(in_blocks(X, y))
+
+
+def test_checkpoints(client, data, tmp_path):
+    X, y = data(n=600)
+    file = tmp_path / "fit.checkpoint"
+    options = {"measure": "roc_area", "alpha": 1e-4, "tol": 1e-5, "client": client}
+    whole = MeasureClassifier(**options).fit(in_blocks(X, y))
+    part = MeasureClassifier(**options, checkpoint=file, callback=lambda row: row.iteration == whole.n_iter_ // 2)
+    part.fit(in_blocks(X, y))
+    resumed = MeasureClassifier(**options, checkpoint=Checkpoint(file, resume=True)).fit(in_blocks(X, y))
+    assert resumed.gap_ <= 1e-5
+    assert resumed.n_iter_ < whole.n_iter_
+    assert resumed.lower_bound_ <= whole.objective_
+    assert whole.lower_bound_ <= resumed.objective_
+    with pytest.raises(CheckpointError, match="there is a checkpoint already"):
+        MeasureClassifier(**options, checkpoint=file).fit(in_blocks(X, y))
+    flipped = y.copy()
+    flipped[0] *= -1
+    for other in (in_blocks(X, flipped), in_blocks(X, y, np.ones(600)), in_blocks(2.0 * X, y), in_blocks(X[::-1], y)):
+        with pytest.raises(CheckpointError, match="of other data"):
+            MeasureClassifier(**options, checkpoint=Checkpoint(file, resume=True)).fit(other)
+
+
+def test_solver_objects(client, data):
+    X, y = data(n=300)
+    for solver in (Nesterov(tol=1e-3), BMRM(tol=1e-2)):
+        fit = MeasureClassifier("prbep", 1e-2, solver=solver, client=client).fit(in_blocks(X, y))
+        assert fit.gap_ <= solver.tol
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"solver": "newton"}, "needs all rows in memory"),
+        (
+            {"measure": "roc_area@0.1"},
+            "roc_area@0.1 needs all rows in memory; the measures .* are prbep",
+        ),
+        ({"patience": 0.0}, "patience must be"),
+        ({"alpha": -1.0}, "alpha must be"),
+    ],
+)
+def test_what_cannot_be_fitted(client, data, options, reason):
+    X, y = data(n=100)
+    with pytest.raises(ValueError, match=reason):
+        MeasureClassifier(**{"measure": "prbep", "client": client, **options}).fit(in_blocks(X, y))
+
+
+def test_labels_and_weights_of_all_blocks(client, data):
+    X, y = data(n=100)
+    clf = MeasureClassifier("prbep", client=client)
+    with pytest.raises(ValueError, match="one class only"):
+        clf.fit([(X, np.zeros(100)), (X, np.zeros(100))])
+    with pytest.raises(ValueError, match="two kinds of labels, got -2, -1, 1, 2"):
+        clf.fit([(X, y), (X, 2 * y)])
+    with pytest.raises(ValueError, match="sample_weight is 0 for every positive example"):
+        clf.fit([(X, y, (y < 0).astype(float)), (X[y < 0], y[y < 0])])
+
+
+def test_an_encrypted_cluster(data):
+    pytest.importorskip("cryptography", reason="makes the certificates of the test")
+    X, y = data(n=200)
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=":0",
+            protocol="tls://",
+            security=Security.temporary(),
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        assert all(address.startswith("tls://") for address in client.nthreads())
+        fit = MeasureClassifier("prbep", 1e-2, client=client).fit(in_blocks(X, y))
+    assert fit.gap_ <= 1e-3
+
+
+def test_blocks_of_many_kinds(client, data):
+    X, y = data(n=600)
+    parts = in_blocks(X, y, number=4)
+    mixed = [parts[0], (parts[1][0].toarray(), parts[1][1]), (sp.csc_matrix(parts[2][0]), parts[2][1]), parts[3]]
+    options = {"measure": "prbep", "alpha": 1e-2, "tol": TOL, "client": client}
+    assert MeasureClassifier(**options).fit(mixed).objective_ == pytest.approx(
+        MeasureClassifier(**options).fit(parts).objective_, abs=1e-9
+    )

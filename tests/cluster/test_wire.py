@@ -1,0 +1,136 @@
+"""Messages over a socket: whole, in order, with arrays as they are; and an end that is gone is noticed."""
+
+import socket
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from smoothperf.dask import wire
+
+
+@pytest.fixture
+def ends():
+    """Two ends of a connection; the first sees whether the other lives by asking a list."""
+    listener = wire.listening("127.0.0.1")
+    here = socket.create_connection(listener.getsockname())
+    there, _ = listener.accept()
+    listener.close()
+    links = wire.Link(here), wire.Link(there)
+    yield links
+    for link in links:
+        link.close()
+
+
+@pytest.mark.parametrize("length", [0, 1, wire.LARGE // 8 - 1, wire.LARGE // 8, 100_000])
+def test_messages_arrive_as_they_were(ends, length):
+    here, there = ends
+    array = np.arange(float(length))
+    columns = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    message = ("method", (array, 1.5, None), {"key": [array, columns]}, b"\0" * length)
+    sender = threading.Thread(target=here.send, args=(message,))
+    sender.start()
+    method, (first, number, nothing), named, content = there.receive()
+    sender.join()
+    assert (method, number, nothing, content) == ("method", 1.5, None, b"\0" * length)
+    np.testing.assert_array_equal(first, array)
+    np.testing.assert_array_equal(named["key"][0], array)
+    np.testing.assert_array_equal(named["key"][1], columns)
+    first[:] = 0.0  # what arrives may be written to
+    assert here.sent == there.received > 8 * length
+    assert there.largest == there.received
+
+
+def test_messages_keep_their_order(ends):
+    here, there = ends
+    for number in range(100):
+        here.send(number)
+    assert [there.receive() for _ in range(100)] == list(range(100))
+
+
+def test_a_closed_end_is_noticed(ends):
+    here, there = ends
+    there.close()
+    with pytest.raises(wire.LinkClosedError):
+        here.receive()
+    with pytest.raises(wire.LinkClosedError):
+        here.send(np.zeros(10_000_000))
+
+
+def test_an_end_that_closes_in_the_middle_of_a_message(ends):
+    here, there = ends
+    here._socket.sendall(wire.HEADER.pack(0, 1000) + b"only this")
+    here.close()
+    with pytest.raises(wire.LinkClosedError, match="closed"):
+        there.receive()
+
+
+@pytest.mark.parametrize("act", ["receive", "send"])
+def test_a_silent_end_is_looked_for(monkeypatch, act):
+    monkeypatch.setattr(wire, "SILENCE", 0.05)
+    looks = []
+
+    def is_alive():
+        looks.append(time.monotonic())
+        return len(looks) < 3
+
+    near, far = socket.socketpair()
+    link = wire.Link(near, is_alive=is_alive)
+    with pytest.raises(wire.LinkClosedError, match="does not know"):
+        link.receive() if act == "receive" else link.send(np.zeros(10_000_000))
+    assert len(looks) == 3
+    link.close()
+    far.close()
+
+
+def test_a_slow_answer_is_waited_for(monkeypatch):
+    monkeypatch.setattr(wire, "SILENCE", 0.05)
+    near, far = socket.socketpair()
+    link, other = wire.Link(near, is_alive=lambda: True), wire.Link(far)
+
+    def answer():
+        content = b"".join(wire.encode(np.arange(100_000.0)))
+        for begin in range(0, len(content), 300_000):
+            time.sleep(0.1)
+            far.sendall(content[begin : begin + 300_000])
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    np.testing.assert_array_equal(link.receive(), np.arange(100_000.0))
+    thread.join()
+    link.close()
+    other.close()
+
+
+def test_only_who_has_the_key_is_let_in():
+    key = b"k" * 32
+    listener = wire.listening("127.0.0.1")
+    address = listener.getsockname()
+    accepted = []
+    thread = threading.Thread(target=lambda: accepted.append(wire.accept(listener, key, None, seconds=10.0)))
+    thread.start()
+    for proof in (b"x" * 32, b"k" * 31, b""):
+        stranger = socket.create_connection(address)
+        stranger.sendall(proof)
+        stranger.shutdown(socket.SHUT_WR)
+        assert stranger.recv(1) == b""  # turned away
+        stranger.close()
+    assert not accepted
+    friend = wire.connect(address, key, None, seconds=10.0)
+    thread.join(10.0)
+    link, other = wire.Link(friend), wire.Link(accepted[0])
+    link.send("hello")
+    assert other.receive() == "hello"
+    for each in (link, other, listener):
+        each.close()
+
+
+def test_nobody_comes():
+    with wire.listening("127.0.0.1") as listener, pytest.raises(TimeoutError):
+        wire.accept(listener, b"key", None, seconds=0.05)
+
+
+def test_a_host_that_does_not_know_its_name_listens_everywhere():
+    with wire.listening("no-such-host.invalid") as listener:
+        socket.create_connection(("127.0.0.1", listener.getsockname()[1])).close()
