@@ -28,7 +28,7 @@ from .recycling import Recycler
 Array = NDArray[np.float64]
 
 #: Rows are the smaller space when there are so many times as many columns.
-MANY_COLUMNS = 4
+MANY_COLUMNS = 2
 
 
 class Products(Protocol):

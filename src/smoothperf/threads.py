@@ -51,7 +51,7 @@ def use_threads(number: int | None) -> Iterator[None]:
     3
     """
     check_n_threads(number)
-    token = _n_threads.set(number)
+    token = _n_threads.set(available_cores() if number is None else number)
     try:
         yield
     finally:

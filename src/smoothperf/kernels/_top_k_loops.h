@@ -5,6 +5,9 @@
 #ifndef SMOOTHPERF_TOP_K_LOOPS_H
 #define SMOOTHPERF_TOP_K_LOOPS_H
 
+#include <stdint.h>
+#include <string.h>
+
 #include "_wide.h"
 
 enum { TOP_K_BLOCK = 512 };
@@ -63,13 +66,15 @@ INLINED top_k_sums finish_loop(const double *restrict f, const unsigned char *re
 }
 
 /* Keep the v with low < v < high: those of negatives from the front of ``kept`` on, those of positives from its back.
- * A block at a time, of which the values are computed first, many at once. No branches: both ends are written, and a
- * pointer moves on only if what it points at is to stay. */
+ * A block at a time, of which the values are computed first, many at once. Most groups of eight have nothing to keep,
+ * and are passed over. In the others there are no branches: both ends are written, and a pointer moves on only if what
+ * it points at is to stay. */
 INLINED void collect_loop(const double *restrict f, const unsigned char *restrict label, const double *restrict c,
                           double *restrict kept, double *restrict kept_weights, ptrdiff_t n, const top_k_line line,
                           double low, double high, top_k_kept *result)
 {
     double values[TOP_K_BLOCK];
+    unsigned char undecided[TOP_K_BLOCK];
     ptrdiff_t front = 0, back = n - 1;
     double above = 0.0;
     for (ptrdiff_t begin = 0; begin < n; begin += TOP_K_BLOCK) {
@@ -77,19 +82,28 @@ INLINED void collect_loop(const double *restrict f, const unsigned char *restric
         for (ptrdiff_t i = 0; i < size; i++) {
             const double v = line.scale * f[begin + i] + (line.shift + line.shift_step * label[begin + i]);
             values[i] = v;
+            undecided[i] = (v > low) & (v < high);
             above += v >= high ? (c ? c[begin + i] : 1.0) : 0.0;
         }
-        for (ptrdiff_t i = 0; i < size; i++) {
-            const double v = values[i];
-            const ptrdiff_t undecided = (v > low) & (v < high), positive = label[begin + i];
-            kept[front] = v;
-            kept[back] = v;
-            if (c) {
-                kept_weights[front] = c[begin + i];
-                kept_weights[back] = c[begin + i];
+        for (ptrdiff_t group = 0; group < size; group += 8) {
+            const ptrdiff_t end = group + 8 < size ? group + 8 : size;
+            if (end - group == 8) {
+                uint64_t any;
+                memcpy(&any, undecided + group, 8);
+                if (any == 0)
+                    continue;
             }
-            front += undecided & (1 - positive);
-            back -= undecided & positive;
+            for (ptrdiff_t i = group; i < end; i++) {
+                const ptrdiff_t keep = undecided[i], positive = label[begin + i];
+                kept[front] = values[i];
+                kept[back] = values[i];
+                if (c) {
+                    kept_weights[front] = c[begin + i];
+                    kept_weights[back] = c[begin + i];
+                }
+                front += keep & (1 - positive);
+                back -= keep & positive;
+            }
         }
     }
     result->n_negative = front;
