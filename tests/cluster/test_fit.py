@@ -244,6 +244,9 @@ def test_checkpoints(client, data, tmp_path):
     assert resumed.n_iter_ < whole.n_iter_
     assert resumed.lower_bound_ <= whole.objective_
     assert whole.lower_bound_ <= resumed.objective_
+    # With the planes of a fit that has ended, there is nothing left to do.
+    again = MeasureClassifier(**options, checkpoint=Checkpoint(file, resume=True)).fit(in_blocks(X, y))
+    assert again.n_iter_ <= 2
     with pytest.raises(CheckpointError, match="there is a checkpoint already"):
         MeasureClassifier(**options, checkpoint=file).fit(in_blocks(X, y))
     flipped = y.copy()

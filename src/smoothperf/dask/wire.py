@@ -1,13 +1,13 @@
 """Messages between the client and a thread of a worker: a socket, and nothing in between.
 
 An iteration of a solver is a handful of rounds, each a few numbers or a vector of d numbers both ways, so the time of a
-round decides. Measured by ``python -m benchmarks.dask_rounds`` on two busy cores, one round to two workers and back:
+round decides. Measured by ``python -m benchmarks.dask_rounds`` on two cores, one round to two workers and back:
 
-    way                                   a few numbers     100,000 doubles back
-    Dask actors                                 11   ms                  12   ms
-    distributed.comm, through both event loops   8   ms                   6   ms
-    multiprocessing.connection                   0.4 ms                  12   ms    (copies, pickled)
-    this module                                  0.4 ms                   0.9 ms
+    way                                           one number     100,000 doubles back
+    Dask actors                                       4.0 ms                   6.5 ms
+    distributed.comm, through both event loops        2.1 ms                   2.4 ms
+    multiprocessing.connection                        0.3 ms                   4.3 ms    (copies, pickled)
+    this module                                       0.2 ms                   0.6 ms
 
 What the first two respect, and the third does not, are the cluster's security settings; here the socket is wrapped
 with the TLS contexts of the client and of the worker, where they have such. Whoever connects must know a key that went
