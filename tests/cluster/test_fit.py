@@ -158,10 +158,10 @@ def small_messages(monkeypatch):
     limit = 8 * ROWS // 2
     send, receive = wire.Link.send_parts, wire.Link.receive
 
-    def checked_send(self, parts):
+    def checked_send(self, parts, **options):
         size = sum(part.nbytes for part in parts)
         assert size < limit, f"a message of {size} bytes was sent"
-        send(self, parts)
+        send(self, parts, **options)
 
     def checked_receive(self):
         before = self.received

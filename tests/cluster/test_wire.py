@@ -49,6 +49,22 @@ def test_messages_keep_their_order(ends):
     assert [there.receive() for _ in range(100)] == list(range(100))
 
 
+@pytest.mark.parametrize("length", [1, 3 * wire.TOGETHER // 8])
+def test_what_nobody_waits_for_goes_with_the_next_message(ends, length):
+    here, there = ends
+    first, second = np.arange(float(length)), np.ones(length)
+    here.send_parts(wire.encode(first), later=True)
+    here.send_parts(wire.encode(second), later=True)
+    assert here.sent == 0
+    sender = threading.Thread(target=here.send, args=("now",))
+    sender.start()
+    np.testing.assert_array_equal(there.receive(), first)
+    np.testing.assert_array_equal(there.receive(), second)
+    assert there.receive() == "now"
+    sender.join()
+    assert here.sent == there.received
+
+
 def test_a_closed_end_is_noticed(ends):
     here, there = ends
     there.close()

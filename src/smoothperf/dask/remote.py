@@ -121,7 +121,7 @@ class Servers:
         return RemoteVector(self._count, self._unneeded)
 
     def tell(self, target: str, method: str, *arguments: Any) -> None:
-        """Have all of them do something, and do not wait."""
+        """Have all of them do something before they are asked next, and do not wait."""
         self._post(target, method, [arguments], answer=False)
 
     def ask(self, target: str, method: str, *arguments: Any) -> list[Any]:
@@ -190,7 +190,7 @@ class Servers:
             encoded *= len(self.links)
         for link, address, parts in zip(self.links, self.addresses, encoded, strict=True):
             try:
-                link.send_parts(parts)
+                link.send_parts(parts, later=not answer)
             except LinkClosedError as error:
                 _lost(address, error)
 
