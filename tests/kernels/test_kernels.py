@@ -129,6 +129,18 @@ def test_products_with_many_rows(lengths, columns, ones, index_type, value_type)
         np.testing.assert_allclose(total, 0.5 + X.T @ g, rtol=0, atol=1e-12 * (abs(X).T @ abs(g)).max())
     np.testing.assert_allclose(outs[0], X @ x, rtol=0, atol=1e-13 * (abs(X) @ abs(x)).max())
     assert (outs == outs[0]).all()  # a row's sum is a matter of that row alone
+    short = indptr.astype(np.int64), indices.astype(np.uint16), data, ones
+    kernels.gather(*short, x, outs[1], 2)
+    kernels.scatter(*short, g, short_total := np.full(columns, 0.5), 7)
+    assert (outs[1] == outs[0]).all()
+    assert (short_total == total).all()
+
+
+def test_pointers_go_with_indices():
+    indptr, data = frozen([0, 1], np.int32), frozen([1.0])
+    for indices in (frozen([0], np.uint16), frozen([0], np.int64)):
+        with pytest.raises(TypeError, match="indptr must be of the type of indices, or int64"):
+            kernels.gather(indptr, indices, data, False, np.ones(1), np.ones(1), 1)
 
 
 def test_sums_over_rows_do_not_lose_digits_with_their_number():

@@ -1,6 +1,7 @@
 """Rows on a worker: blocks of a user's data, checked, one below the other as one design matrix.
 
-Nothing is copied where that can be helped. Blocks of CSR rows are used where they are; a dense block stays dense if
+Little is copied. Blocks of CSR rows are used where they are, but for their indices, of which there is a copy of half
+the size if columns are few: workers of one machine share its memory, and wait for it. A dense block stays dense if
 more than a quarter of its numbers differ from zero, and becomes CSR otherwise, which takes less memory then (12 bytes
 a number that is not 0, instead of 8 for each) and less time. A store is trained from out of core, as in memory.
 
@@ -294,9 +295,12 @@ def stacked(parts: Sequence[Design]) -> Design:
 
 def settle(block: Block, n_features: int, zero_based: bool | None) -> Design:
     """The design of a block, with the columns that all blocks together have."""
+    if isinstance(block.X, CSRDesign):
+        return block.X.with_short_indices()
     if isinstance(block.X, Design):
         return block.X
     matrix = block.X
     # Indices of a part without index 0 were taken to count from 1.
     indices = matrix.indices + 1 if zero_based and not block.summary.zero_based else matrix.indices
-    return as_design(sp.csr_array((matrix.data, indices, matrix.indptr), shape=(matrix.shape[0], n_features)))
+    whole = sp.csr_array((matrix.data, indices, matrix.indptr), shape=(matrix.shape[0], n_features))
+    return CSRDesign(whole).with_short_indices()

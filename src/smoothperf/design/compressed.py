@@ -7,9 +7,10 @@ skips zero coefficients.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels, threads
@@ -27,7 +28,8 @@ class CompressedRows:
     ----------
     indptr, indices, data : ndarray
         Row i has the entries ``data[indptr[i]:indptr[i+1]]`` in the columns ``indices[indptr[i]:indptr[i+1]]``; the
-        first two of one type, int32 or int64, the last float32 or float64.
+        first two of one type, int32 or int64, the last float32 or float64. Or indices are uint16 and indptr int64, for
+        products alone.
     ones : bool
         Whether all entries are known to be 1, so that they need not be read.
     """
@@ -57,3 +59,9 @@ class CompressedRows:
         # Each further thread has a sum of its own, which must be cleared and added up: that pays for long ranges only.
         pieces = threads.pieces(self.n_entries, least=max(LEAST_ENTRIES, 4 * out.shape[0]))
         kernels.scatter(self.indptr, self.indices, self.data, self.ones, g, out, pieces)
+
+    def with_short_indices(self, n_columns: int) -> CompressedRows:
+        """Return the same rows with indices of two bytes, if columns are so few: a copy that is faster to read."""
+        if n_columns > 1 << 16 or self.indices.dtype == np.uint16:
+            return self
+        return replace(self, indptr=self.indptr.astype(np.int64), indices=self.indices.astype(np.uint16))

@@ -34,6 +34,7 @@ static inline double *sums_of_piece(const sparse_product *product, ptrdiff_t pie
     return piece == 0 ? product->out : product->sums + (piece - 1) * product->n_columns;
 }
 
+#define POINTER int32_t
 #define INDEX int32_t
 #define VALUE float
 #define LOOP(name) name##_int32_float32
@@ -43,9 +44,11 @@ static inline double *sums_of_piece(const sparse_product *product, ptrdiff_t pie
 #define VALUE double
 #define LOOP(name) name##_int32_float64
 #include "_sparse_loops.h"
-#undef INDEX
 #undef VALUE
 #undef LOOP
+#undef POINTER
+#undef INDEX
+#define POINTER int64_t
 #define INDEX int64_t
 #define VALUE float
 #define LOOP(name) name##_int64_float32
@@ -55,8 +58,23 @@ static inline double *sums_of_piece(const sparse_product *product, ptrdiff_t pie
 #define VALUE double
 #define LOOP(name) name##_int64_float64
 #include "_sparse_loops.h"
-#undef INDEX
 #undef VALUE
 #undef LOOP
+#undef POINTER
+#undef INDEX
+#define POINTER int64_t
+#define INDEX uint16_t
+#define VALUE float
+#define LOOP(name) name##_uint16_float32
+#include "_sparse_loops.h"
+#undef VALUE
+#undef LOOP
+#define VALUE double
+#define LOOP(name) name##_uint16_float64
+#include "_sparse_loops.h"
+#undef VALUE
+#undef LOOP
+#undef POINTER
+#undef INDEX
 
 #endif

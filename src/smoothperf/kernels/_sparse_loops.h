@@ -1,6 +1,6 @@
-/* Loops over compressed rows (_sparse.pyx), for one type of INDEX and one of VALUE; LOOP(name) gives them their names.
+/* Loops over compressed rows (_sparse.pyx), for one type each of POINTER, INDEX and VALUE; LOOP(name) names them.
  *
- * This file is included once for each pair of types. Where ``data`` is NULL all values are 1; the compiler knows where a
+ * This file is included once for each combination of types. Where ``data`` is NULL all values are 1; the compiler knows where a
  * loop is inlined. The order of every sum is as written. */
 
 #define TERM(p) (data ? (double)data[p] * x[indices[p]] : x[indices[p]])
@@ -60,7 +60,7 @@ INLINED void LOOP(two_row_sums)(const INDEX *indices, const VALUE *data, const d
 
 #undef TERM
 
-INLINED void LOOP(gather_rows)(const INDEX *indptr, const INDEX *indices, const VALUE *data, const double *x,
+INLINED void LOOP(gather_rows)(const POINTER *indptr, const INDEX *indices, const VALUE *data, const double *x,
                                double *out, ptrdiff_t start, ptrdiff_t stop)
 {
     for (ptrdiff_t i = start; i < stop;) {
@@ -78,7 +78,7 @@ INLINED void LOOP(gather_rows)(const INDEX *indptr, const INDEX *indices, const 
 #define ADD(sums, p, g) ((sums)[indices[p]] += data ? (g) * (double)data[p] : (g))
 
 /* first += A^T g, or first + second, over some rows; second may be first. Rows with g[i] = 0 are not read. */
-INLINED void LOOP(scatter_rows)(const INDEX *indptr, const INDEX *indices, const VALUE *data, const double *g,
+INLINED void LOOP(scatter_rows)(const POINTER *indptr, const INDEX *indices, const VALUE *data, const double *g,
                                 double *first, double *second, ptrdiff_t start, ptrdiff_t stop)
 {
     ptrdiff_t p = 0, end_p = 0; /* a short row that waits for another one, */
@@ -121,9 +121,9 @@ INLINED void LOOP(scatter_rows)(const INDEX *indptr, const INDEX *indices, const
 /* The first row of a piece: pieces have as many entries as possible alike. */
 static ptrdiff_t LOOP(first_row)(const sparse_product *product, ptrdiff_t piece)
 {
-    const INDEX *indptr = product->indptr;
-    const INDEX begin = indptr[0], n_entries = indptr[product->n_rows] - begin;
-    const INDEX wanted = begin + (INDEX)((double)n_entries * ((double)piece / (double)product->pieces));
+    const POINTER *indptr = product->indptr;
+    const POINTER begin = indptr[0], n_entries = indptr[product->n_rows] - begin;
+    const POINTER wanted = begin + (POINTER)((double)n_entries * ((double)piece / (double)product->pieces));
     ptrdiff_t low = 0, high = product->n_rows;
     if (piece == product->pieces)
         return high;
@@ -150,7 +150,8 @@ static void LOOP(gather_piece)(void *context, ptrdiff_t piece)
 INLINED void LOOP(scatter_some)(const sparse_product *product, const VALUE *data, double *sums, ptrdiff_t start,
                                 ptrdiff_t stop)
 {
-    const INDEX *indptr = product->indptr, *indices = product->indices;
+    const POINTER *indptr = product->indptr;
+    const INDEX *indices = product->indices;
     const ptrdiff_t d = product->n_columns;
     if (d > FEW_COLUMNS) {
         LOOP(scatter_rows)(indptr, indices, data, product->x, sums, sums, start, stop);
