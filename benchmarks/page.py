@@ -145,6 +145,24 @@ Passes over the data (objective) of L-BFGS without a bias.
 
 {rows_table("growth")}
 
+### Memory, files and clusters: the same numbers
+
+The same weights in memory, out of core with several blocks, and on four Dask workers: relative differences of the
+smoothed risk and of its gradient in weight space; and what a fit to a certified 1e-3 ends with.
+
+{rows_table("equality")}
+
+### Two Dask workers against one thread in memory
+
+With a thread each, on the same machine. Half the time is ideal; what both halves take at once, without a word between
+them, is what the machine can do.
+
+{rows_table("dask_scaling")}
+
+### Out of core, relative to the disk
+
+{rows_table("out_of_core")}
+
 ### Paths of 20 alphas
 
 Against one fit at the smallest alpha; seconds of the whole calls, with scores and thresholds.

@@ -71,7 +71,8 @@ class FarVectors(Vectors):
 class SeveralBlocks(Blocks):
     """Blocks of which each has some of the rows.
 
-    ``rounds`` are the methods that were called, ``largest`` is the size of the largest array that travelled.
+    ``rounds`` are the methods that were called, ``largest`` is the size of the largest array that travelled, and
+    ``traffic`` the bytes of all arguments and replies, once for each block.
     """
 
     far = True
@@ -81,13 +82,15 @@ class SeveralBlocks(Blocks):
         self._blocks = blocks
         self.rounds = []
         self.largest = 0
+        self.traffic = 0
 
     def each(self, method, /, *arguments):
         self.rounds.append(method)
         replies = []
         for number, block in enumerate(self._blocks):
-            reply = getattr(block, method)(*(part(argument, number) for argument in arguments))
-            replies.append(pickle.loads(pickle.dumps(reply)))
+            reply = pickle.dumps(getattr(block, method)(*(part(argument, number) for argument in arguments)))
+            replies.append(pickle.loads(reply))
+            self.traffic += len(reply) + sum(len(pickle.dumps(a)) for a in arguments if not isinstance(a, Handle))
         self.largest = max(self.largest, *map(sizes_of, replies), sizes_of(arguments))
         return replies
 

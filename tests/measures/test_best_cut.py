@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from several_blocks import SeveralBlocks
+from far_blocks import in_blocks
 from smoothperf import FBeta, Jaccard
 from smoothperf.measures import best_cut
 
 
 def far_threshold(measure, y, scores, weights, lengths):
-    blocks = SeveralBlocks.of(measure, y, weights, lengths)
-    return measure.threshold_of_blocks(blocks, blocks.vectors.scatter(scores)), blocks
+    blocks = in_blocks(measure, y, weights, lengths)
+    return measure.threshold_of_blocks(blocks, blocks.vectors.scattered(scores)), blocks
 
 
 @st.composite
@@ -51,5 +51,5 @@ def test_many_scores_take_few_rounds_and_little_traffic(ties):
         scores = np.where(rng.random(n) < 0.5, 0.0, np.round(scores, 3))
     found, blocks = far_threshold(FBeta(), y, scores, None, [n // 3, n // 3, n - 2 * (n // 3)])
     assert found == FBeta().threshold(y, scores)
-    assert blocks.calls.total() <= 8
+    assert len(blocks.rounds) <= 8
     assert blocks.traffic < 8 * n / 2

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from several_blocks import SeveralBlocks
+from far_blocks import in_blocks
 from smoothperf import FBeta, Jaccard
 from smoothperf.kernels import fractional_search
 from smoothperf.kernels._fractional import LevelSearch, flip_sums, level_sets
@@ -52,8 +52,8 @@ def random_lengths(seed, y):
     return np.diff(np.concatenate([[0], cuts, [len(y)]])).astype(int)
 
 
-def in_blocks(measure, y, weights, lengths):
-    blocks = SeveralBlocks.of(measure, y, weights, lengths)
+def bound_in_blocks(measure, y, weights, lengths):
+    blocks = in_blocks(measure, y, weights, lengths)
     return measure.bind_blocks(blocks), blocks
 
 
@@ -62,7 +62,7 @@ def with_few_groups(number, measure, y, weights, lengths):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fractional_search, "GROUPS", number)
         patch.setattr(fractional_search, "FEWEST_GROUPS", number)
-        return in_blocks(measure, y, weights, lengths)
+        return bound_in_blocks(measure, y, weights, lengths)
 
 
 def assert_same(far, near, scores):
@@ -88,7 +88,7 @@ def test_exact_risk_is_that_of_one_block(name, n_groups, seed, sort):
         y, scores, weights = y[order], scores[order], None if weights is None else weights[order]
     risk, blocks = with_few_groups(n_groups, measure, y, weights, random_lengths(seed, y))
     near = measure.bind(y, weights)
-    f = blocks.vectors.scatter(scores)
+    f = blocks.vectors.scattered(scores)
     result, expected = risk.exact(f), near.exact(scores)
     assert_same(result, expected, scores)
     scale = 1.0 + np.abs(scores).max()
@@ -107,7 +107,7 @@ def test_smoothed_risk_is_that_of_one_block(name, n_groups, seed, mu):
     risk, blocks = with_few_groups(n_groups, measure, y, weights, random_lengths(seed, y))
     near = measure.bind(y, weights)
     mu /= near.diameter
-    result, expected = risk.smoothed(blocks.vectors.scatter(scores), mu), near.smoothed(scores, mu)
+    result, expected = risk.smoothed(blocks.vectors.scattered(scores), mu), near.smoothed(scores, mu)
     assert_same(result, expected, scores)
     assert result.error == expected.error
     scale = 1.0 + np.abs(scores).max()
@@ -122,9 +122,9 @@ def test_planes_of_blocks_are_nowhere_above_the_risk(name, seed, mu):
     p, r = TRUTHS[name]
     y, scores, weights = random_problem(seed, most=9)
     risk, blocks = with_few_groups(2, MEASURES[name], y, weights, random_lengths(seed, y))
-    f = blocks.vectors.scatter(scores)
+    f = blocks.vectors.scattered(scores)
     for result in (risk.exact(f), risk.smoothed(f, mu / risk.diameter)):
-        gradient = blocks.vectors.gather(result.gradient)
+        gradient = blocks.vectors.gathered(result.gradient)
         for elsewhere in (scores, -scores, np.zeros(len(y)), np.random.default_rng(seed).normal(size=len(y))):
             plane = oracles.exact_plane(gradient, result.offset, elsewhere)
             truth = oracles.exact_fractional(y, elsewhere, weights, p=p, r=r)
@@ -144,39 +144,39 @@ def test_many_rows_in_blocks_take_few_rounds_and_bytes(large_problem, deviation,
     y, scores = large_problem
     weights = np.random.default_rng(4).exponential(size=y.size) if weighted else None
     near = FBeta().bind(y, weights)
-    risk, blocks = in_blocks(FBeta(), y, weights, [5_000, 1, 10_000, 4_999])
-    blocks.calls.clear()
+    risk, blocks = bound_in_blocks(FBeta(), y, weights, [5_000, 1, 10_000, 4_999])
+    blocks.rounds.clear()
     mu = deviation / near.diameter
-    result, expected = risk.smoothed(blocks.vectors.scatter(scores), mu), near.smoothed(scores, mu)
+    result, expected = risk.smoothed(blocks.vectors.scattered(scores), mu), near.smoothed(scores, mu)
     assert result.value == pytest.approx(expected.value, rel=1e-13)
-    gradient = blocks.vectors.gather(result.gradient)
+    gradient = blocks.vectors.gathered(result.gradient)
     assert np.abs(gradient - expected.gradient).sum() <= 1e-12 * np.abs(expected.gradient).sum()
     assert result.ceiling == pytest.approx(expected.ceiling, rel=1e-14)
-    assert blocks.calls["sort"] == blocks.calls["flip_smoothed"] == 1
-    assert blocks.calls["answer"] <= 8
+    assert blocks.rounds.count("sort") == blocks.rounds.count("flip_smoothed") == 1
+    assert blocks.rounds.count("answer") <= 8
     assert blocks.traffic < 2.5e6
 
 
 def test_exact_risk_of_many_rows_takes_few_rounds_and_bytes(large_problem):
     y, scores = large_problem
-    risk, blocks = in_blocks(FBeta(), y, None, [5_000, 1, 10_000, 4_999])
-    result, expected = risk.exact(blocks.vectors.scatter(scores)), FBeta().bind(y).exact(scores)
-    np.testing.assert_array_equal(blocks.vectors.gather(result.gradient), expected.gradient)
+    risk, blocks = bound_in_blocks(FBeta(), y, None, [5_000, 1, 10_000, 4_999])
+    result, expected = risk.exact(blocks.vectors.scattered(scores)), FBeta().bind(y).exact(scores)
+    np.testing.assert_array_equal(blocks.vectors.gathered(result.gradient), expected.gradient)
     assert result.value == pytest.approx(expected.value, rel=1e-14)
-    assert blocks.calls["answer"] <= 3
+    assert blocks.rounds.count("answer") <= 3
     assert blocks.traffic < 3e5
 
 
 def test_repeated_evaluations_are_bit_identical(large_problem):
     y, scores = large_problem
-    risk, blocks = in_blocks(FBeta(), y, None, [12_000, 8_000])
-    f = blocks.vectors.scatter(scores)
+    risk, blocks = bound_in_blocks(FBeta(), y, None, [12_000, 8_000])
+    f = blocks.vectors.scattered(scores)
     mu = 1e-2 / risk.diameter
     one = risk.smoothed(f, mu)
-    risk.exact(blocks.vectors.scatter(-scores))
+    risk.exact(blocks.vectors.scattered(-scores))
     other = risk.smoothed(f, mu)
     assert (one.value, one.offset, one.height, one.ceiling) == (other.value, other.offset, other.height, other.ceiling)
-    np.testing.assert_array_equal(blocks.vectors.gather(one.gradient), blocks.vectors.gather(other.gradient))
+    np.testing.assert_array_equal(blocks.vectors.gathered(one.gradient), blocks.vectors.gathered(other.gradient))
 
 
 def test_too_many_levels_are_too_many_in_blocks_as_well():
@@ -185,13 +185,13 @@ def test_too_many_levels_are_too_many_in_blocks_as_well():
     risk, blocks = with_few_groups(1, Jaccard(), y, None, [4, 2])
     expected = near.smoothed(scores, 1e-6 / near.diameter)
     assert expected.error > 0.0
-    assert risk.smoothed(blocks.vectors.scatter(scores), 1e-6 / near.diameter).error == expected.error
+    assert risk.smoothed(blocks.vectors.scattered(scores), 1e-6 / near.diameter).error == expected.error
 
 
 def test_weights_are_those_of_the_rows_in_memory_only():
     weights = np.array([1.0, 2.0, 0.5])
     assert FBeta().bind([1, -1, 1], weights).weights is not None
-    risk, _ = in_blocks(FBeta(), np.array([1, -1, 1]), weights, [2, 1])
+    risk, _ = bound_in_blocks(FBeta(), np.array([1, -1, 1]), weights, [2, 1])
     assert risk.weights is None
 
 
