@@ -159,9 +159,11 @@ INLINED void LOOP(scatter_some)(const sparse_product *product, const VALUE *data
     }
     double *first = sums + d, *second = sums + 2 * d;
     while (start < stop) {
-        ptrdiff_t end = start;
-        for (ptrdiff_t entries = 0; end < stop && entries < PER_COLUMN * d; end++)
+        ptrdiff_t end = start, entries = 0;
+        do {
             entries += indptr[end + 1] - indptr[end];
+            end++;
+        } while (end < stop && entries < PER_COLUMN * d);
         LOOP(scatter_rows)(indptr, indices, data, product->x, first, second, start, end);
         for (ptrdiff_t j = 0; j < d; j++) {
             sums[j] += first[j] + second[j];
