@@ -13,7 +13,7 @@ chord over the cell, which lies in [0, 1] too:
 
 So beta is linear in z and in a within a cell, and its sum over all partners is a line for each bin, made of sums of
 the moments ``sum c``, ``sum c x`` of the other class over a sliding window. Positions x within a bin are measured
-from its left edge: nothing large cancels. Three steps, of which the first and the last take a range of rows:
+from its left edge: nothing large cancels. Three steps, of which the first and the last are shared out among threads:
 
     bin_moments    one pass: moments up to the second of each bin and class
     bin_lines      O(bins): the lines, and the sums over pairs

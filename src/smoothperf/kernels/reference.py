@@ -1,4 +1,4 @@
-"""The kernels in plain NumPy: same names, same arguments, same results.
+"""The kernels in plain NumPy: same results, for rows in memory.
 
 They say what the compiled kernels compute, in a few lines each. The tests hold the two equal. They are slower and
 use more memory (``pair_ramps`` and ``binned_pairs`` form the pairs), so nothing but the tests and the benchmarks calls
