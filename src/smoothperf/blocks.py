@@ -18,11 +18,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from . import threads
 from .kernels import along
 from .recycling import Recycler
 
 #: A vector with a number for each row: an array of float64 in memory, and otherwise something that stands for one.
 Vector: TypeAlias = Any
+#: Numbers for which a thread pays, when two vectors are added.
+LEAST_NUMBERS = 1 << 15
 
 
 class Vectors(ABC):
@@ -85,7 +88,7 @@ class LocalVectors(Vectors):
     def along(self, start: NDArray[np.float64], step: float, direction: NDArray[np.float64]) -> NDArray[np.float64]:
         """``start + step * direction``, in one pass."""
         result = self.take()
-        along(start, step, direction, result)
+        along(start, step, direction, result, threads.pieces(self.length, least=LEAST_NUMBERS))
         return result
 
     def inner(self, u: NDArray[np.float64], v: NDArray[np.float64]) -> float:

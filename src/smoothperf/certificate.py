@@ -26,6 +26,7 @@ data.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,12 +124,12 @@ class Bundle:
         self._count = 0
         self._known = 0  # planes whose inner products are in the Gram matrix
         self._slopes = np.empty((size, self._space.length))  # memory is taken up only as planes come in
-        self._offsets = np.empty(size)
         self._gram = np.empty((size, size))
-        self._fixed = np.empty(size)
-        self._per_radius = np.empty(size)
-        self._sizes = np.empty(size)
-        self._idle = np.zeros(size, dtype=np.int64)
+        # In one table, so that their weighted sums are one product.
+        self._numbers = np.empty((5, size))
+        self._offsets, self._offset_sizes, self._fixed, self._per_radius, self._sizes = self._numbers
+        self._last_used = np.zeros(size, dtype=np.int64)  # number of the solution in which a plane had weight
+        self._solutions = 0
         self._weights = np.zeros(size)
         self._best = _Bound()
 
@@ -164,11 +165,12 @@ class Bundle:
         k = self._count
         self._slopes[k] = slope
         self._offsets[k] = offset
+        self._offset_sizes[k] = abs(offset)
         transpose = accumulated(self._design.shape[0]) * self._design.frobenius_norm * gradient_norm
         self._fixed[k] = rounding
         self._per_radius[k] = rounding * self._design.row_norm + transpose
         self._sizes[k] = self._space.size(slope, gradient_norm)
-        self._idle[k] = 0
+        self._last_used[k] = self._solutions
         self._weights[k] = 0.0 if k else 1.0
         self._count = k + 1
 
@@ -183,6 +185,7 @@ class Bundle:
         self._slopes[:k] = self._space.from_before(planes.slopes[:k])
         for name in ("offsets", "fixed", "per_radius", "sizes"):
             getattr(self, f"_{name}")[:k] = getattr(planes, name)[:k]
+        self._offset_sizes[:k] = np.abs(self._offsets[:k])
         self._gram[:k, :k] = planes.gram[:k, :k]
         self._weights[:k] = planes.weights[:k] / planes.weights[:k].sum()
         self._count = self._known = k
@@ -210,30 +213,28 @@ class Bundle:
             self._gram, 1.0 / self._alpha, self._offsets[:k], self._weights[:k], self._tolerance
         )
         self._weights[:k] = weights
-        self._idle[:k] += 1
-        self._idle[:k][weights > 0.0] = 0
+        self._solutions += 1
+        self._last_used[:k][weights > 0.0] = self._solutions
         bound = self._bound()
         if bound.value > self._best.value:
             self._best = bound
 
     def _bound(self) -> _Bound:
         k = self._count
-        weights, offsets = self._weights[:k], self._offsets[:k]
+        weights = self._weights[:k]
         n, d = self._design.shape
-        sizes = float(weights @ self._sizes[:k])
-        squared_norm = float(weights @ self._gram[:k, :k] @ weights)
+        offset, offset_size, fixed, per_radius, sizes = self._numbers[:, :k].dot(weights).tolist()
+        squared_norm = float(weights.dot(self._gram[:k, :k].dot(weights)))
         rounding = accumulated(2 * (d + n + k) + 16) * sizes**2 / (2.0 * self._alpha)
         if rounding > self._tolerance:
             aggregate = self._space.weights(self._aggregate())
             squared_norm = float(aggregate @ aggregate)
             error = accumulated(2 * k + n + d + 8) * sizes
-            rounding = (float(np.sqrt(squared_norm)) + error) * error / self._alpha
+            rounding = (math.sqrt(squared_norm) + error) * error / self._alpha
         return _Bound(
-            float(weights @ offsets) - squared_norm / (2.0 * self._alpha),
-            float(weights @ self._fixed[:k])
-            + accumulated(2 * k + 8) * (float(weights @ np.abs(offsets)) + squared_norm / self._alpha)
-            + rounding,
-            float(weights @ self._per_radius[:k]),
+            offset - squared_norm / (2.0 * self._alpha),
+            fixed + accumulated(2 * k + 8) * (offset_size + squared_norm / self._alpha) + rounding,
+            per_radius,
         )
 
     def _aggregate(self) -> Array:
@@ -264,34 +265,31 @@ class Bundle:
         )
         # (alpha/2) |w*|^2 <= J(w*) <= J(w); and, with that first bound, (alpha/2) |w - w*|^2 <= J(w) - J(w*).
         highest = objective + evaluation
-        radius = float(np.sqrt(2.0 * highest / self._alpha))
+        radius = math.sqrt(2.0 * highest / self._alpha)
         first = self._best.certified(radius)
-        radius = min(radius, coef_norm + float(np.sqrt(2.0 * max(highest - first, 0.0) / self._alpha)))
+        radius = min(radius, coef_norm + math.sqrt(2.0 * max(highest - first, 0.0) / self._alpha))
         # No risk is negative, so 0 is a lower bound as well.
         return max(0.0, self._best.certified(radius)) - evaluation
 
     def _make_room(self) -> None:
         """Forget the plane that has been idle for longest, or merge the two lightest."""
         k = self._count
-        if self._idle[:k].max() > 0:
-            gone = int(self._idle[:k].argmax())
-        else:
+        gone = int(self._last_used[:k].argmin())
+        if self._last_used[gone] == self._solutions:
             gone, kept = (int(i) for i in np.argsort(self._weights[:k])[:2])
             total = self._weights[gone] + self._weights[kept]
             share = self._weights[gone] / total if total > 0.0 else 0.5
-            sizes = self._sizes[[gone, kept]]
             rounded = 4.0 * UNIT_ROUNDOFF * np.array([share, 1.0 - share])
-            self._fixed[kept] += float(rounded @ np.abs(self._offsets[[gone, kept]]))
-            self._per_radius[kept] += float(rounded @ sizes)
-            for values in (self._slopes, self._offsets, self._fixed, self._per_radius, self._sizes):
+            self._fixed[kept] += float(rounded @ self._offset_sizes[[gone, kept]])
+            self._per_radius[kept] += float(rounded @ self._sizes[[gone, kept]])
+            for values in (self._slopes, *self._numbers):
                 values[kept] = share * values[gone] + (1.0 - share) * values[kept]
             self._weights[kept] = total
             products = self._space.inners(self._slopes[:k], self._slopes[kept : kept + 1])[:, 0]
             self._gram[kept, :k] = products
             self._gram[:k, kept] = products
         last = k - 1
-        self._idle[gone] = self._idle[last]
-        for values in (self._slopes, self._offsets, self._fixed, self._per_radius, self._sizes, self._weights):
+        for values in (self._slopes, *self._numbers, self._weights, self._last_used):
             values[gone] = values[last]
         self._gram[gone, :k] = self._gram[last, :k]
         self._gram[:k, gone] = self._gram[:k, last]

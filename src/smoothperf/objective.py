@@ -21,6 +21,7 @@ from ._validation import positive_number
 from .blocks import LocalVectors, Vector
 from .design import Design
 from .design.base import Array
+from .kernels import inner_products
 from .measures import Risk, RiskValue
 from .space import Space, WeightSpace, smaller_space
 
@@ -30,7 +31,7 @@ class Point:
     """The smoothed objective at one weight vector.
 
     ``slope = X^T g`` is the risk's gradient in weight space, which with ``risk.offset`` makes the cutting plane;
-    ``gradient = alpha w + slope`` is that of ``J_mu``.
+    ``gradient = alpha w + slope`` is that of ``J_mu``. The squares are those of the lengths of ``coef`` and ``gradient``.
     """
 
     coef: Array
@@ -40,6 +41,8 @@ class Point:
     slope: Array
     value: float
     gradient: Array
+    coef_square: float
+    gradient_square: float
 
     def slack(self, exact: float) -> float:
         """``R(f) - height``: how far the plane stays below the exact risk here, given the exact objective."""
@@ -102,7 +105,7 @@ class RegularizedRisk:
         """``J(w)``; free of passes over X if the scores are given."""
         if scores is None:
             scores = self.space.scores(coef)
-        return self._regulariser(coef) + self.risk.exact_value(scores)
+        return self.alpha / 2.0 * self.space.inner(coef, coef) + self.risk.exact_value(scores)
 
     def exact_at(self, point: Point, *, good_enough: float = -math.inf) -> float:
         """``J`` at a point of ``J_mu``, or a value a little above it that costs nothing; no pass over X.
@@ -112,7 +115,7 @@ class RegularizedRisk:
         ceiling = point.value - point.risk.value + point.risk.ceiling
         floor = point.value - point.risk.value + point.risk.height
         if math.isnan(ceiling) or floor <= good_enough < ceiling:
-            return self.exact(point.coef, point.scores)
+            return self.alpha / 2.0 * point.coef_square + self.risk.exact_value(point.scores)
         return ceiling
 
     def evaluate(self, coef: Array, mu: float, scores: Vector | None = None) -> Point:
@@ -135,7 +138,7 @@ class RegularizedRisk:
 
     def is_solved(self, point: Point, accuracy: float) -> bool:
         """Whether ``J_mu(w) - min J_mu <= accuracy`` for sure: it is at most ``|grad|^2 / (2 alpha)``."""
-        return self.space.inner(point.gradient, point.gradient) <= 2.0 * self.alpha * accuracy
+        return point.gradient_square <= 2.0 * self.alpha * accuracy
 
     def along(self, point: Point, direction: Array) -> Line:
         """Return the half-line ``w + t p``; one product with X now, none later."""
@@ -154,13 +157,11 @@ class RegularizedRisk:
         finally:
             self.space = WeightSpace(self, self.design.shape[1])
 
-    def _regulariser(self, coef: Array) -> float:
-        return self.alpha / 2.0 * self.space.inner(coef, coef)
-
     def _point(self, coef: Array, scores: Vector, mu: float, risk: RiskValue) -> Point:
         slope = self.space.slope(risk.gradient)
-        value = self._regulariser(coef) + risk.value
-        return Point(coef, scores, mu, risk, slope, value, self.space.combine(slope, self.alpha, coef))
+        gradient, coef_square, gradient_square = self.space.combine_and_square(slope, self.alpha, coef)
+        value = self.alpha / 2.0 * coef_square + risk.value
+        return Point(coef, scores, mu, risk, slope, value, gradient, coef_square, gradient_square)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,19 +184,15 @@ class Line:
         self._start = start
         self._direction = direction
         self._direction_scores = direction_scores
-        inner = objective.space.inner
-        self._ww = inner(start.coef, start.coef)
-        self._wp = inner(start.coef, direction)
-        self._pp = inner(direction, direction)
+        space = objective.space
+        self._wp, self._gp, self._pp = inner_products(start.coef, start.gradient, direction, space.terms, space.shift)
 
     def origin(self, mu: float) -> Trial:
         """The line at ``t = 0``; nothing is evaluated if mu is that of the starting point."""
         if mu != self._start.mu:
             return self.at(0.0, mu)
         start = self._start
-        return Trial(
-            0.0, mu, start.value, self._objective.space.inner(start.gradient, self._direction), start.scores, start.risk
-        )
+        return Trial(0.0, mu, start.value, self._gp, start.scores, start.risk)
 
     def scores_at(self, step: float) -> Vector:
         """``f + t q``."""
@@ -216,7 +213,7 @@ class Line:
 
     def _trial(self, step: float, mu: float, scores: Vector, risk: RiskValue) -> Trial:
         alpha = self._objective.alpha
-        squared_norm = self._ww + step * (2.0 * self._wp + step * self._pp)
+        squared_norm = self._start.coef_square + step * (2.0 * self._wp + step * self._pp)
         value = alpha / 2.0 * squared_norm + risk.value
         steepness = risk.derivative
         if math.isnan(steepness):

@@ -16,13 +16,14 @@ v[shift:shift+terms]``.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernels import along
+from .kernels import along, sum_and_squares
 from .recycling import Recycler
 
 Array = NDArray[np.float64]
@@ -74,9 +75,15 @@ class Space(ABC):
         along(u, a, v, result)
         return result
 
+    def combine_and_square(self, u: Array, a: float, v: Array) -> tuple[Array, float, float]:
+        """``u + a v``, ``|v|^2`` and ``|u + a v|^2``, in one pass."""
+        result = self.vectors.take()
+        squares = sum_and_squares(u, a, v, self.terms, self.shift, result)
+        return result, *squares
+
     def inner(self, u: Array, v: Array) -> float:
         """``<u, v>``."""
-        return float(u[: self.terms] @ v[self.shift : self.shift + self.terms])
+        return float(u[: self.terms].dot(v[self.shift : self.shift + self.terms]))
 
     def inners(self, rows: Array, others: Array) -> Array:
         """Inner products of two lists of vectors."""
@@ -153,7 +160,7 @@ class WeightSpace(Space):
 
     def size(self, slope: Array, gradient_norm: float) -> float:
         """``|v|``."""
-        return float(np.linalg.norm(slope))
+        return math.sqrt(slope.dot(slope))
 
     def for_later(self, slopes: Array) -> Array:
         """Return the slopes themselves."""

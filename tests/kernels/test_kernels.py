@@ -668,13 +668,39 @@ def test_maximise_on_simplex(seed, size, rank, scale):
 
 
 @searching
-@given(data=st.data(), n=st.integers(1, 20), step=st.floats(-1e6, 1e6))
-def test_along(data, n, step):
+@given(data=st.data(), n=st.integers(1, 20), step=st.floats(-1e6, 1e6), pieces=st.integers(1, 3))
+def test_along(data, n, step, pieces):
     start, direction = data.draw(vectors(n)), data.draw(vectors(n))
     out, expected = np.full((2, n), np.nan)
-    kernels.along(start, step, direction, out)
+    kernels.along(start, step, direction, out, pieces)
     reference.along(start, step, direction, expected)
     np.testing.assert_allclose(out, expected, rtol=0, atol=4 * EPS * (np.abs(start) + np.abs(step * direction)).max())
+
+
+@searching
+@given(seed=st.integers(0, 10**6), shifted=st.booleans(), terms=st.integers(0, 12))
+def test_sums_with_inner_products(seed, shifted, terms):
+    """In weight space, and in row space, where an inner product pairs the two halves of a vector."""
+    rng = np.random.default_rng(seed)
+    length, shift = (2 * terms, terms) if shifted else (terms, 0)
+    u, v, p, q = rng.normal(size=(4, length)) * 10.0 ** rng.integers(-3, 4, size=(4, 1))
+    for array in (u, v, p, q):
+        array.flags.writeable = False
+
+    def results(module):
+        total, s, y = np.full((3, length), np.nan)
+        numbers = [
+            *module.sum_and_squares(u, 0.7, v, terms, shift, total),
+            *module.inner_products(u, v, p, terms, shift),
+            *module.differences(u, v, p, q, terms, shift, s, y),
+        ]
+        return numbers, np.concatenate([total, s, y])
+
+    (numbers, sums), (expected_numbers, expected_sums) = results(kernels), results(reference)
+    np.testing.assert_allclose(
+        numbers, expected_numbers, rtol=0, atol=1e-13 * np.abs([u, v, p, q]).max(initial=1.0) ** 2 * 50
+    )
+    np.testing.assert_allclose(sums, expected_sums, rtol=1e-14, atol=1e-15 * np.abs([u, v, p, q]).max(initial=1.0))
 
 
 @searching

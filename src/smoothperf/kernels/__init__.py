@@ -4,17 +4,21 @@ from ._pointwise import pointwise_hinges
 from ._roc_area import huber_sums, sorted_hinges
 from ._simplex_qp import maximise_on_simplex
 from ._sparse import gather, half_gram, row_norms, scatter
-from ._two_loop import along, two_loop
+from ._two_loop import two_loop
+from ._vectors import along, differences, inner_products, sum_and_squares
 
 __all__ = [
     "along",
+    "differences",
     "gather",
     "half_gram",
     "huber_sums",
+    "inner_products",
     "maximise_on_simplex",
     "pointwise_hinges",
     "row_norms",
     "scatter",
     "sorted_hinges",
+    "sum_and_squares",
     "two_loop",
 ]

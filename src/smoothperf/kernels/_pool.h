@@ -36,8 +36,10 @@ static void pool_run(piece_function function, void *context, ptrdiff_t pieces)
 #include <time.h>
 
 enum { MOST_PIECES = 1 << 12, LOOKS_BETWEEN_CLOCKS = 64 };
-/* How long workers look out for work, and callers for the end of it, before they let others run; in nanoseconds. */
-static const long PATIENCE = 100000;
+/* How long workers look out for work, and callers for the end of it, before they let others run in between; and how long
+ * workers go on looking out then before they go to sleep. In nanoseconds. (Measured: what a solver does between two
+ * loops takes up to a millisecond, and a thread that slept comes 50 microseconds late.) */
+static const long PATIENCE = 100000, LONG_PATIENCE = 2000000;
 
 /* The loop that runs, if one does. It stays as it is until all of its pieces are done. */
 static struct {
@@ -94,10 +96,15 @@ static void *work(void *unused)
     (void)unused;
     for (;;) {
         struct timespec begin;
+        long waited = 0;
         clock_gettime(CLOCK_MONOTONIC, &begin);
-        while (!has_work(atomic_load(&pool_ticket)) && nanoseconds_since(&begin) < PATIENCE)
+        while (!has_work(atomic_load(&pool_ticket)) && waited < LONG_PATIENCE) {
             for (int look = 0; look < LOOKS_BETWEEN_CLOCKS && !has_work(atomic_load(&pool_ticket)); look++)
                 pause_briefly();
+            if (waited > PATIENCE)
+                sched_yield();
+            waited = nanoseconds_since(&begin);
+        }
         if (!has_work(atomic_load(&pool_ticket))) {
             pthread_mutex_lock(&pool_lock);
             atomic_fetch_add(&pool_asleep, 1); /* first this, then another look: a caller does it the other way round */

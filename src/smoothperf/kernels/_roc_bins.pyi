@@ -2,6 +2,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+def extremes(scores: NDArray[Any], pieces: int) -> tuple[float, float]: ...
 def bin_moments(
     scores: NDArray[Any],
     positive: NDArray[Any],
@@ -11,7 +12,7 @@ def bin_moments(
     width: float,
     moments: NDArray[Any],
 ) -> None: ...
-def bin_lines(moments: NDArray[Any], width: float, r: int, lines: NDArray[Any]) -> tuple[float, float, float]: ...
+def bin_lines(moments: NDArray[Any], width: float, r: int, lines: NDArray[Any]) -> tuple[float, float, float, float]: ...
 def bin_gradient(
     scores: NDArray[Any],
     positive: NDArray[Any],

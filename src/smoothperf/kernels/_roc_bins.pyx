@@ -13,8 +13,9 @@ chord over the cell, which lies in [0, 1] too:
 
 So beta is linear in z and in a within a cell, and its sum over all partners is a line for each bin, made of sums of
 the moments ``sum c``, ``sum c x`` of the other class over a sliding window. Positions x within a bin are measured
-from its left edge: nothing large cancels. Three steps, of which the first and the last are shared out among threads:
+from its left edge: nothing large cancels. Four steps; all but the third are shared out among threads:
 
+    extremes       one pass: the range of the scores
     bin_moments    one pass: moments up to the second of each bin and class
     bin_lines      O(bins): the lines, and the sums over pairs
     bin_gradient   one pass: every example reads its line
@@ -22,6 +23,7 @@ from its left edge: nothing large cancels. Three steps, of which the first and t
 
 from libc.stddef cimport ptrdiff_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
 from ._pool cimport run_pieces
 
@@ -38,6 +40,10 @@ cdef extern from "_roc_bins_loops.h":
     ctypedef struct bin_sums:
         long double slopes, inner, along, squares
 
+    ctypedef struct score_range:
+        double low, high
+
+    score_range range_of(const double* f, ptrdiff_t n) noexcept nogil
     void moments_plain(
         const double* f, const unsigned char* label, ptrdiff_t n, bin_grid grid, Moments* first, Moments* second
     ) noexcept nogil
@@ -69,10 +75,38 @@ cdef struct Rows:
     const Line* lines
     double scale
     bin_sums* sums        # one for each piece
+    score_range* ranges   # one for each piece
 
 
 cdef inline Py_ssize_t _first_row(const Rows* rows, Py_ssize_t piece) noexcept nogil:
     return rows.n * piece // rows.pieces
+
+
+cdef void _range_piece(void* context, Py_ssize_t piece) noexcept nogil:
+    cdef Rows* rows = <Rows*>context
+    cdef Py_ssize_t start = _first_row(rows, piece)
+    rows.ranges[piece] = range_of(rows.f + start, _first_row(rows, piece + 1) - start)
+
+
+def extremes(const double[::1] scores, Py_ssize_t pieces):
+    """The lowest and the highest score; there must be one at least for each piece."""
+    cdef Rows rows
+    cdef Py_ssize_t piece
+    cdef score_range both
+    rows.n = scores.shape[0]
+    rows.pieces = pieces
+    rows.f = &scores[0]
+    rows.ranges = <score_range*>malloc(pieces * sizeof(score_range))
+    if rows.ranges == NULL:
+        raise MemoryError(f"no memory for {pieces} pieces")
+    with nogil:
+        run_pieces(_range_piece, &rows, pieces)
+        both = rows.ranges[0]
+        for piece in range(1, pieces):
+            both.low = min(both.low, rows.ranges[piece].low)
+            both.high = max(both.high, rows.ranges[piece].high)
+        free(rows.ranges)
+    return both.low, both.high
 
 
 cdef void _moments_piece(void* context, Py_ssize_t piece) noexcept nogil:
@@ -80,10 +114,20 @@ cdef void _moments_piece(void* context, Py_ssize_t piece) noexcept nogil:
     cdef Py_ssize_t start = _first_row(rows, piece), size = _first_row(rows, piece + 1) - start
     cdef Moments* first = rows.tables + 2 * piece * rows.table_size
     cdef Moments* second = first + rows.table_size
+    memset(first, 0, 2 * rows.table_size * sizeof(Moments))
     if rows.c == NULL:
         moments_plain(rows.f + start, rows.label + start, size, rows.grid, first, second)
     else:
         moments_weighted(rows.f + start, rows.label + start, rows.c + start, size, rows.grid, first, second)
+    _add_table(first, second, rows.table_size)
+
+
+cdef inline void _add_table(Moments* total, const Moments* table, Py_ssize_t size) noexcept nogil:
+    cdef double* sums = <double*>total
+    cdef const double* terms = <const double*>table
+    cdef Py_ssize_t i
+    for i in range(4 * size):
+        sums[i] += terms[i]
 
 
 def bin_moments(
@@ -95,28 +139,32 @@ def bin_moments(
     double width,
     double[:, :, :, ::1] moments,
 ):
-    """Add the moments of all rows to ``moments[table, bin, class]``; class 1 are the positives.
+    """Fill ``moments[0, bin, class]`` with the moments of all rows; class 1 are the positives.
 
     The position of a row on the line that is cut into bins is ``score + shift + shift_step [positive]``. There are two
-    tables for each piece that the rows are cut into, for several threads; the moments are the sums over all tables.
+    tables for each piece that the rows are cut into, for several threads, of which only the first one has a result.
     """
     cdef Rows rows
+    cdef Py_ssize_t piece
     rows.n = scores.shape[0]
     rows.pieces = moments.shape[0] // 2
+    rows.table_size = moments.shape[1] * moments.shape[2]
+    rows.tables = <Moments*>&moments[0, 0, 0, 0]
     if rows.n == 0:
+        memset(rows.tables, 0, rows.table_size * sizeof(Moments))
         return
     rows.f = &scores[0]
     rows.label = &positive[0]
     rows.c = &weights[0] if weights is not None else NULL
     rows.grid = bin_grid(shift, shift_step, width)
-    rows.tables = <Moments*>&moments[0, 0, 0, 0]
-    rows.table_size = moments.shape[1] * moments.shape[2]
     with nogil:
         run_pieces(_moments_piece, &rows, rows.pieces)
+        for piece in range(1, rows.pieces):
+            _add_table(rows.tables, rows.tables + 2 * piece * rows.table_size, rows.table_size)
 
 
 def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, double[:, :, ::1] lines):
-    """Fill ``lines[bin, class]`` with intercept and slope of the sum of beta over the other class.
+    """Fill ``lines[bin, class]`` with intercept and slope of the sum of beta over the other class, 0 in empty bins.
 
     Returns
     -------
@@ -126,11 +174,14 @@ def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, doubl
         ``sum c c max(0, z - a)`` over all pairs, with the chord of the hinge in cells with d = 0: an upper bound.
     cornered : float
         Weight of the pairs in cells with d = 0 or d = r.
+    crowd : float
+        Most examples of one class in a bin.
     """
     cdef Py_ssize_t bins = moments.shape[0], b
     cdef const Moments* m = <const Moments*>&moments[0, 0, 0]
     cdef Line* line = <Line*>&lines[0, 0, 0]
     cdef Moments zero
+    cdef Line nothing = Line(0.0, 0.0)
     cdef const Moments* z
     cdef const Moments* a
     cdef const Moments* corner
@@ -140,7 +191,7 @@ def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, doubl
     cdef double w0 = 0.0, w1 = 0.0, w2 = 0.0
     cdef double beyond = 0.0            # mass of the bins with d > r
     cdef double mass = 0.0, ramp = 0.0  # of all bins with d > 0: sum c, and sum c times the distance
-    cdef double change, squares = 0.0, ceiling = 0.0, cornered = 0.0
+    cdef double squares = 0.0, ceiling = 0.0, cornered = 0.0, crowd = 0.0
     zero.mass = 0.0
     zero.first = 0.0
     zero.second = 0.0
@@ -150,6 +201,8 @@ def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, doubl
             z = &m[2 * b]
             a = &m[2 * b + 1]
             corner = &m[2 * (b - r) + 1] if b >= r else &zero
+            crowd = max(crowd, z.count, a.count)
+            line[2 * b] = nothing  # examples without weight read it
             if z.mass > 0.0:
                 line[2 * b].slope = (2.0 * w0 + a.mass + corner.mass) * s
                 line[2 * b].intercept = beyond + (
@@ -190,6 +243,7 @@ def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, doubl
         for b in range(bins - 1, -1, -1):
             z = &m[2 * b]
             corner = &m[2 * (b + r)] if b + r < bins else &zero
+            line[2 * b + 1] = nothing
             if m[2 * b + 1].mass > 0.0:
                 line[2 * b + 1].slope = -(2.0 * w0 + z.mass + corner.mass) * s
                 line[2 * b + 1].intercept = beyond + (
@@ -206,7 +260,7 @@ def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, doubl
                 if not w0 > 0.0:
                     w0 = 0.0
                     w1 = 0.0
-    return squares, ceiling, cornered
+    return squares, ceiling, cornered, crowd
 
 
 cdef void _gradient_piece(void* context, Py_ssize_t piece) noexcept nogil:

@@ -32,6 +32,10 @@ typedef struct {
     long double slopes, inner, along, squares;
 } bin_sums;
 
+typedef struct {
+    double low, high;
+} score_range;
+
 /* Row in a table with two entries for each bin, and position in the bin. */
 INLINED void locate(const double *restrict f, const unsigned char *restrict label, ptrdiff_t size, const bin_grid grid,
                     int32_t *restrict rows, double *restrict positions)
@@ -130,6 +134,31 @@ INLINED bin_sums gradient_loop(const double *restrict f, const unsigned char *re
             sums.along += sum_of(values, q + begin, size);
     }
     return sums;
+}
+
+/* The lowest and the highest of at least one number. */
+WIDE_VECTORS
+static score_range range_of(const double *f, ptrdiff_t n)
+{
+    double low[8], high[8];
+    ptrdiff_t i = 0;
+    for (int lane = 0; lane < 8; lane++)
+        low[lane] = high[lane] = f[0];
+    for (; i + 8 <= n; i += 8)
+        for (int lane = 0; lane < 8; lane++) {
+            const double x = f[i + lane];
+            low[lane] = x < low[lane] ? x : low[lane];
+            high[lane] = x > high[lane] ? x : high[lane];
+        }
+    for (; i < n; i++) {
+        low[0] = f[i] < low[0] ? f[i] : low[0];
+        high[0] = f[i] > high[0] ? f[i] : high[0];
+    }
+    for (int lane = 1; lane < 8; lane++) {
+        low[0] = low[lane] < low[0] ? low[lane] : low[0];
+        high[0] = high[lane] > high[0] ? high[lane] : high[0];
+    }
+    return (score_range){low[0], high[0]};
 }
 
 WIDE_VECTORS

@@ -31,17 +31,6 @@ cdef inline double _update_and_dot(
     return value
 
 
-def along(const double[::1] start, double step, const double[::1] direction, double[::1] out):
-    """``out = start + step * direction``, in one pass."""
-    cdef Py_ssize_t i, n = start.shape[0]
-    cdef const double* f = &start[0]
-    cdef const double* q = &direction[0]
-    cdef double* result = &out[0]
-    with nogil:
-        for i in range(n):
-            result[i] = f[i] + step * q[i]
-
-
 def two_loop(
     const double[:, ::1] steps,
     const double[:, ::1] changes,

@@ -6,6 +6,7 @@ Cost: three passes over the scores, of which one looks for the extremes, and O(b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -82,12 +83,18 @@ class BinBlock:
         self.positive = positive
         self.weights = weights
 
+    def extremes(self, scores: Array) -> tuple[float, float]:
+        """The lowest and the highest score."""
+        if scores.shape[0] == 0:
+            return math.inf, -math.inf
+        return _roc_bins.extremes(scores, threads.pieces(scores.shape[0], least=LEAST_ROWS))
+
     def moments(self, scores: Array, grid: Grid, bins: int) -> Array:
         """Moments of each bin and class."""
-        tables = np.zeros((2 * threads.pieces(scores.shape[0], least=max(LEAST_ROWS, bins)), bins, 2, MOMENTS))
+        tables = np.empty((2 * threads.pieces(scores.shape[0], least=max(LEAST_ROWS, bins)), bins, 2, MOMENTS))
         _roc_bins.bin_moments(scores, self.positive.view(np.uint8), self.weights, *grid, tables)
-        total: Array = tables.sum(axis=0)
-        return total
+        moments: Array = tables[0]
+        return moments
 
     def follow_lines(
         self, scores: Array, grid: Grid, lines: Array, scale: float, direction: Array | None, gradient: Array
@@ -132,9 +139,8 @@ def binned_pairs(
     bins = int((highest - lowest + abs(margin)) / grid.width) + 2  # with one to spare for rounding
     parts = blocks.each("moments", scores, grid, bins)
     moments = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
-    lines = np.zeros((bins, 2, LINES))  # bins without weight get no line, but examples without weight read it
-    squares, ceiling, cornered = _roc_bins.bin_lines(moments, grid.width, per_ramp, lines)
+    lines = np.empty((bins, 2, LINES))
+    squares, ceiling, cornered, crowd = _roc_bins.bin_lines(moments, grid.width, per_ramp, lines)
     sums = blocks.each("follow_lines", scores, grid, lines, scale, direction, gradient)
     slopes, inner, along, gradient_squares = added(sums)
-    crowd = float(moments[:, :, 3].max())
     return PairSums(slopes, squares, ceiling, inner, cornered, crowd, along, gradient_squares)

@@ -228,9 +228,32 @@ def maximise_on_simplex(
     return np.asarray(x / x.sum())
 
 
-def along(start: Array, step: float, direction: Array, out: Array) -> None:
+def along(start: Array, step: float, direction: Array, out: Array, pieces: int = 1) -> None:
     """``out = start + step * direction``."""
     out[:] = start + step * direction
+
+
+def _inner(u: Array, v: Array, terms: int, shift: int) -> float:
+    return float(u[:terms] @ v[shift : shift + terms])
+
+
+def sum_and_squares(u: Array, a: float, v: Array, terms: int, shift: int, out: Array) -> tuple[float, float]:
+    """``out = u + a v``, ``<v, v>`` and ``<out, out>``."""
+    out[:] = u + a * v
+    return _inner(v, v, terms, shift), _inner(out, out, terms, shift)
+
+
+def inner_products(u: Array, v: Array, p: Array, terms: int, shift: int) -> tuple[float, float, float]:
+    """``<u, p>``, ``<v, p>`` and ``<p, p>``."""
+    return _inner(u, p, terms, shift), _inner(v, p, terms, shift), _inner(p, p, terms, shift)
+
+
+def differences(
+    u: Array, u_before: Array, v: Array, v_before: Array, terms: int, shift: int, s: Array, y: Array
+) -> tuple[float, float, float]:
+    """``s = u - u_before``, ``y = v - v_before``, ``<s, y>``, ``<y, y>`` and ``<s, s>``."""
+    s[:], y[:] = u - u_before, v - v_before
+    return _inner(s, y, terms, shift), _inner(y, y, terms, shift), _inner(s, s, terms, shift)
 
 
 def two_loop(
@@ -238,15 +261,12 @@ def two_loop(
 ) -> None:
     """``p := H p``, by the update of H that makes it fit the youngest pair."""
 
-    def inner(u: Array, v: Array) -> float:
-        return float(u[:terms] @ v[shift : shift + terms])
-
     def applied(count: int, v: Array) -> Array:
         if count == 0:
             return np.asarray(scale * v)
         s, y, curvature = (table[order[count - 1]] for table in (steps, changes, curvatures))
-        coefficient = inner(s, v) / curvature
+        coefficient = _inner(s, v, terms, shift) / curvature
         older = applied(count - 1, v - coefficient * y)
-        return np.asarray(older + (coefficient - inner(y, older) / curvature) * s)
+        return np.asarray(older + (coefficient - _inner(y, older, terms, shift) / curvature) * s)
 
     p[:] = applied(len(order), p)

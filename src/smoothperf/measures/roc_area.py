@@ -109,12 +109,9 @@ class ROCAreaBlock(PairBlock, BinBlock, RiskBlock):
         RiskBlock.__init__(self, positive, weights)
         self.rows = np.flatnonzero(positive), np.flatnonzero(~positive)
 
-    def extremes(self, scores: Array, with_sum: bool) -> tuple[float, float, float]:
+    def overview(self, scores: Array, with_sum: bool) -> tuple[float, float, float]:
         """Lowest and highest score, and their weighted sum if it is wanted."""
-        total = self.weighted_sum(scores) if with_sum else math.nan
-        if scores.shape[0] == 0:
-            return math.inf, -math.inf, total
-        return float(scores.min()), float(scores.max()), total  # which is faster than with initial values
+        return *self.extremes(scores), self.weighted_sum(scores) if with_sum else math.nan
 
     def sorted_classes(self, scores: Array) -> tuple[Array, Array]:
         """Scores of the positives and of the negatives, sorted."""
@@ -165,7 +162,7 @@ class ROCAreaRisk(BlockRisk):
         """Mean over pairs of the Huber hinge, by bins unless they would be too many for the number of examples."""
         # Where a round costs something, the sum comes along in case that the mean will be needed.
         with_sum = self._blocks.far
-        lows, highs, sums = zip(*self._blocks.each("extremes", scores, with_sum), strict=True)
+        lows, highs, sums = zip(*self._blocks.each("overview", scores, with_sum), strict=True)
         lowest, highest = min(lows), max(highs)
         ramps = (highest - lowest + abs(margin)) / kappa
         most = min(self.n_examples / BIN_COST, max(LARGE_TABLE, BINS_PER_EXAMPLE * min(self._counts)))

@@ -60,8 +60,9 @@ class BMRM(Solver):
         while True:
             risk = objective.risk.exact(scores)
             monitor.add_plane(objective.space.slope(risk.gradient), risk, at_once=True)  # it decides where to go next
-            exact = objective.alpha / 2.0 * objective.space.inner(coef, coef) + risk.value
-            status = monitor.record(coef, exact, exact, 0.0)
+            coef_square = objective.space.inner(coef, coef)
+            exact = objective.alpha / 2.0 * coef_square + risk.value
+            status = monitor.record(coef, coef_square, exact, exact, 0.0)
             if status is not None:
                 return monitor.result(status)
             coef = monitor.bundle.dual_coef

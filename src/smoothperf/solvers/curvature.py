@@ -7,11 +7,12 @@ kept, whatever the memory. Measured on seven data sets, that takes 9% fewer iter
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels import along, two_loop
+from ..kernels import along, differences, two_loop
 from ..space import Array, Space, WeightSpace
 
 #: A pair shows curvature if ``<s, y>`` is above rounding.
@@ -70,19 +71,26 @@ class CurvatureMemory:
         size = self._curvatures.shape[0]
         free = set(range(size)).difference(self._order)
         row = min(free) if free else self._order[0]
-        np.subtract(coef, previous_coef, out=self._steps[row])
-        np.subtract(gradient, previous_gradient, out=self._changes[row])
+        space = self._space
+        inner_products = differences(
+            coef,
+            previous_coef,
+            gradient,
+            previous_gradient,
+            space.terms,
+            space.shift,
+            self._steps[row],
+            self._changes[row],
+        )
         if not free:
             del self._order[0]  # its place is taken, whatever comes of the new pair
-        self._accept(row)
+        self._accept(row, *inner_products)
         self._seen += 1
         del self._order[: max(0, len(self._order) - (self._seen // 3 + 3))]
 
-    def _accept(self, row: int) -> None:
+    def _accept(self, row: int, curvature: float, squared_change: float, squared_step: float) -> None:
         """Make a pair that has been written the youngest one, if it shows curvature."""
-        s, y, inner = self._steps[row], self._changes[row], self._space.inner
-        curvature, squared_change = inner(s, y), inner(y, y)
-        if curvature > ROUNDING * np.sqrt(max(inner(s, s), 0.0) * max(squared_change, 0.0)):
+        if curvature > ROUNDING * math.sqrt(max(squared_step, 0.0) * max(squared_change, 0.0)):
             self._curvatures[row] = curvature
             self._scale = curvature / squared_change
             self._order.append(row)
@@ -98,9 +106,10 @@ class CurvatureMemory:
         chosen = pairs.order[-self._curvatures.shape[0] :]
         self._seen = 3 * max(0, len(chosen) - 3)  # so many are kept
         for row, earlier in enumerate(chosen):
-            self._steps[row] = pairs.steps[earlier]
-            along(pairs.changes[earlier], alpha - pairs.alpha, self._steps[row], self._changes[row])
-            self._accept(row)
+            s, y, inner = self._steps[row], self._changes[row], self._space.inner
+            s[:] = pairs.steps[earlier]
+            along(pairs.changes[earlier], alpha - pairs.alpha, s, y)
+            self._accept(row, inner(s, y), inner(y, y), inner(s, s))
 
     def direction(self, gradient: Array) -> Array:
         """``-H gradient``."""

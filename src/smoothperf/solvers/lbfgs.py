@@ -87,7 +87,7 @@ class LBFGS(Solver):
         while True:
             monitor.add_plane(point.slope, point.risk)
             exact = objective.exact_at(point, good_enough=monitor.bundle.value + self.tol)
-            status = monitor.record(point.coef, exact, point.value, point.mu)
+            status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu)
             if status is not None:
                 return status
             if objective.is_solved(point, 1e-3 * monitor.gap):

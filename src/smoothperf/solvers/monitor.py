@@ -78,6 +78,7 @@ class Monitor:
         self.pairs = pairs
         self._trace = Trace()
         self._coef: Array = objective.space.vector(None)
+        self._coef_square = 0.0
         self._best = np.inf
         self._mu = 0.0
         self.gap = np.inf
@@ -95,14 +96,14 @@ class Monitor:
         """Improve the bound with all planes that wait, before something is decided on the gap."""
         if self.bundle.waiting:
             self.bundle.solve()
-            self._certify(self._objective.space.inner(self._coef, self._coef))
+            self._certify()
 
-    def record(self, coef: Array, exact: float, smoothed: float, mu: float) -> Status | None:
-        """Report an iterate; returns how the run ended if it is to end."""
+    def record(self, coef: Array, coef_square: float, exact: float, smoothed: float, mu: float) -> Status | None:
+        """Report an iterate, with the square of its length; returns how the run ended if it is to end."""
         if exact < self._best:
-            self._best, self._coef = exact, coef
+            self._best, self._coef, self._coef_square = exact, coef, coef_square
         self._mu = mu
-        bound = self._certify(self._objective.space.inner(self._coef, self._coef))
+        bound = self._certify()
         row = TraceRow(
             iteration=len(self._trace),
             seconds=time.perf_counter() - self._begin,
@@ -133,9 +134,9 @@ class Monitor:
         self.catch_up()
         coef = objective.space.weights(self._coef)
         scores = objective.matvec(coef)
-        squared_norm = float(coef @ coef)
-        self._best = objective.alpha / 2.0 * squared_norm + objective.risk.exact_value(scores)
-        bound = self._certify(squared_norm)
+        self._coef_square = float(coef @ coef)
+        self._best = objective.alpha / 2.0 * self._coef_square + objective.risk.exact_value(scores)
+        bound = self._certify()
         if status is Status.CONVERGED and self.gap > self._tol:
             status = Status.PRECISION_LIMIT
         elif status is not Status.STOPPED and self.gap <= self._tol:
@@ -172,8 +173,8 @@ class Monitor:
         objective.n_matvec, objective.n_rmatvec = counts
         return weights
 
-    def _certify(self, squared_norm: float) -> float:
-        bound = self.bundle.lower_bound(self._best, float(np.sqrt(max(squared_norm, 0.0))))
+    def _certify(self) -> float:
+        bound = self.bundle.lower_bound(self._best, math.sqrt(max(self._coef_square, 0.0)))
         self.gap = self._best - bound
         return bound
 

@@ -84,7 +84,7 @@ class Nesterov(Solver):
         while True:
             monitor.add_plane(leading.slope, leading.risk)
             exact = objective.exact(coef, scores)
-            status = monitor.record(coef, exact, leading.value, leading.mu)
+            status = monitor.record(coef, objective.space.inner(coef, coef), exact, leading.value, leading.mu)
             if status is not None:
                 return monitor.result(status)
             slack = leading.slack(objective.exact_at(leading))
@@ -101,9 +101,7 @@ class Nesterov(Solver):
 
             line = objective.along(leading, -leading.gradient)
             if self.backtracking:
-                lipschitz, trial = _descend(
-                    line, leading, objective.space.inner(leading.gradient, leading.gradient), 0.8 * lipschitz
-                )
+                lipschitz, trial = _descend(line, leading, 0.8 * lipschitz)
             else:
                 trial = None
             step = 1.0 / lipschitz
@@ -147,11 +145,11 @@ def _next_theta(theta: float, q: float) -> float:
     return (math.sqrt(b**2 + 4.0 * theta**2) - b) / 2.0
 
 
-def _descend(line: Line, start: Point, squared: float, lipschitz: float) -> tuple[float, Trial]:
+def _descend(line: Line, start: Point, lipschitz: float) -> tuple[float, Trial]:
     """Smallest tried L for which the gradient step descends as much as theory asks, ``|grad|^2 / (2 L)``."""
     trial = line.at(1.0 / lipschitz, start.mu)
     for _ in range(30):  # more would only chase rounding
-        if trial.value <= start.value - squared / (2.0 * lipschitz) + 1e-14 * abs(start.value):
+        if trial.value <= start.value - start.gradient_square / (2.0 * lipschitz) + 1e-14 * abs(start.value):
             break
         lipschitz *= 2.0
         trial = line.at(1.0 / lipschitz, start.mu)
