@@ -31,7 +31,8 @@ class Point:
     """The smoothed objective at one weight vector.
 
     ``slope = X^T g`` is the risk's gradient in weight space, which with ``risk.offset`` makes the cutting plane;
-    ``gradient = alpha w + slope`` is that of ``J_mu``. The squares are those of the lengths of ``coef`` and ``gradient``.
+    ``gradient = alpha w + slope`` is that of ``J_mu``. The squares are those of the lengths of ``coef``
+    and ``gradient``.
     """
 
     coef: Array
@@ -112,10 +113,12 @@ class RegularizedRisk:
 
         It is J itself if that may be at most ``good_enough`` while the value that costs nothing is not.
         """
-        ceiling = point.value - point.risk.value + point.risk.ceiling
-        floor = point.value - point.risk.value + point.risk.height
+        risk = point.risk
+        regulariser = self.alpha / 2.0 * point.coef_square
+        ceiling = regulariser + risk.ceiling
+        floor = regulariser + max(risk.height, risk.ceiling - risk.looseness)
         if math.isnan(ceiling) or floor <= good_enough < ceiling:
-            return self.alpha / 2.0 * point.coef_square + self.risk.exact_value(point.scores)
+            return regulariser + self.risk.exact_value(point.scores)
         return ceiling
 
     def evaluate(self, coef: Array, mu: float, scores: Vector | None = None) -> Point:

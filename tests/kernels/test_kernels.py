@@ -320,6 +320,7 @@ def assert_same_projection(problem, nearby=None):
     between = c[np.abs(x) <= 1.0 + 16.0 * off].sum()
     coarse = 2.0**-capped_simplex.CUT_DIGITS * mass
     assert found.ceiling <= expected.ceiling + problem.mu * (2.0 * between + coarse + off * mass)
+    assert found.ceiling <= expected.ceiling + found.looseness + problem.mu * off * mass
 
 
 @searching

@@ -689,5 +689,8 @@ def test_ceiling_is_an_upper_bound_of_the_exact_risk(measure, truth, problem, mu
         assert math.isnan(result.ceiling)
         return
     assert Fraction(result.ceiling) >= truth(y, scores, weights) - allowance(result, scores)
+    if math.isfinite(result.looseness):
+        lowest = Fraction(result.ceiling) - Fraction(result.looseness)
+        assert lowest <= truth(y, scores, weights) + allowance(result, scores)
     if isinstance(measure, ROCArea):  # by sorting: the hinges themselves
         assert result.ceiling == risk.exact(scores).value

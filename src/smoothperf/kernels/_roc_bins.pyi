@@ -12,7 +12,9 @@ def bin_moments(
     width: float,
     moments: NDArray[Any],
 ) -> None: ...
-def bin_lines(moments: NDArray[Any], width: float, r: int, lines: NDArray[Any]) -> tuple[float, float, float, float]: ...
+def bin_lines(
+    moments: NDArray[Any], width: float, r: int, lines: NDArray[Any]
+) -> tuple[float, float, float, float]: ...
 def bin_gradient(
     scores: NDArray[Any],
     positive: NDArray[Any],

@@ -19,7 +19,7 @@ Accuracy. Sums run in double over blocks of 512 and in long double across blocks
 The file is compiled on the assumption that all numbers are finite, which lets the compiler vectorise.
 """
 
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs
 from libc.stddef cimport ptrdiff_t
 from libc.stdlib cimport free, malloc
 
@@ -397,13 +397,25 @@ def weigh_cells(const double[::1] values, const double[::1] weights, double low,
 
 
 def cut_of_cells(const double[::1] cells, double above, double total, double low, double high):
-    """Middle of the cell with weight ``total`` above it, given the weight of what is in no cell and above."""
+    """Middle of the cell with weight ``total`` above it, given the weight of what is in no cell and above.
+
+    Returns
+    -------
+    cut : float
+        The middle.
+    looseness : float
+        The most that ``sum_i c_i max(0, x_i - cut) + total cut`` is above its minimum over all cuts: its slope nowhere in
+        the cell exceeds the weight there. Infinite if the minimum is not in a cell.
+    """
     cdef Py_ssize_t count = cells.shape[0] - 1, cell = count - 1
+    cdef double width = (high - low) / count, looseness
     above += cells[count]
+    looseness = INFINITY if above > total else 0.0
     while cell > 0 and above + cells[cell] <= total:
         above += cells[cell]
         cell -= 1
-    return low + (<double>cell + 0.5) * (high - low) / count
+    looseness += 0.5 * width * cells[cell] if above + cells[cell] >= total else INFINITY
+    return low + (<double>cell + 0.5) * width, looseness
 
 
 cdef top_k_sums _finish_carefully(const Rows* rows, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:

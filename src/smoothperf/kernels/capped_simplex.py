@@ -77,6 +77,8 @@ class Projection(NamedTuple):
         ``mu sum_i c_i (max(0, x_i) - t_i x_i)`` with ``x_i = v_i - t_i - theta``. For any theta it is at least, and
         for the theta that was found almost, the maximum over u of ``sum_i c_i (slope f_i - gain [i positive]) (u_i -
         t_i)`` that is not smoothed: (prbep-ceiling).
+    looseness : float
+        At most so much, up to rounding, is ``ceiling`` above that maximum.
     along, squares : float
         ``<gradient, direction>``, 0 without a direction, and ``|gradient|^2``.
     """
@@ -87,6 +89,7 @@ class Projection(NamedTuple):
     prox: float
     roots: Roots
     ceiling: float
+    looseness: float
     along: float
     squares: float
 
@@ -271,7 +274,7 @@ def project(
         parts = [part for _, part in replies if part is not None]
         return _together(parts, above) if len(parts) == len(replies) else _FarUndecided(blocks, above)
 
-    sampled = mu * _sampled_root(*joined(samples), step, rows, total)
+    sampled = mu * _sampled_root(*joined(samples), step, rows, total, 0.0 if nearby is None else nearby.sample / mu)
     if nearby is None:
         nearby = Roots(sampled, sampled, sampled)
         margin = FIRST_MARGIN
@@ -303,18 +306,19 @@ def project(
         low, high = tau - FIRST_MARGIN, tau + FIRST_MARGIN
         undecided = collect(low, high + 1.0)
     cells = 1 << (CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0))))
-    theta = _top_k.cut_of_cells(undecided.cells(targets, low, high, cells), undecided.above, total, low, high)
+    weights = undecided.cells(targets, low, high, cells)
+    theta, looseness = _top_k.cut_of_cells(weights, undecided.above, total, low, high)
     root = tau, search.correction, search.other, search.blend
     sums = blocks.each("finish", scores, line, targets, slope, root, theta, direction, gradient)
     missed, mass, inner, prox, violation, along, squares = added(sums)
     roots = Roots(mu * tau, sampled, mu * theta)
-    return Projection(missed, mass - total, inner, prox, roots, mu * violation, along, squares)
+    return Projection(missed, mass - total, inner, prox, roots, mu * violation, mu * looseness, along, squares)
 
 
-def _sampled_root(values: Array, weights: Array | None, step: int, rows: float, total: float) -> float:
-    """The root for the sample."""
+def _sampled_root(values: Array, weights: Array | None, step: int, rows: float, total: float, start: float) -> float:
+    """The root for the sample, given where to begin."""
     share = 1.0 / step if weights is None else float(weights.sum()) / rows
-    search = _top_k.RootSearch(share * total, 0.0, float(values.min()) - 1.0, float(values.max()), True)
+    search = _top_k.RootSearch(share * total, start, float(values.min()) - 1.0, float(values.max()), True)
     search.search(values, weights, 0.0)
     return search.tau
 

@@ -96,7 +96,7 @@ def top_k_smoothed(
     ceiling = float(taken @ gains[order]) - float(c @ (t * gains))
     along = 0.0 if direction is None else float(gradient @ direction)
     roots = Roots(mu * tau, mu * tau, mu * tau)
-    return Projection(missed, excess_mass, inner, prox, roots, ceiling, along, float(gradient @ gradient))
+    return Projection(missed, excess_mass, inner, prox, roots, ceiling, 0.0, along, float(gradient @ gradient))
 
 
 def pointwise_hinges(

@@ -52,6 +52,8 @@ class RiskValue:
         Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`. None if there is none.
     ceiling : float
         An upper bound of ``R(f)`` that is a by-product, up to rounding, and close; NaN if there is none.
+    looseness : float
+        ``ceiling - R(f)`` is at most this, up to rounding.
     error : float
         ``R_mu(f) - value`` is at most this, where a smoothed evaluation trades accuracy for speed.
     gradient_norm, derivative : float
@@ -65,6 +67,7 @@ class RiskValue:
     rounding: float
     hint: Any = None
     ceiling: float = float("nan")
+    looseness: float = float("inf")
     error: float = 0.0
     gradient_norm: float = float("nan")
     derivative: float = float("nan")

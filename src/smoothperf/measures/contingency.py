@@ -131,7 +131,9 @@ class ContingencyRisk(Risk):
         wobble = self._slope * (float(share_b @ wobble_b) + float(share_c @ wobble_c))
         ramps = (16 * EPS + 16 * self._total * LONG_EPS) * (1.0 + largest_knot(*tables) / width)
         rounding = self._rounding + wobble + ramps
-        return RiskValue(value, gradient, offset, offset - self._slope * inner, rounding, ceiling=ceiling)
+        return RiskValue(
+            value, gradient, offset, offset - self._slope * inner, rounding, ceiling=ceiling, looseness=0.0
+        )
 
     def lipschitz(self, mu: float) -> float:
         """``(4/n^2) (1/mu + n/(4 nu))``: of the flips for given counts, and of the shares of the cells."""

@@ -162,6 +162,7 @@ class FractionalRisk(Risk):
             flips.offset - self._slope * inner,
             self._rounding + flips.wobble + ramps,
             ceiling=best.flips.value,
+            looseness=0.0,
             error=flips.error,
         )
 

@@ -109,7 +109,7 @@ class PointwiseRisk(BlockRisk):
         offset = slopes / self._total
         height = offset + inner
         value = height - mu / 2.0 * squares
-        return RiskValue(value, gradient, offset, height, self._rounding, ceiling=hinges / self._total)
+        return RiskValue(value, gradient, offset, height, self._rounding, ceiling=hinges / self._total, looseness=0.0)
 
     def lipschitz(self, mu: float) -> float:
         """``4 cost / (Q^2 mu)`` with the larger cost: the Hessian is diagonal."""

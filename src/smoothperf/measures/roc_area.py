@@ -99,6 +99,7 @@ def mean_over_pairs(
         sums.height / pairs,
         rounding,
         ceiling=sums.hinges / pairs,
+        looseness=0.0,
     )
 
 
@@ -209,6 +210,8 @@ class ROCAreaRisk(BlockRisk):
             height,
             self._binned_rounding(kappa, reach, per_ramp * reach / kappa, sums.crowd),
             ceiling=sums.ceiling / self._pairs,
+            # A chord of the hinge over two widths of a bin.
+            looseness=kappa / (2.0 * per_ramp) * sums.cornered / self._pairs,
             error=error,
             gradient_norm=math.sqrt(sums.gradient_squares),
             derivative=math.nan if direction is None else sums.along,

@@ -199,6 +199,7 @@ class TopKRisk(BlockRisk):
             rounding,
             hint=found.roots,
             ceiling=ceiling,
+            looseness=found.looseness,
             gradient_norm=math.sqrt(found.squares),
             derivative=math.nan if direction is None else found.along,
         )
