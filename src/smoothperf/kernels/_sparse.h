@@ -8,9 +8,17 @@
 
 enum {
     SHORT_ROW = 32,     /* entries; two such rows are summed at a time */
+    ROWS_LISTED = 1024,
+    ROWS_AHEAD = 16,
     FEW_COLUMNS = 1024, /* so many sums, twice, fit the nearest cache */
     PER_COLUMN = 128    /* entries for each column in a chunk: clearing and adding up its sums takes little time then */
 };
+
+#if defined(__GNUC__) || defined(__clang__)
+#define PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PREFETCH(address) ((void)0)
+#endif
 
 typedef struct {
     const void *indptr, *indices, *data; /* data is NULL if all values are 1 */

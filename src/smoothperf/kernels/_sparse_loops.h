@@ -77,43 +77,52 @@ INLINED void LOOP(gather_rows)(const POINTER *indptr, const INDEX *indices, cons
 
 #define ADD(sums, p, g) ((sums)[indices[p]] += data ? (g) * (double)data[p] : (g))
 
-/* first += A^T g, or first + second, over some rows; second may be first. Rows with g[i] = 0 are not read. */
-INLINED void LOOP(scatter_rows)(const POINTER *indptr, const INDEX *indices, const VALUE *data, const double *g,
-                                double *first, double *second, ptrdiff_t start, ptrdiff_t stop)
+INLINED void LOOP(add_row)(const INDEX *indices, const VALUE *data, double g, double *sums, ptrdiff_t p, ptrdiff_t end)
 {
-    ptrdiff_t p = 0, end_p = 0; /* a short row that waits for another one, */
-    double g_p = 0.0;           /* and its coefficient */
-    for (ptrdiff_t i = start; i < stop; i++) {
-        const double g_q = g[i];
-        if (g_q == 0.0)
-            continue;
-        ptrdiff_t q = indptr[i];
-        const ptrdiff_t end_q = indptr[i + 1];
-        if (first != second && end_q - q <= SHORT_ROW) {
-            if (p == end_p) {
-                p = q;
-                end_p = end_q;
-                g_p = g_q;
-                continue;
-            }
-            for (; p < end_p && q < end_q; p++, q++) {
-                ADD(first, p, g_p);
-                ADD(second, q, g_q);
-            }
-            for (; p < end_p; p++)
-                ADD(first, p, g_p);
-        }
-        for (; q + 3 < end_q; q += 4) {
-            ADD(second, q, g_q);
-            ADD(second, q + 1, g_q);
-            ADD(second, q + 2, g_q);
-            ADD(second, q + 3, g_q);
-        }
-        for (; q < end_q; q++)
-            ADD(second, q, g_q);
+    for (; p + 3 < end; p += 4) {
+        ADD(sums, p, g);
+        ADD(sums, p + 1, g);
+        ADD(sums, p + 2, g);
+        ADD(sums, p + 3, g);
     }
-    for (; p < end_p; p++)
-        ADD(first, p, g_p);
+    for (; p < end; p++)
+        ADD(sums, p, g);
+}
+
+/* Add row i to the first sums and row j to the second ones, if they are short in turns. */
+INLINED void LOOP(add_two_rows)(const POINTER *indptr, const INDEX *indices, const VALUE *data, const double *g,
+                                double *first, double *second, ptrdiff_t i, ptrdiff_t j)
+{
+    ptrdiff_t p = indptr[i], q = indptr[j];
+    const ptrdiff_t end_p = indptr[i + 1], end_q = indptr[j + 1];
+    const double g_p = g[i], g_q = g[j];
+    if (first != second && end_p - p <= SHORT_ROW && end_q - q <= SHORT_ROW)
+        for (; p < end_p && q < end_q; p++, q++) {
+            ADD(first, p, g_p);
+            ADD(second, q, g_q);
+        }
+    LOOP(add_row)(indices, data, g_p, first, p, end_p);
+    LOOP(add_row)(indices, data, g_q, second, q, end_q);
+}
+
+/* first += A^T g, or first + second, over the listed rows; second may be first. The list has ROWS_AHEAD more, of any row. */
+INLINED void LOOP(scatter_rows)(const POINTER *indptr, const INDEX *indices, const VALUE *data, const double *g,
+                                double *first, double *second, const ptrdiff_t *rows, ptrdiff_t count)
+{
+    ptrdiff_t k = 0;
+    for (; k + 1 < count; k += 2) {
+        for (ptrdiff_t ahead = k + ROWS_AHEAD - 2; ahead < k + ROWS_AHEAD; ahead++) {
+            const ptrdiff_t p = indptr[rows[ahead]];
+            PREFETCH(indices + p);
+            if (data) {
+                PREFETCH(data + p);
+                PREFETCH(data + p + 64 / sizeof(VALUE));
+            }
+        }
+        LOOP(add_two_rows)(indptr, indices, data, g, first, second, rows[k], rows[k + 1]);
+    }
+    if (k < count)
+        LOOP(add_row)(indices, data, g[rows[k]], second, indptr[rows[k]], indptr[rows[k] + 1]);
 }
 
 #undef ADD
@@ -147,29 +156,36 @@ static void LOOP(gather_piece)(void *context, ptrdiff_t piece)
         LOOP(gather_rows)(product->indptr, product->indices, NULL, product->x, product->out, start, stop);
 }
 
+/* sums += A^T g over the rows from start to stop. Rows with g[i] = 0 are not read: the others are listed first, without
+ * branches, as no processor could guess which they are; nor could it guess where, so it is told. */
 INLINED void LOOP(scatter_some)(const sparse_product *product, const VALUE *data, double *sums, ptrdiff_t start,
                                 ptrdiff_t stop)
 {
     const POINTER *indptr = product->indptr;
     const INDEX *indices = product->indices;
+    const double *g = product->x;
     const ptrdiff_t d = product->n_columns;
-    if (d > FEW_COLUMNS) {
-        LOOP(scatter_rows)(indptr, indices, data, product->x, sums, sums, start, stop);
-        return;
-    }
-    double *first = sums + d, *second = sums + 2 * d;
+    const int chunks = d <= FEW_COLUMNS;
+    double *first = chunks ? sums + d : sums, *second = chunks ? sums + 2 * d : sums;
+    const ptrdiff_t chunk = stop > start ? PER_COLUMN * d * (stop - start) / (1 + indptr[stop] - indptr[start]) : 0;
+    ptrdiff_t rows[ROWS_LISTED + ROWS_AHEAD], in_chunk = 0;
     while (start < stop) {
-        ptrdiff_t end = start, entries = 0;
-        do {
-            entries += indptr[end + 1] - indptr[end];
-            end++;
-        } while (end < stop && entries < PER_COLUMN * d);
-        LOOP(scatter_rows)(indptr, indices, data, product->x, first, second, start, end);
-        for (ptrdiff_t j = 0; j < d; j++) {
-            sums[j] += first[j] + second[j];
-            first[j] = second[j] = 0.0;
+        ptrdiff_t count = 0;
+        for (; start < stop && count < ROWS_LISTED; start++) {
+            rows[count] = start;
+            count += g[start] != 0.0;
         }
-        start = end;
+        for (ptrdiff_t ahead = 0; ahead < ROWS_AHEAD; ahead++)
+            rows[count + ahead] = start - 1;
+        LOOP(scatter_rows)(indptr, indices, data, g, first, second, rows, count);
+        in_chunk += count;
+        if (chunks && (in_chunk >= chunk || start == stop)) {
+            for (ptrdiff_t j = 0; j < d; j++) {
+                sums[j] += first[j] + second[j];
+                first[j] = second[j] = 0.0;
+            }
+            in_chunk = 0;
+        }
     }
 }
 
