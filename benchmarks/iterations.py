@@ -20,7 +20,7 @@ from smoothperf.threads import available_cores, use_threads
 
 from .common import arguments, geometric_mean, load, present, write_csv
 
-REPETITIONS = 3
+REPETITIONS = 9
 ALPHAS = (1e-3, 1e-4)
 
 
