@@ -42,7 +42,7 @@ class Recycler:
     """
 
     def __init__(self, length: int):
-        self._length = length
+        self.length = length
         self._vectors: list[Array] = []
         self._lock = threading.Lock()
 
@@ -56,6 +56,32 @@ class Recycler:
             for vector in self._vectors:
                 if sys.getrefcount(vector) == IDLE:
                     return vector
-            vector = np.empty(self._length)
+            vector = np.empty(self.length)
             self._vectors.append(vector)
             return vector
+
+
+class Workspace:
+    """Hands out vectors of any length, to be used again as long as the length stays the same.
+
+    Examples
+    --------
+    >>> workspace = Workspace()
+    >>> address = workspace.take(3).ctypes.data
+    >>> workspace.take(3).ctypes.data == address
+    True
+    >>> workspace.take(4).shape
+    (4,)
+    """
+
+    def __init__(self) -> None:
+        self._vectors = Recycler(0)
+
+    def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
+        return Workspace, ()  # what is in it does not matter
+
+    def take(self, length: int) -> Array:
+        """Return a vector that holds anything."""
+        if self._vectors.length != length:
+            self._vectors = Recycler(length)
+        return self._vectors.take()

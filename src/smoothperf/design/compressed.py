@@ -14,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels, threads
+from ..recycling import Workspace
 from .base import Array
 
 #: Entries for which a thread pays.
 LEAST_ENTRIES = 1 << 16
+#: And so many for each number that threads have to add up at the end.
+ENTRIES_PER_SUM = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +57,12 @@ class CompressedRows:
         pieces = threads.pieces(self.n_entries, least=LEAST_ENTRIES)
         kernels.gather(self.indptr, self.indices, self.data, self.ones, x, out, pieces)
 
-    def scatter(self, g: Array, out: Array) -> None:
-        """``out += A^T g``; rows with ``g_i = 0`` are not read."""
+    def scatter(self, g: Array, out: Array, workspace: Workspace, *, clear: bool) -> None:
+        """``out += A^T g``, or ``=`` if it is to be cleared; rows with ``g_i = 0`` are not read."""
         # Each further thread has a sum of its own, which must be cleared and added up: that pays for long ranges only.
-        pieces = threads.pieces(self.n_entries, least=max(LEAST_ENTRIES, 4 * out.shape[0]))
-        kernels.scatter(self.indptr, self.indices, self.data, self.ones, g, out, pieces)
+        pieces = threads.pieces(self.n_entries, least=max(LEAST_ENTRIES, ENTRIES_PER_SUM * out.shape[0]))
+        room = workspace.take(kernels.room_for_sums(out.shape[0], pieces))
+        kernels.scatter(self.indptr, self.indices, self.data, self.ones, g, out, clear, pieces, room)
 
     def with_short_indices(self, n_columns: int) -> CompressedRows:
         """Return the same rows with indices of two bytes, if columns are so few: a copy that is faster to read."""

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..recycling import Workspace
 from .base import Array, Design
 from .compressed import CompressedRows
 
@@ -26,6 +27,9 @@ class RowBlocks(Design):
     """X as blocks of compressed rows, one below the other; in memory it is one block."""
 
     wants_blas_threads = False
+
+    def __init__(self) -> None:
+        self._workspace = Workspace()
 
     @abstractmethod
     def _blocks(
@@ -46,11 +50,13 @@ class RowBlocks(Design):
 
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:
         """``X^T g``; rows with ``g_i = 0`` are not read. Blocks are added in their order: sums are always the same."""
-        result = np.zeros(self.shape[1]) if out is None else out
-        if out is not None:
-            result[:] = 0.0
+        result = np.empty(self.shape[1]) if out is None else out
+        fresh = True
         for rows, block in self._blocks(g):
-            block.scatter(g[rows], result)
+            block.scatter(g[rows], result, self._workspace, clear=fresh)
+            fresh = False
+        if fresh:  # all of g is zero
+            result[:] = 0.0
         return result
 
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
@@ -73,6 +79,7 @@ class CSRDesign(RowBlocks):
     """Rows are stored together: ``X w`` gathers, ``X^T g`` scatters the rows with a non-zero coefficient."""
 
     def __init__(self, matrix: Any):
+        super().__init__()
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         rows = _compressed(matrix, self.shape[1])
         self.n_entries = rows.n_entries
@@ -102,6 +109,7 @@ class CSCDesign(Design):
 
     def __init__(self, matrix: Any):
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+        self._workspace = Workspace()
         self._columns = columns = _compressed(matrix, self.shape[0])
         self.n_entries = columns.n_entries
         distinct = bool(matrix.has_canonical_format)
@@ -116,10 +124,8 @@ class CSCDesign(Design):
 
     def matvec(self, w: Array, out: Array | None = None) -> Array:
         """``X w``; columns with ``w_j = 0`` are not read."""
-        result = np.zeros(self.shape[0]) if out is None else out
-        if out is not None:
-            result[:] = 0.0
-        self._columns.scatter(w, result)
+        result = np.empty(self.shape[0]) if out is None else out
+        self._columns.scatter(w, result, self._workspace, clear=True)
         return result
 
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:

@@ -40,6 +40,7 @@ class StoredDesign(RowBlocks):
     """
 
     def __init__(self, store: Store):
+        super().__init__()
         self._store = store
         self.shape = store.shape
         self.n_entries = store.n_entries

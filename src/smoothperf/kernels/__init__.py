@@ -3,7 +3,7 @@
 from ._pointwise import pointwise_hinges
 from ._roc_area import huber_sums, sorted_hinges
 from ._simplex_qp import maximise_on_simplex
-from ._sparse import gather, half_gram, row_norms, scatter
+from ._sparse import gather, half_gram, room_for_sums, row_norms, scatter
 from ._two_loop import two_loop
 from ._vectors import along, differences, inner_products, sum_and_squares
 
@@ -16,6 +16,7 @@ __all__ = [
     "inner_products",
     "maximise_on_simplex",
     "pointwise_hinges",
+    "room_for_sums",
     "row_norms",
     "scatter",
     "sorted_hinges",

@@ -3,6 +3,7 @@
 #define SMOOTHPERF_SPARSE_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "_wide.h"
 
@@ -24,8 +25,9 @@ typedef struct {
     const void *indptr, *indices, *data; /* data is NULL if all values are 1 */
     const double *x;                     /* what is multiplied */
     double *out;
-    double *sums; /* scatter: room for the sums of the pieces, all zero */
+    double *sums; /* scatter: room for the sums of the pieces */
     ptrdiff_t n_rows, n_columns, pieces;
+    int clear; /* scatter: whether what is in the result does not count */
 } sparse_product;
 
 /* Numbers that a piece needs for its sums. */
@@ -40,6 +42,21 @@ static inline double *sums_of_piece(const sparse_product *product, ptrdiff_t pie
     if (product->n_columns <= FEW_COLUMNS)
         return product->sums + piece * room_of_piece(product->n_columns);
     return piece == 0 ? product->out : product->sums + (piece - 1) * product->n_columns;
+}
+
+/* A part of the columns: add up the sums of all pieces that have their own. */
+static void add_up_piece(void *context, ptrdiff_t part)
+{
+    const sparse_product *product = context;
+    const ptrdiff_t d = product->n_columns, begin = d * part / product->pieces, end = d * (part + 1) / product->pieces;
+    double *out = product->out;
+    for (ptrdiff_t piece = 0; piece < product->pieces; piece++) {
+        const double *sums = sums_of_piece(product, piece);
+        if (piece == 0 && product->clear && sums != out)
+            memset(out + begin, 0, (end - begin) * sizeof(double));
+        for (ptrdiff_t j = begin; sums != out && j < end; j++)
+            out[j] += sums[j];
+    }
 }
 
 #define POINTER int32_t

@@ -18,8 +18,11 @@ def scatter(
     ones: bool,
     g: NDArray[Any],
     out: NDArray[Any],
+    clear: bool,
     pieces: int,
+    room: NDArray[Any],
 ) -> None: ...
+def room_for_sums(n_columns: int, pieces: int) -> int: ...
 def half_gram(
     indptr: NDArray[Any],
     indices: NDArray[Any],

@@ -13,7 +13,6 @@ _sparse_loops.h.
 
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t, uint16_t
-from libc.stdlib cimport calloc, free
 
 from ._pool cimport run_pieces
 
@@ -26,10 +25,11 @@ cdef extern from "_sparse.h":
         double* out
         double* sums
         Py_ssize_t n_rows, n_columns, pieces
+        bint clear
 
     Py_ssize_t FEW_COLUMNS
     Py_ssize_t room_of_piece(Py_ssize_t n_columns) noexcept nogil
-    double* sums_of_piece(const sparse_product* product, Py_ssize_t piece) noexcept nogil
+    void add_up_piece(void* context, Py_ssize_t part) noexcept nogil
     void gather_piece_int32_float32(void* context, Py_ssize_t piece) noexcept nogil
     void gather_piece_int32_float64(void* context, Py_ssize_t piece) noexcept nogil
     void gather_piece_int64_float32(void* context, Py_ssize_t piece) noexcept nogil
@@ -81,6 +81,7 @@ cdef sparse_product _product(
     product.n_rows = indptr.shape[0] - 1
     product.n_columns = out.shape[0]
     product.pieces = pieces
+    product.clear = False
     return product
 
 
@@ -113,6 +114,11 @@ def gather(
                 run_pieces(gather_piece_uint16_float64, &product, pieces)
 
 
+def room_for_sums(Py_ssize_t n_columns, Py_ssize_t pieces):
+    """How many numbers :func:`scatter` needs room for."""
+    return room_of_piece(n_columns) * (pieces if n_columns <= FEW_COLUMNS else pieces - 1)
+
+
 def scatter(
     const pointer_t[::1] indptr,
     const any_index_t[::1] indices,
@@ -120,16 +126,21 @@ def scatter(
     bint ones,
     const double[::1] g,
     double[::1] out,
+    bint clear,
     Py_ssize_t pieces,
+    double[::1] room,
 ):
-    """``out[j] += sum_i A[i, j] g[i]`` over all rows; a row with ``g[i] == 0`` is not read. ``ones`` as in gather."""
+    """``out[j] += sum_i A[i, j] g[i]`` over all rows; a row with ``g[i] == 0`` is not read. ``ones`` as in gather.
+
+    With ``clear`` it is ``=`` instead of ``+=``. ``room`` is for sums: ``room_for_sums(d, pieces)`` numbers.
+    """
     cdef sparse_product product = _product(indptr, indices, data, ones, g, out, pieces)
-    cdef Py_ssize_t piece, j, d = out.shape[0], own_sums = pieces if d <= FEW_COLUMNS else pieces - 1
-    cdef double* sums
-    if own_sums > 0 and d > 0:
-        product.sums = <double*>calloc(own_sums * room_of_piece(d), sizeof(double))
-        if product.sums == NULL:
-            raise MemoryError(f"no memory for the sums of {own_sums} threads")
+    if room.shape[0] < room_for_sums(out.shape[0], pieces):
+        raise ValueError(f"room for {room.shape[0]} numbers is too small")
+    if out.shape[0] == 0:
+        return
+    product.sums = &room[0] if room.shape[0] > 0 else NULL
+    product.clear = clear
     with nogil:
         if any_index_t is int32_t:
             if value_t is float:
@@ -146,11 +157,7 @@ def scatter(
                 run_pieces(scatter_piece_uint16_float32, &product, pieces)
             else:
                 run_pieces(scatter_piece_uint16_float64, &product, pieces)
-        for piece in range(pieces - own_sums, pieces):
-            sums = sums_of_piece(&product, piece)
-            for j in range(d):
-                out[j] += sums[j]
-        free(product.sums)
+        run_pieces(add_up_piece, &product, pieces)
 
 
 def half_gram(

@@ -194,6 +194,8 @@ static void LOOP(scatter_piece)(void *context, ptrdiff_t piece)
     const sparse_product *product = context;
     const ptrdiff_t start = LOOP(first_row)(product, piece), stop = LOOP(first_row)(product, piece + 1);
     double *sums = sums_of_piece(product, piece);
+    if (sums != product->out || product->clear)
+        memset(sums, 0, (sums == product->out ? product->n_columns : room_of_piece(product->n_columns)) * sizeof(double));
     if (product->data)
         LOOP(scatter_some)(product, product->data, sums, start, stop);
     else

@@ -27,11 +27,20 @@ def gather(indptr: Array, indices: Array, data: Array, ones: bool, x: Array, out
         out[i] = values @ x[indices[begin:end]]
 
 
-def scatter(indptr: Array, indices: Array, data: Array, ones: bool, g: Array, out: Array, pieces: int) -> None:
-    """``out[j] += sum_i A[i, j] g[i]``; if ``ones``, without a look at the values."""
+def scatter(
+    indptr: Array, indices: Array, data: Array, ones: bool, g: Array, out: Array, clear: bool, pieces: int, room: Array
+) -> None:
+    """``out[j] += sum_i A[i, j] g[i]``, or ``=``; if ``ones``, without a look at the values."""
+    if clear:
+        out[:] = 0.0
     for i, (begin, end) in enumerate(itertools.pairwise(indptr)):
         values = np.ones(end - begin) if ones else data[begin:end].astype(np.float64)
         np.add.at(out, indices[begin:end], g[i] * values)
+
+
+def room_for_sums(n_columns: int, pieces: int) -> int:
+    """None is needed here."""
+    return 0
 
 
 def half_gram(indptr: Array, indices: Array, data: Array, rows: Array, weights: Array, out: Array) -> None:
