@@ -236,7 +236,7 @@ def top_k_smoothed(scores, positive, weights, total, slope, gain, on_positives, 
     n = len(scores)
     blocks = OneBlock(ProjectionBlock(positive, weights), LocalVectors(n))
     rows = float(n if weights is None else weights.sum())
-    return project(blocks, rows, scores, total, slope, gain, (on_positives, on_negatives), mu, *rest)
+    return project(blocks, 1, rows, scores, total, slope, gain, (on_positives, on_negatives), mu, *rest)
 
 
 class Projection(NamedTuple):

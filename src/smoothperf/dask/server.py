@@ -11,8 +11,10 @@ The thread ends with the connection, and the rows are free then: a client that i
 
 from __future__ import annotations
 
+import os
 import threading
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,6 +184,18 @@ def _reply(failure: str | None, result: Any) -> list[memoryview]:
         return wire.encode((traceback.format_exc(), None))
 
 
+def _let_others_go_first() -> None:
+    """Have this thread never take a processor from another one at the moment that it is woken.
+
+    Where client and workers share a machine, a worker that is given something to do otherwise often stops the client
+    there and then, which has yet to tell the other workers. (Measured: sending took the client 2 ms an iteration, and
+    0.6 ms with this.)
+    """
+    if hasattr(os, "SCHED_BATCH"):
+        with suppress(OSError):  # not allowed here
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
 @dataclass(frozen=True)
 class Hosted:
     """Where a server is, and what it has."""
@@ -205,6 +219,7 @@ def host(key: bytes, n_threads: int | None, *sources: Any) -> Hosted:
     threads = worker.state.nthreads if n_threads is None else n_threads
 
     def run() -> None:
+        _let_others_go_first()
         with listener:
             try:
                 connection = wire.accept(listener, key, context, seconds=PATIENCE)

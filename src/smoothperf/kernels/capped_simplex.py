@@ -5,7 +5,9 @@ lies outside, the interval grows. The guess is the root of a small sample; if th
 the change since then is taken from the sample. Cost: two passes over the examples, and a few over the undecided ones.
 
 Rows may be in blocks (:mod:`smoothperf.blocks`). Undecided examples that are few are sent to where the root is looked
-for; if they are many, they stay, and each step of the root finder is a round of a few numbers.
+for; if they are many, they stay, and each step of the root finder is a round of a few numbers. Where a round costs
+something, the root for nearby scores is the guess as it is, with a wider interval around it: the sample comes with the
+undecided, for the case that the root lies elsewhere.
 """
 
 from __future__ import annotations
@@ -26,10 +28,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Half the width of the first interval around a guess from nearby scores, and of one from a sample alone; in units of
-#: u, which goes from 0 to 1 over a ramp.
+#: Half the width of the first interval around a guess from nearby scores, of one from a sample alone, and of one from
+#: nearby scores without a sample; in units of u, which goes from 0 to 1 over a ramp.
 NEAR_MARGIN = 0.1
 FIRST_MARGIN = 0.5
+FAR_MARGIN = 0.75
 #: From this margin on, all examples are undecided.
 LAST_MARGIN = 50.0
 #: Larger than any v, but finite: the kernels know no infinity.
@@ -155,6 +158,12 @@ class ProjectionBlock:
         _top_k.sample(scores, self.positive.view(np.uint8), *line, step, values)
         return values, None if self.weights is None else np.ascontiguousarray(self.weights[::step])
 
+    def sample_and_collect(
+        self, scores: Array, line: Line, step: int, low: float, high: float, gradient: Array, most: float
+    ) -> tuple[tuple[Array, Array | None], tuple[float, Undecided | None]]:
+        """Both at once."""
+        return self.sample(scores, line, step), self.collect(scores, line, low, high, gradient, most)
+
     def collect(
         self, scores: Array, line: Line, low: float, high: float, gradient: Array, most: float
     ) -> tuple[float, Undecided | None]:
@@ -236,6 +245,7 @@ class _FarUndecided:
 
 def project(
     blocks: Blocks,
+    n_blocks: int,
     rows: float,
     scores: Vector,
     total: float,
@@ -253,6 +263,8 @@ def project(
     ----------
     blocks : Blocks
         Of :class:`ProjectionBlock`.
+    n_blocks : int
+        How many.
     rows : int or float
         How many rows there are in all blocks, or their weight if they have weights.
     targets : tuple of float
@@ -264,47 +276,27 @@ def project(
     """
     target_positive, target_negative = targets
     line = Line(slope / mu, target_negative, target_positive - target_negative - gain / mu)
-    step = max(1, blocks.vectors.length // SAMPLE)
-    samples = blocks.each("sample", scores, line, step)
-    most = most_from_each(blocks, len(samples))
+    asked = _Asked(blocks, n_blocks, scores, line, gradient)
 
-    def collect(low: float, high: float) -> Undecided | _FarUndecided:
-        replies = blocks.each("collect", scores, line, low, high, gradient, most)
-        above = math.fsum(weight for weight, _ in replies)
-        parts = [part for _, part in replies if part is not None]
-        return _together(parts, above) if len(parts) == len(replies) else _FarUndecided(blocks, above)
+    def sampled_root(samples: list[tuple[Array, Array | None]]) -> float:
+        start = 0.0 if nearby is None else nearby.sample / mu
+        return mu * _sampled_root(*joined(samples), asked.step, rows, total, start)
 
-    sampled = mu * _sampled_root(*joined(samples), step, rows, total, 0.0 if nearby is None else nearby.sample / mu)
-    if nearby is None:
-        nearby = Roots(sampled, sampled, sampled)
-        margin = FIRST_MARGIN
+    found: _Found | None = None
+    if blocks.far and nearby is not None and abs(nearby.all) < BEYOND * mu:
+        around = _Interval.around(*_guesses(nearby, 0.0, mu), FAR_MARGIN)
+        samples, undecided = asked.sample_and_collect(around)
+        found = _searched(undecided, around, total)
     else:
-        margin = NEAR_MARGIN
-    tau, cut = ((near + (sampled - nearby.sample)) / mu for near in (nearby.all, nearby.cut))
-    if not abs(tau) < BEYOND:
-        tau, margin = 0.0, BEYOND
-    if not abs(cut - tau) <= LAST_MARGIN:
-        cut = tau
-    while True:
-        certain = margin > LAST_MARGIN
-        if certain:
-            undecided = collect(-BEYOND, BEYOND)
-            # Everything is capped below v_min - 1 and zero above v_max.
-            low, high = undecided.range()
-            low -= 1.0 + 4.4e-16 * abs(low)
-        else:
-            low, high = min(tau, cut) - margin, max(tau, cut) + margin
-            undecided = collect(low, high + 1.0)
-        search = _top_k.RootSearch(total, tau, low, high, certain)
-        undecided.root(search)
-        tau = search.tau
-        if not search.outside:
-            break
-        margin *= 6.0
+        samples = asked.sample()
+    sampled = sampled_root(samples)
+    if found is None or found.search.outside:
+        change, margin = (0.0, FIRST_MARGIN) if nearby is None else (sampled - nearby.sample, NEAR_MARGIN)
+        guesses = _guesses(nearby or Roots(sampled, sampled, sampled), change, mu)
+        found = _widening(asked, *guesses, margin, total)
 
-    if certain:
-        low, high = tau - FIRST_MARGIN, tau + FIRST_MARGIN
-        undecided = collect(low, high + 1.0)
+    search, undecided, (_, low, high) = found
+    tau = search.tau
     cells = 1 << (CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0))))
     weights = undecided.cells(targets, low, high, cells)
     theta, looseness = _top_k.cut_of_cells(weights, undecided.above, total, low, high)
@@ -313,6 +305,96 @@ def project(
     missed, mass, inner, prox, violation, along, squares = added(sums)
     roots = Roots(mu * tau, sampled, mu * theta)
     return Projection(missed, mass - total, inner, prox, roots, mu * violation, mu * looseness, along, squares)
+
+
+class _Interval(NamedTuple):
+    """Where the root is looked for, and from where on."""
+
+    start: float
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, tau: float, cut: float, margin: float) -> _Interval:
+        """Around a guess of the root and one of the cut."""
+        return cls(tau, min(tau, cut) - margin, max(tau, cut) + margin)
+
+
+class _Found(NamedTuple):
+    """What came of a search in an interval."""
+
+    search: _top_k.RootSearch
+    undecided: Undecided | _FarUndecided
+    interval: _Interval
+
+
+class _Asked:
+    """The blocks, and what they are asked about the scores of one projection."""
+
+    def __init__(self, blocks: Blocks, n_blocks: int, scores: Vector, line: Line, gradient: Vector):
+        self.step = max(1, blocks.vectors.length // SAMPLE)
+        self._blocks = blocks
+        self._most = most_from_each(blocks, n_blocks)
+        self._scores = scores
+        self._line = line
+        self._gradient = gradient
+
+    def sample(self) -> list[tuple[Array, Array | None]]:
+        """Values and weights of some examples."""
+        return self._blocks.each("sample", self._scores, self._line, self.step)
+
+    def collect(self, low: float, high: float) -> Undecided | _FarUndecided:
+        """What lies between."""
+        return self._together(
+            self._blocks.each("collect", self._scores, self._line, low, high, self._gradient, self._most)
+        )
+
+    def sample_and_collect(
+        self, interval: _Interval
+    ) -> tuple[list[tuple[Array, Array | None]], Undecided | _FarUndecided]:
+        """The sample, and what is undecided if the root is in an interval, in one round."""
+        low, high = interval.low, interval.high + 1.0
+        what = self._scores, self._line, self.step, low, high, self._gradient, self._most
+        samples, kept = zip(*self._blocks.each("sample_and_collect", *what), strict=True)
+        return list(samples), self._together(kept)
+
+    def _together(self, replies: Sequence[tuple[float, Undecided | None]]) -> Undecided | _FarUndecided:
+        above = math.fsum(weight for weight, _ in replies)
+        parts = [part for _, part in replies if part is not None]
+        return _together(parts, above) if len(parts) == len(replies) else _FarUndecided(self._blocks, above)
+
+
+def _searched(
+    undecided: Undecided | _FarUndecided, interval: _Interval, total: float, *, certain: bool = False
+) -> _Found:
+    """Look for the root in an interval."""
+    search = _top_k.RootSearch(total, *interval, certain)
+    undecided.root(search)
+    return _Found(search, undecided, interval)
+
+
+def _widening(asked: _Asked, tau: float, cut: float, margin: float, total: float) -> _Found:
+    """Look for the root around guesses, and farther and farther away from them."""
+    while abs(tau) < BEYOND and margin <= LAST_MARGIN:
+        interval = _Interval.around(tau, cut, margin)
+        found = _searched(asked.collect(interval.low, interval.high + 1.0), interval, total)
+        if not found.search.outside:
+            return found
+        tau = found.search.tau
+        margin *= 6.0
+    # Among all. Everything is capped below v_min - 1 and zero above v_max.
+    undecided = asked.collect(-BEYOND, BEYOND)
+    lowest, highest = undecided.range()
+    everything = _Interval(tau, lowest - 1.0 - 4.4e-16 * abs(lowest), highest)
+    search = _searched(undecided, everything, total, certain=True).search
+    near = _Interval.around(search.tau, search.tau, FIRST_MARGIN)
+    return _Found(search, asked.collect(near.low, near.high + 1.0), near)
+
+
+def _guesses(near: Roots, change: float, mu: float) -> tuple[float, float]:
+    """Where root and cut may be, given those for nearby scores and how far they may have moved."""
+    tau, cut = (near.all + change) / mu, (near.cut + change) / mu
+    return tau, cut if abs(cut - tau) <= LAST_MARGIN else tau
 
 
 def _sampled_root(values: Array, weights: Array | None, step: int, rows: float, total: float, start: float) -> float:

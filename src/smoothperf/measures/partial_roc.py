@@ -108,7 +108,7 @@ class PartialROCAreaRisk(Risk):
         hinges /= positives
         taken = np.empty_like(hinges)
         blocks, targets = self._negative_blocks, (self._share, self._share)
-        found = project(blocks, self._all_negatives, hinges, room, 1.0 / room, 0.0, targets, mu, hint, None, taken)
+        found = project(blocks, 1, self._all_negatives, hinges, room, 1.0 / room, 0.0, targets, mu, hint, None, taken)
         # What comes back is c (z - p) / K.
         taken *= room
         most = 1.0 if self._negative_weight is None else self._negative_weight

@@ -174,6 +174,7 @@ class TopKRisk(BlockRisk):
         gradient = self._blocks.vectors.take()
         found = project(
             self._blocks,
+            self._n_blocks,
             self._totals.weight,
             scores,
             self._places,
