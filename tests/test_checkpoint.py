@@ -47,7 +47,8 @@ def interrupted(data, file, after, **options):
 
 @pytest.mark.parametrize("solver", ["lbfgs", "nesterov", "bmrm"])
 @pytest.mark.parametrize("measure", ["prbep", "roc_area"])
-def test_a_run_goes_on(data, file, measure, solver):
+def test_a_run_goes_on(file, measure, solver):
+    data = gaussians(160, 320, 12, seed=2)
     options = {"measure": measure, "solver": solver, "tol": 1e-4, "max_iter": 5000}
     whole = classifier(**options).fit(*data)
     first = interrupted(data, file, after=whole.n_iter_ // 2, **options)

@@ -73,17 +73,17 @@ class Adaptive:
 
     Parameters
     ----------
-    deviation : float, default=0.03
+    deviation : float, default=0.02
         ``mu D`` to begin with.
-    share : float, default=0.4
+    share : float, default=0.48
         Shrink when the slack exceeds this share of the gap.
-    factor : float, default=0.3
+    factor : float, default=0.4
         What mu is multiplied by then.
     """
 
-    deviation: float = 0.03
-    share: float = 0.4
-    factor: float = 0.3
+    deviation: float = 0.02
+    share: float = 0.48
+    factor: float = 0.4
 
     def __post_init__(self) -> None:
         positive_number("deviation", self.deviation)

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._validation import whole_number
 from ..design.base import Array
-from ..objective import RegularizedRisk, Trial
+from ..objective import Point, RegularizedRisk, Trial
 from ..smoothing import Adaptive, Smoothing
 from .base import Solver
 from .curvature import CurvatureMemory
@@ -104,7 +104,7 @@ class LBFGS(Solver):
                 trial = origin
                 memory.clear()
             else:
-                first = 1.0 if len(memory) > 0 else _first_step(origin, objective.alpha)
+                first = _first_step(point, origin, objective.alpha)
                 found = flat_point(line, origin, flatness=self.flatness, first=first)
                 if found is None and len(memory) == 0:
                     return Status.PRECISION_LIMIT
@@ -117,13 +117,13 @@ class LBFGS(Solver):
             point = following
 
 
-def _first_step(origin: Trial, alpha: float) -> float:
-    """A step along the negative gradient, whose length says nothing: to where the tangent is 0, as J never is less.
+def _first_step(point: Point, origin: Trial, alpha: float) -> float:
+    """The step to try first. From 0 on it goes to where the tangent is 0, as J is never less.
 
     (Measured on ten data sets against a step of 1: 6% fewer evaluations, as many iterations.) The curvature is alpha
-    at least, so no minimiser is farther than 1 / alpha.
+    at least, so no minimiser along the negative gradient is farther than 1 / alpha.
     """
-    return min(origin.value / -origin.derivative, 1.0 / alpha)
+    return 1.0 if point.coef_square > 0.0 else min(origin.value / -origin.derivative, 1.0 / alpha)
 
 
 def default_memory(objective: RegularizedRisk) -> int:
