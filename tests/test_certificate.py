@@ -235,7 +235,7 @@ def test_planes_handed_on_are_the_heaviest_and_few():
 
 
 def test_more_planes_than_there_is_room_for():
-    X, y = gaussians(20, 30, 5)
+    X, y = gaussians(40, 60, 8)
     planes = LBFGS(tol=1e-6).run(problem(ROCArea(), X, y, 1e-3), keep_planes=100).planes
     assert len(planes) > 4
     result = LBFGS(tol=1e-4, max_planes=4).run(problem(ROCArea(), X, y, 2e-3), planes=planes)
@@ -244,7 +244,7 @@ def test_more_planes_than_there_is_room_for():
 
 
 def test_there_is_room_for_all_planes_in_a_short_run():
-    X, y = gaussians(20, 30, 5)
+    X, y = gaussians(40, 60, 8)
     planes = LBFGS(tol=1e-6).run(problem(ROCArea(), X, y, 1e-3), keep_planes=100).planes
     assert len(planes) > 4
     short = LBFGS(tol=1e-6, max_iter=1).run(problem(ROCArea(), X, y, 1e-3), planes=planes)

@@ -198,8 +198,9 @@ class MeasureClassifier(LinearMeasureClassifier):
             result = solver.run(
                 objective, start, make_callback(self.verbose, self.callback), keeper=keeper, planes=planes
             )
+            excess_of_zero = bias.excess_of_zero(objective, result)
         report_end(result, solver.tol, self.verbose)
-        warn_of_zero_model(bias, bias.excess_of_zero(objective, result), self.alpha, solver.tol)
+        warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol)
         assert result.scores is not None
         self._keep(result, *bias.cut(result.coef, positive, result.scores, weights))
         return self
