@@ -89,7 +89,7 @@ INLINED void LOOP(add_row)(const INDEX *indices, const VALUE *data, double g, do
         ADD(sums, p, g);
 }
 
-/* Add row i to the first sums and row j to the second ones, if they are short in turns. */
+/* Add row i to the first sums and row j to the second ones; in turns if both are short. */
 INLINED void LOOP(add_two_rows)(const POINTER *indptr, const INDEX *indices, const VALUE *data, const double *g,
                                 double *first, double *second, ptrdiff_t i, ptrdiff_t j)
 {
@@ -105,7 +105,8 @@ INLINED void LOOP(add_two_rows)(const POINTER *indptr, const INDEX *indices, con
     LOOP(add_row)(indices, data, g_q, second, q, end_q);
 }
 
-/* first += A^T g, or first + second, over the listed rows; second may be first. The list has ROWS_AHEAD more, of any row. */
+/* first += A^T g, or first + second, over the listed rows; second may be first. The list goes on with ROWS_AHEAD rows of
+ * any kind. */
 INLINED void LOOP(scatter_rows)(const POINTER *indptr, const INDEX *indices, const VALUE *data, const double *g,
                                 double *first, double *second, const ptrdiff_t *rows, ptrdiff_t count)
 {
