@@ -73,16 +73,16 @@ class Adaptive:
 
     Parameters
     ----------
-    deviation : float, default=0.02
+    deviation : float, default=0.03
         ``mu D`` to begin with.
-    share : float, default=0.48
+    share : float, default=0.4
         Shrink when the slack exceeds this share of the gap.
     factor : float, default=0.4
         What mu is multiplied by then.
     """
 
-    deviation: float = 0.02
-    share: float = 0.48
+    deviation: float = 0.03
+    share: float = 0.4
     factor: float = 0.4
 
     def __post_init__(self) -> None:
