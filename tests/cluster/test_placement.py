@@ -288,16 +288,17 @@ def test_the_rows_go_when_the_client_does(client, data):
     X, y = data()
 
     def serving():
-        return [thread for thread in threading.enumerate() if thread.name == "smoothperf-rows"]
+        return {thread for thread in threading.enumerate() if thread.name == "smoothperf-rows"}
 
-    before = len(serving())
+    before = serving()  # of other tests, some may be about to end
     placement = Placement(client, sources([(X[:100], y[:100]), (X[100:], y[100:])]), n_threads=1, patience=5.0)
-    assert len(serving()) == before + 2
+    ours = serving() - before
     placement.close()
+    assert len(ours) == 2
     deadline = time.monotonic() + 10.0
-    while len(serving()) > before and time.monotonic() < deadline:
+    while ours & serving() and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert len(serving()) == before
+    assert not ours & serving()
 
 
 @pytest.mark.parametrize(
