@@ -82,6 +82,7 @@ class Workspace:
 
     def take(self, length: int) -> Array:
         """Return a vector that holds anything."""
-        if self._vectors.length != length:
-            self._vectors = Recycler(length)
-        return self._vectors.take()
+        vectors = self._vectors  # another thread may want another length meanwhile
+        if vectors.length != length:
+            vectors = self._vectors = Recycler(length)
+        return vectors.take()

@@ -277,11 +277,6 @@ def project(
     target_positive, target_negative = targets
     line = Line(slope / mu, target_negative, target_positive - target_negative - gain / mu)
     asked = _Asked(blocks, n_blocks, scores, line, gradient)
-
-    def sampled_root(samples: list[tuple[Array, Array | None]]) -> float:
-        start = 0.0 if nearby is None else nearby.sample / mu
-        return mu * _sampled_root(*joined(samples), asked.step, rows, total, start)
-
     found: _Found | None = None
     if blocks.far and nearby is not None and abs(nearby.all) < BEYOND * mu:
         around = _Interval.around(*_guesses(nearby, 0.0, mu), FAR_MARGIN)
@@ -289,7 +284,8 @@ def project(
         found = _searched(undecided, around, total)
     else:
         samples = asked.sample()
-    sampled = sampled_root(samples)
+    start = 0.0 if nearby is None else nearby.sample / mu
+    sampled = mu * _sampled_root(*joined(samples), asked.step, rows, total, start)
     if found is None or found.search.outside:
         change, margin = (0.0, FIRST_MARGIN) if nearby is None else (sampled - nearby.sample, NEAR_MARGIN)
         guesses = _guesses(nearby or Roots(sampled, sampled, sampled), change, mu)

@@ -35,7 +35,7 @@ from .base import EPS, LONG_EPS, Array, Measure, RiskValue
 from .in_blocks import BlockRisk
 from .row_block import RiskBlock
 
-#: Most and fewest bins per ramp of beta. Six change gradients by 1e-4 at most, relatively.
+#: Most and fewest bins per ramp of beta. Six change gradients by about 1e-4, relatively.
 MOST_BINS, FEWEST_BINS = 6, 4
 #: Ramps that are so many times as long as the range of the scores are left to sorting.
 LONGEST_RAMP = 1e9
