@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from smoothperf.design import BiasedDesign, CSCDesign, CSRDesign, DenseDesign, Design, as_design
 from smoothperf.design.compressed import CompressedRows
+from smoothperf.design.sparse import PRODUCTS_BEFORE_COPY
 
 #: Values that every type holds exactly, so that all doors must lead to the very same products.
 X = np.array(
@@ -289,6 +290,72 @@ def test_a_constant_column_beside_every_door(enter):
     assert design.frobenius_norm >= np.linalg.norm(wide) * (1 - 1e-14)
     assert design.row_norm == pytest.approx(np.hypot(inner.row_norm, 3.0))
     assert design.frobenius_norm == pytest.approx(np.sqrt(inner.frobenius_norm**2 + 6 * 9.0))
+
+
+# --- values that need not be read ---------------------------------------------------------------------------------
+
+
+def level_rows(n=300, d=40, seed=0):
+    """Rows with one value each, some of them empty, some of one entry, the last one empty too."""
+    rng = np.random.default_rng(seed)
+    pattern = rng.random((n, d)) < 0.3
+    pattern[::7] = False
+    pattern[-1] = False
+    pattern[3] = np.arange(d) == 5
+    return pattern * rng.normal(size=(n, 1))
+
+
+def rows_of(design):
+    return design._rows if isinstance(design, CSRDesign) else design._columns
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("widen", [lambda A: A, wide_indices], ids=["int32", "int64"])
+def test_the_value_of_a_row_is_read_once(form, dtype, widen):
+    A = level_rows().astype(dtype)
+    matrix = widen(sp.csr_array(A)) if form == "csr" else widen(sp.csr_array(A)).T
+    design = as_design(matrix)
+    assert rows_of(design).levels is not None
+    wanted = matrix.toarray().astype(float)
+    rng = np.random.default_rng(1)
+    w, g = rng.normal(size=wanted.shape[1]), rng.normal(size=wanted.shape[0])
+    np.testing.assert_allclose(design.matvec(w), wanted @ w, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(design.rmatvec(g), wanted.T @ g, rtol=0, atol=1e-13)
+    rows = np.array([8, 0, 3])
+    expected = wanted[rows].T @ np.diag([1.0, 2.0, 3.0]) @ wanted[rows]
+    np.testing.assert_allclose(design.gram(rows, np.array([1.0, 2.0, 3.0])), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("change", [0, 1234, -1])
+def test_one_other_value_and_all_are_read(change):
+    matrix = sp.csr_array(level_rows())
+    matrix.data[change] += 1e-12
+    assert as_design(matrix)._rows.levels is None
+    ones = sp.csr_array(level_rows() != 0.0, dtype=np.float64)
+    assert as_design(ones)._rows.ones
+    ones.data[change] = 1.0 + 1e-12
+    assert not as_design(ones)._rows.ones
+
+
+@pytest.mark.parametrize("n_columns", [1 << 16, (1 << 16) + 1])
+@pytest.mark.parametrize("low_memory", [False, True])
+def test_short_indices_after_some_products(n_columns, low_memory):
+    rng = np.random.default_rng(3)
+    matrix = sp.random_array((50, n_columns), density=1e-3, rng=rng, format="csr")
+    design = as_design(matrix, low_memory=low_memory)
+    w, g = rng.normal(size=n_columns), rng.normal(size=50)
+    first = design.matvec(w), design.rmatvec(g)
+    assert design._rows.indices.dtype == np.int32
+    for _ in range(PRODUCTS_BEFORE_COPY):
+        later = design.matvec(w), design.rmatvec(g)
+    copied = not low_memory and n_columns <= 1 << 16
+    assert design._rows.indices.dtype == (np.uint16 if copied else np.int32)
+    assert all((before == after).all() for before, after in zip(first, later, strict=True))
+    assert np.shares_memory(design._rows.data, matrix.data)
+    assert np.shares_memory(design._rows.indptr, matrix.indptr)
+    if not copied:
+        assert np.shares_memory(design._rows.indices, matrix.indices)
 
 
 # --- double precision --------------------------------------------------------------------------------------------

@@ -81,31 +81,37 @@ def error_of_sums(count):
     return 2.0 * (count + 1) * EPS
 
 
+def drawn_levels(data, A):
+    """A value for each row, or none; of both signs."""
+    return data.draw(st.one_of(st.none(), vectors(A.rows)))
+
+
 @searching
 @given(data=st.data(), A=sparse_arrays(), pieces=st.integers(1, 5), ones=st.booleans())
 def test_gather(data, A, pieces, ones):
-    x = data.draw(vectors(A.columns))
+    x, levels = data.draw(vectors(A.columns)), drawn_levels(data, A)
     out, expected, size = np.full((3, A.rows), 7.0)
-    kernels.gather(*A[:3], ones, x, out, pieces)
-    reference.gather(*A[:3], ones, x, expected, 1)
-    reference.gather(*A.absolute()[:3], ones, np.abs(x), size, 1)
+    kernels.gather(*A[:3], ones, levels, x, out, pieces)
+    reference.gather(*A[:3], ones, levels, x, expected, 1)
+    reference.gather(*A.absolute()[:3], ones, None if levels is None else np.abs(levels), np.abs(x), size, 1)
     assert (np.abs(out - expected) <= error_of_sums(len(A.data)) * size).all()
 
 
-def scatter(indptr, indices, data, ones, g, out, pieces=1, *, clear=False, module=kernels):
+def scatter(indptr, indices, data, ones, g, out, pieces=1, *, levels=None, clear=False, module=kernels):
     """With room for sums that holds anything."""
     room = np.full(module.room_for_sums(len(out), pieces), np.nan)
-    module.scatter(indptr, indices, data, ones, g, out, clear, pieces, room)
+    module.scatter(indptr, indices, data, ones, levels, g, out, clear, pieces, room)
 
 
 @searching
 @given(data=st.data(), A=sparse_arrays(), pieces=st.integers(1, 5), ones=st.booleans(), clear=st.booleans())
 def test_scatter(data, A, pieces, ones, clear):
-    g = data.draw(vectors(A.rows))
+    g, levels = data.draw(vectors(A.rows)), drawn_levels(data, A)
     out, expected, size = np.full((3, A.columns), 7.0)
-    scatter(*A[:3], ones, g, out, pieces, clear=clear)
-    scatter(*A[:3], ones, g, expected, clear=clear, module=reference)
-    scatter(*A.absolute()[:3], ones, np.abs(g), size, module=reference)
+    scatter(*A[:3], ones, g, out, pieces, levels=levels, clear=clear)
+    scatter(*A[:3], ones, g, expected, levels=levels, clear=clear, module=reference)
+    size_of_levels = None if levels is None else np.abs(levels)
+    scatter(*A.absolute()[:3], ones, np.abs(g), size, levels=size_of_levels, module=reference)
     assert (np.abs(out - expected) <= error_of_sums(len(A.data)) * size).all()
 
 
@@ -114,41 +120,46 @@ LENGTHS = {"short": (0, 20), "long": (20, 120), "mixed": (0, 80)}
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 @pytest.mark.parametrize("columns", [3, 150, 3000])
-@pytest.mark.parametrize("ones", [False, True])
+@pytest.mark.parametrize("known", ["nothing", "ones", "levels"])
 @pytest.mark.parametrize("index_type", [np.int32, np.int64])
 @pytest.mark.parametrize("value_type", [np.float32, np.float64])
-def test_products_with_many_rows(lengths, columns, ones, index_type, value_type):
+def test_products_with_many_rows(lengths, columns, known, index_type, value_type):
     """Rows of all lengths, several chunks of them, zeros among the coefficients, any number of pieces."""
     rng = np.random.default_rng(columns)
     rows = 2000
-    ends = np.cumsum(rng.integers(*lengths, size=rows))
+    counts = rng.integers(*lengths, size=rows)
+    ends = np.cumsum(counts)
     indptr = frozen(np.append(0, ends), index_type)
     indices = frozen(rng.integers(0, columns, size=ends[-1]), index_type)
-    data = frozen(np.ones(ends[-1]) if ones else rng.normal(size=ends[-1]), value_type)
+    levels = frozen(rng.normal(size=rows).astype(value_type)) if known == "levels" else None
+    values = {"nothing": rng.normal(size=ends[-1]), "ones": np.ones(ends[-1])}
+    values["levels"] = np.repeat(rng.normal(size=rows) if levels is None else levels, counts)
+    data, ones = frozen(values[known], value_type), known == "ones"
     x, g = frozen(rng.normal(size=columns)), frozen(rng.normal(size=rows) * (rng.random(rows) < 0.7))
     X = sp.csr_matrix((data.astype(float), indices, indptr), shape=(rows, columns), copy=True)
     outs = np.empty((3, rows))
     for pieces, out in zip((1, 2, 7), outs, strict=True):
-        kernels.gather(indptr, indices, data, ones, x, out, pieces)
+        kernels.gather(indptr, indices, data, ones, levels, x, out, pieces)
         total, fresh = np.full((2, columns), 0.5)
-        scatter(indptr, indices, data, ones, g, total, pieces)
-        scatter(indptr, indices, data, ones, g, fresh, pieces, clear=True)
+        scatter(indptr, indices, data, ones, g, total, pieces, levels=levels)
+        scatter(indptr, indices, data, ones, g, fresh, pieces, levels=levels, clear=True)
         for result, before in ((total, 0.5), (fresh, 0.0)):
             np.testing.assert_allclose(result, before + X.T @ g, rtol=0, atol=1e-12 * (abs(X).T @ abs(g)).max())
     np.testing.assert_allclose(outs[0], X @ x, rtol=0, atol=1e-13 * (abs(X) @ abs(x)).max())
     assert (outs == outs[0]).all()  # a row's sum is a matter of that row alone
-    short = indptr.astype(np.int64), indices.astype(np.uint16), data, ones
-    kernels.gather(*short, x, outs[1], 2)
-    scatter(*short, g, short_total := np.full(columns, 0.5), 7)
-    assert (outs[1] == outs[0]).all()
-    assert (short_total == total).all()
+    short = indices.astype(np.uint16)
+    for pointers in (indptr, indptr.astype(np.int64)):
+        kernels.gather(pointers, short, data, ones, levels, x, outs[1], 2)
+        scatter(pointers, short, data, ones, g, short_total := np.full(columns, 0.5), 7, levels=levels)
+        assert (outs[1] == outs[0]).all()
+        assert (short_total == total).all()
 
 
 def test_pointers_go_with_indices():
-    indptr, data = frozen([0, 1], np.int32), frozen([1.0])
-    for indices in (frozen([0], np.uint16), frozen([0], np.int64)):
-        with pytest.raises(TypeError, match="indptr must be of the type of indices, or int64"):
-            kernels.gather(indptr, indices, data, False, np.ones(1), np.ones(1), 1)
+    data, one = frozen([1.0]), np.ones(1)
+    for pointer_type, index_type in ((np.int32, np.int64), (np.int64, np.int32)):
+        with pytest.raises(TypeError, match="indptr must be of the type of indices, unless these are uint16"):
+            kernels.gather(frozen([0, 1], pointer_type), frozen([0], index_type), data, False, None, one, one.copy(), 1)
 
 
 def test_sums_over_rows_do_not_lose_digits_with_their_number():
@@ -169,6 +180,8 @@ def test_half_gram(data, A):
     reference.half_gram(*A[:3], rows, weights, expected)
     reference.half_gram(*A.absolute()[:3], rows, np.abs(weights), size)
     assert (np.abs(out - expected) <= error_of_sums(len(rows) * (len(A.data) + 1)) * size).all()
+    kernels.half_gram(A.indptr, A.indices.astype(np.uint16), A.data, rows, weights, again := np.full_like(out, 7.0))
+    assert (again == out).all()
 
 
 @searching
@@ -195,14 +208,14 @@ def test_scatter_does_not_read_rows_without_a_coefficient(index_type):
 def test_scatter_asks_for_room():
     indptr, indices, data = frozen([0, 1], np.int32), frozen([0], np.int32), frozen([1.0])
     with pytest.raises(ValueError, match="room for 2 numbers is too small"):
-        kernels.scatter(indptr, indices, data, False, np.ones(1), np.zeros(1), False, 1, np.empty(2))
+        kernels.scatter(indptr, indices, data, False, None, np.ones(1), np.zeros(1), False, 1, np.empty(2))
 
 
 def test_single_precision_values_are_summed_in_double():
     indptr, indices = frozen([0, 3], np.int32), frozen([0, 1, 2], np.int32)
     data = frozen([1e8, 1.0, -1e8], np.float32)
     out = np.empty(1)
-    kernels.gather(indptr, indices, data, False, np.ones(3), out, 1)
+    kernels.gather(indptr, indices, data, False, None, np.ones(3), out, 1)
     assert out[0] == 1.0
     total = np.zeros(1)
     scatter(frozen([0, 1, 2, 3], np.int32), frozen([0, 0, 0], np.int32), data, False, np.ones(3), total)
@@ -221,7 +234,7 @@ def test_loops_that_come_at_the_same_time():
 
     def multiply(k):
         for pieces in (1, 2, 3, 5) * 20:
-            kernels.gather(X.indptr, X.indices, X.data, False, xs[k], outs[k], pieces)
+            kernels.gather(X.indptr, X.indices, X.data, False, None, xs[k], outs[k], pieces)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(multiply, range(8)))

@@ -23,11 +23,14 @@ def vectors(shape, seed=0):
     return rng.normal(size=shape[1]), rng.normal(size=shape[0])
 
 
+@pytest.mark.parametrize("values", ["any", "one a row", "ones"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("number", [1, 3])
-def test_products_of_one_block_are_bit_identical(write_store, sparse_data, monkeypatch, number, dtype):
+def test_products_of_one_block_are_bit_identical(write_store, sparse_data, monkeypatch, number, dtype, values):
     monkeypatch.setattr("smoothperf.design.compressed.LEAST_ENTRIES", 50)
     X, y = sparse_data()
+    if values != "any":
+        X.data[:] = 1.0 if values == "ones" else np.repeat(np.arange(1, 401) / 7.0, np.diff(X.indptr))
     memory, stored = as_design(X.astype(dtype)), open_store(write_store(X, y, dtype=dtype)).design()
     w, g = vectors(X.shape)
     some = np.array([5, 3, 200], dtype=np.intp)

@@ -16,10 +16,18 @@ from .stored import StoredDesign
 __all__ = ["BiasedDesign", "CSCDesign", "CSRDesign", "DenseDesign", "Design", "StoredDesign", "as_design"]
 
 
-def as_design(X: Any) -> Design:
+def as_design(X: Any, *, low_memory: bool = False) -> Design:
     """Wrap X without copying it: dense (any order), CSR or CSC, float32 or float64, int32 or int64 indices.
 
     Other sparse formats are converted to CSR, other numbers to float64.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or Design
+        Examples by features. A Design is returned as it is.
+    low_memory : bool, default=False
+        Do without a copy of the indices of a CSR matrix, which is made after a few products with it, of two bytes
+        an entry, because later ones take less time then.
 
     Examples
     --------
@@ -45,7 +53,7 @@ def as_design(X: Any) -> Design:
     elif matrix.format == "csc":
         design = CSCDesign(matrix)
     else:
-        design = CSRDesign(matrix if matrix.format == "csr" else matrix.tocsr())
+        design = CSRDesign(matrix if matrix.format == "csr" else matrix.tocsr(), low_memory=low_memory)
     if not np.isfinite(design.frobenius_norm):
         raise ValueError("X must be finite, got NaN, infinity or entries too large to square; remove or replace them.")
     return design

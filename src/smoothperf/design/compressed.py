@@ -21,6 +21,8 @@ from .base import Array
 LEAST_ENTRIES = 1 << 16
 #: And so many for each number that threads have to add up at the end.
 ENTRIES_PER_SUM = 1
+#: Entries of a row, on average, for which it pays to read one number instead.
+ENTRIES_PER_LEVEL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +33,18 @@ class CompressedRows:
     ----------
     indptr, indices, data : ndarray
         Row i has the entries ``data[indptr[i]:indptr[i+1]]`` in the columns ``indices[indptr[i]:indptr[i+1]]``; the
-        first two of one type, int32 or int64, the last float32 or float64. Or indices are uint16 and indptr int64, for
-        products alone.
+        first two of one type, int32 or int64, the last float32 or float64. Or indices are uint16.
     ones : bool
         Whether all entries are known to be 1, so that they need not be read.
+    levels : ndarray or None
+        The one value that all entries of a row have, so that they need not be read, if that is so in all rows.
     """
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
     data: NDArray[Any]
     ones: bool = False
+    levels: Array | None = None
 
     @property
     def n_rows(self) -> int:
@@ -55,17 +59,29 @@ class CompressedRows:
     def gather(self, x: Array, out: Array) -> None:
         """``out = A x``."""
         pieces = threads.pieces(self.n_entries, least=LEAST_ENTRIES)
-        kernels.gather(self.indptr, self.indices, self.data, self.ones, x, out, pieces)
+        kernels.gather(self.indptr, self.indices, self.data, self.ones, self.levels, x, out, pieces)
 
     def scatter(self, g: Array, out: Array, workspace: Workspace, *, clear: bool) -> None:
         """``out += A^T g``, or ``=`` if it is to be cleared; rows with ``g_i = 0`` are not read."""
         # Each further thread has a sum of its own, which must be cleared and added up: that pays for long ranges only.
         pieces = threads.pieces(self.n_entries, least=max(LEAST_ENTRIES, ENTRIES_PER_SUM * out.shape[0]))
         room = workspace.take(kernels.room_for_sums(out.shape[0], pieces))
-        kernels.scatter(self.indptr, self.indices, self.data, self.ones, g, out, clear, pieces, room)
+        kernels.scatter(self.indptr, self.indices, self.data, self.ones, self.levels, g, out, clear, pieces, room)
+
+    def surveyed(self, *, distinct: bool = True) -> tuple[CompressedRows, float, float]:
+        """Return the same rows with what can be known of their values, the largest norm of a row, and the norm of all.
+
+        Norms are bounds if columns are not distinct. Ones are common, and so are rows of one value: sets of words or of
+        categories, scaled to unit length.
+        """
+        row_norm, norm, ones, level = kernels.row_norms(self.indptr, self.data, distinct)
+        levels = None
+        if level and not ones and self.n_entries >= ENTRIES_PER_LEVEL * self.n_rows:
+            levels = self.data[np.minimum(self.indptr[:-1], self.n_entries - 1)].astype(np.float64)
+        return replace(self, ones=ones, levels=levels), row_norm, norm
 
     def with_short_indices(self, n_columns: int) -> CompressedRows:
-        """Return the same rows with indices of two bytes, if columns are so few: a copy that is faster to read."""
+        """Return the same rows with a copy of the indices, of two bytes each, if columns are so few."""
         if n_columns > 1 << 16 or self.indices.dtype == np.uint16:
             return self
-        return replace(self, indptr=self.indptr.astype(np.int64), indices=self.indices.astype(np.uint16))
+        return replace(self, indices=self.indices.astype(np.uint16))

@@ -59,7 +59,8 @@ class StoredDesign(RowBlocks):
             wanted.reverse()
         if len(blocks) <= BUFFERS:
             if not self._kept:
-                self._kept = [self._store.load(number, self._buffer(number)) for number in range(len(blocks))]
+                loaded = (self._store.load(number, self._buffer(number)) for number in range(len(blocks)))
+                self._kept = [rows.surveyed()[0] for rows in loaded]
             for number in wanted:
                 yield rows[number], self._kept[number]
             return

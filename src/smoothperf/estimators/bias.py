@@ -49,9 +49,10 @@ class Bias:
         """Whether the weights of a run end with that of the constant feature."""
         return self.fit_intercept and self.measure.fits_bias
 
-    def design(self, X: Any) -> Design:
+    def design(self, X: Any, *, low_memory: bool) -> Design:
         """X as an operator, with the constant feature if it is needed."""
-        return BiasedDesign(as_design(X), self.height) if self.trained else as_design(X)
+        design = as_design(X, low_memory=low_memory)
+        return BiasedDesign(design, self.height) if self.trained else design
 
     def split(self, weights: Array) -> tuple[Array, float]:
         """Weights of the features of X, and what the constant feature adds to every score."""

@@ -75,7 +75,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         validation)]`` is a validation set of your own.
     n_jobs : int, optional
         Folds to work on at the same time, in threads; 1 by default, -1 for all cores.
-    tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, class_weight, n_threads
+    tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, class_weight, n_threads, low_memory
         As in :class:`~smoothperf.MeasureClassifier`.
     verbose, callback
         The same, for the fit to all data at the end.
@@ -119,6 +119,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         intercept_scaling: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
         n_threads: int | None = None,
+        low_memory: bool = False,
         verbose: int = 0,
         callback: Callback | None = None,
     ):
@@ -136,6 +137,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.n_threads = n_threads
+        self.low_memory = low_memory
         self.verbose = verbose
         self.callback = callback
 
@@ -164,7 +166,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         if sample_weight is not None:
             sample_weight = vector("sample_weight", sample_weight, length=labels.shape[0])
         weights = example_weights(self.class_weight, self.classes_, positive, sample_weight)
-        design, risk = bias.design(X), measure.bind(positive, weights)
+        design = bias.design(X, low_memory=self.low_memory)
+        risk = measure.bind(positive, weights)
         check_suits(solver, measure, risk)
         with use_threads(self.n_threads):
             whole = Continuation(design, risk, solver)
@@ -255,7 +258,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         X_test = X[test]
         # A fold may run in a thread of its own, which knows nothing of the context that fit runs in.
         with use_threads(self.n_threads):
-            continuation = Continuation(bias.design(X[train]), bias.measure.bind(positive[train], weights), solver)
+            design = bias.design(X[train], low_memory=self.low_memory)
+            continuation = Continuation(design, bias.measure.bind(positive[train], weights), solver)
             models = (
                 bias.cut(solution.coef, positive[train], solution.scores, weights)
                 for solution in follow(continuation, self.alphas_)

@@ -103,6 +103,7 @@ def regularization_path(
     fit_intercept: bool = True,
     intercept_scaling: float = 1.0,
     n_threads: int | None = None,
+    low_memory: bool = False,
     verbose: int = 0,
     callback: Callback | None = None,
 ) -> RegularizationPath:
@@ -114,7 +115,7 @@ def regularization_path(
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n, d), path or Store
-        Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy. Or a store
+        Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy of them. Or a store
         (:func:`smoothperf.store.convert`) or its path.
     y : array-like of shape (n,)
         Two kinds of labels; the larger (in sorted order) is positive. Not needed for a store, which has them.
@@ -134,7 +135,7 @@ def regularization_path(
         Non-negative weights; an integer weight c stands for c copies.
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied into the sample weights.
-    tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, n_threads, verbose, callback
+    tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, n_threads, low_memory, verbose, callback
         As in :class:`~smoothperf.MeasureClassifier`. A callback that returns a true value ends the path with the
         solution of the current alpha.
 
@@ -179,7 +180,7 @@ def regularization_path(
     risk = measure.bind(positive, weights)
     check_suits(made, measure, risk)
     with use_threads(n_threads):
-        continuation = Continuation(bias.design(X), risk, made)
+        continuation = Continuation(bias.design(X, low_memory=low_memory), risk, made)
         if grid is None:
             grid = alphas_from_data(continuation, n_alphas, alpha_ratio)
         for solution in follow(continuation, grid, make_callback(verbose, callback)):

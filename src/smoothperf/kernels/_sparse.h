@@ -22,13 +22,20 @@ enum {
 #endif
 
 typedef struct {
-    const void *indptr, *indices, *data; /* data is NULL if all values are 1 */
+    const void *indptr, *indices, *data; /* data is NULL if all values are 1, */
+    const double *levels;                /* or all of row i are levels[i]; else this is NULL */
     const double *x;                     /* what is multiplied */
     double *out;
     double *sums; /* scatter: room for the sums of the pieces */
     ptrdiff_t n_rows, n_columns, pieces;
     int clear; /* scatter: whether what is in the result does not count */
 } sparse_product;
+
+/* What the entries of row i are multiplied with to add them up. */
+INLINED double coefficient(const sparse_product *product, ptrdiff_t i)
+{
+    return product->levels ? product->x[i] * product->levels[i] : product->x[i];
+}
 
 /* Numbers that a piece needs for its sums. */
 static inline ptrdiff_t room_of_piece(ptrdiff_t n_columns)
@@ -62,44 +69,71 @@ static void add_up_piece(void *context, ptrdiff_t part)
 #define POINTER int32_t
 #define INDEX int32_t
 #define VALUE float
-#define LOOP(name) name##_int32_float32
+#define LOOP(name) name##_int32_int32_float
 #include "_sparse_loops.h"
-#undef VALUE
-#undef LOOP
+
+#define POINTER int32_t
+#define INDEX int32_t
 #define VALUE double
-#define LOOP(name) name##_int32_float64
+#define LOOP(name) name##_int32_int32_double
 #include "_sparse_loops.h"
-#undef VALUE
-#undef LOOP
-#undef POINTER
-#undef INDEX
+
 #define POINTER int64_t
 #define INDEX int64_t
 #define VALUE float
-#define LOOP(name) name##_int64_float32
+#define LOOP(name) name##_int64_int64_float
 #include "_sparse_loops.h"
-#undef VALUE
-#undef LOOP
+
+#define POINTER int64_t
+#define INDEX int64_t
 #define VALUE double
-#define LOOP(name) name##_int64_float64
+#define LOOP(name) name##_int64_int64_double
 #include "_sparse_loops.h"
-#undef VALUE
-#undef LOOP
-#undef POINTER
-#undef INDEX
+
+#define POINTER int32_t
+#define INDEX uint16_t
+#define VALUE float
+#define LOOP(name) name##_int32_uint16_float
+#include "_sparse_loops.h"
+
+#define POINTER int32_t
+#define INDEX uint16_t
+#define VALUE double
+#define LOOP(name) name##_int32_uint16_double
+#include "_sparse_loops.h"
+
 #define POINTER int64_t
 #define INDEX uint16_t
 #define VALUE float
-#define LOOP(name) name##_uint16_float32
+#define LOOP(name) name##_int64_uint16_float
 #include "_sparse_loops.h"
-#undef VALUE
-#undef LOOP
+
+#define POINTER int64_t
+#define INDEX uint16_t
 #define VALUE double
-#define LOOP(name) name##_uint16_float64
+#define LOOP(name) name##_int64_uint16_double
 #include "_sparse_loops.h"
-#undef VALUE
-#undef LOOP
-#undef POINTER
-#undef INDEX
+
+typedef void (*sparse_loop)(void *product, ptrdiff_t piece);
+
+/* The loop for types of these sizes; NULL if there is none. */
+#define CHOICE(name, pointer, index, value)                                                                      \
+    if (pointer_size == sizeof(pointer##_t) && index_size == sizeof(index##_t) && value_size == sizeof(value))   \
+    return name##_##pointer##_##index##_##value
+#define CHOICES(name)                                                                                            \
+    static inline sparse_loop name##_for(size_t pointer_size, size_t index_size, size_t value_size)           \
+    {                                                                                                            \
+        CHOICE(name, int32, int32, float);                                                                       \
+        CHOICE(name, int32, int32, double);                                                                      \
+        CHOICE(name, int64, int64, float);                                                                       \
+        CHOICE(name, int64, int64, double);                                                                      \
+        CHOICE(name, int32, uint16, float);                                                                      \
+        CHOICE(name, int32, uint16, double);                                                                     \
+        CHOICE(name, int64, uint16, float);                                                                      \
+        CHOICE(name, int64, uint16, double);                                                                     \
+        return NULL;                                                                                             \
+    }
+CHOICES(gather_piece)
+CHOICES(scatter_piece)
 
 #endif

@@ -7,6 +7,7 @@ def gather(
     indices: NDArray[Any],
     data: NDArray[Any],
     ones: bool,
+    levels: NDArray[Any] | None,
     x: NDArray[Any],
     out: NDArray[Any],
     pieces: int,
@@ -16,6 +17,7 @@ def scatter(
     indices: NDArray[Any],
     data: NDArray[Any],
     ones: bool,
+    levels: NDArray[Any] | None,
     g: NDArray[Any],
     out: NDArray[Any],
     clear: bool,
@@ -31,4 +33,4 @@ def half_gram(
     weights: NDArray[Any],
     out: NDArray[Any],
 ) -> None: ...
-def row_norms(indptr: NDArray[Any], data: NDArray[Any], distinct: bool) -> tuple[float, float, bool]: ...
+def row_norms(indptr: NDArray[Any], data: NDArray[Any], distinct: bool) -> tuple[float, float, bool, bool]: ...

@@ -1,9 +1,10 @@
 """Products with a compressed sparse matrix.
 
 ``indptr, indices, data`` are the three arrays of a CSR matrix. The same kernels serve CSC: its arrays are the
-CSR arrays of the transpose. Values may be float32, sums are always float64; if all values are known to be 1, they are
-not read. Indices may be as short as uint16, with pointers of int64: half as much to read, where memory is what
-products wait for. The GIL is released, and rows are cut into pieces of as many entries each, for several threads.
+CSR arrays of the transpose. Values may be float32, sums are always float64. Where all values are known to be 1, or all of
+a row to be the same *level*, they are not read: a third of the memory is then. Indices may be as short as uint16,
+where memory is what products wait for. The GIL is released, and rows are cut into pieces of as many entries each, for
+several threads.
 
 The sum of a row is a matter of that row alone. Sums over rows depend on the number of pieces, by rounding. Where columns
 are few, these sums are taken over chunks of rows first: then rounding does not grow with the number of rows, and two
@@ -14,13 +15,14 @@ _sparse_loops.h.
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from ._pool cimport run_pieces
+from ._pool cimport piece_function, run_pieces
 
 cdef extern from "_sparse.h":
     ctypedef struct sparse_product:
         const void* indptr
         const void* indices
         const void* data
+        const double* levels
         const double* x
         double* out
         double* sums
@@ -30,26 +32,12 @@ cdef extern from "_sparse.h":
     Py_ssize_t FEW_COLUMNS
     Py_ssize_t room_of_piece(Py_ssize_t n_columns) noexcept nogil
     void add_up_piece(void* context, Py_ssize_t part) noexcept nogil
-    void gather_piece_int32_float32(void* context, Py_ssize_t piece) noexcept nogil
-    void gather_piece_int32_float64(void* context, Py_ssize_t piece) noexcept nogil
-    void gather_piece_int64_float32(void* context, Py_ssize_t piece) noexcept nogil
-    void gather_piece_int64_float64(void* context, Py_ssize_t piece) noexcept nogil
-    void gather_piece_uint16_float32(void* context, Py_ssize_t piece) noexcept nogil
-    void gather_piece_uint16_float64(void* context, Py_ssize_t piece) noexcept nogil
-    void scatter_piece_int32_float32(void* context, Py_ssize_t piece) noexcept nogil
-    void scatter_piece_int32_float64(void* context, Py_ssize_t piece) noexcept nogil
-    void scatter_piece_int64_float32(void* context, Py_ssize_t piece) noexcept nogil
-    void scatter_piece_int64_float64(void* context, Py_ssize_t piece) noexcept nogil
-    void scatter_piece_uint16_float32(void* context, Py_ssize_t piece) noexcept nogil
-    void scatter_piece_uint16_float64(void* context, Py_ssize_t piece) noexcept nogil
+    piece_function gather_piece_for(size_t pointer_size, size_t index_size, size_t value_size)
+    piece_function scatter_piece_for(size_t pointer_size, size_t index_size, size_t value_size)
 
 ctypedef fused value_t:
     float
     double
-
-ctypedef fused index_t:
-    int32_t
-    int64_t
 
 ctypedef fused pointer_t:
     int32_t
@@ -62,22 +50,29 @@ ctypedef fused any_index_t:
 
 
 cdef sparse_product _product(
-    const pointer_t[::1] indptr, const any_index_t[::1] indices, const value_t[::1] data, bint ones, const double[::1] x,
-    double[::1] out, Py_ssize_t pieces,
+    const pointer_t[::1] indptr, const any_index_t[::1] indices, const value_t[::1] data, bint ones,
+    const double[::1] levels, const double[::1] x, double[::1] out, Py_ssize_t pieces,
 ):
     cdef sparse_product product
-    cdef bint empty = indices.shape[0] == 0
-    cdef size_t pointer_size = sizeof(any_index_t)
-    if any_index_t is uint16_t:
-        pointer_size = sizeof(int64_t)
-    if sizeof(pointer_t) != pointer_size:
-        raise TypeError("indptr must be of the type of indices, or int64 if that is uint16")
+    if gather_piece_for(sizeof(pointer_t), sizeof(any_index_t), sizeof(value_t)) == NULL:
+        raise TypeError("indptr must be of the type of indices, unless these are uint16")
     product.indptr = &indptr[0]
-    product.indices = NULL if empty else &indices[0]
-    product.data = NULL if empty or ones else &data[0]
-    product.x = &x[0] if x.shape[0] > 0 else NULL
-    product.out = &out[0] if out.shape[0] > 0 else NULL
+    product.indices = NULL
+    product.data = NULL
+    product.levels = NULL
+    product.x = NULL
+    product.out = NULL
     product.sums = NULL
+    if indices.shape[0] > 0:
+        product.indices = &indices[0]
+        if levels is not None:
+            product.levels = &levels[0]
+        elif not ones:
+            product.data = &data[0]
+    if x.shape[0] > 0:
+        product.x = &x[0]
+    if out.shape[0] > 0:
+        product.out = &out[0]
     product.n_rows = indptr.shape[0] - 1
     product.n_columns = out.shape[0]
     product.pieces = pieces
@@ -90,28 +85,19 @@ def gather(
     const any_index_t[::1] indices,
     const value_t[::1] data,
     bint ones,
+    const double[::1] levels,
     const double[::1] x,
     double[::1] out,
     Py_ssize_t pieces,
 ):
-    """``out[i] = sum_j A[i, j] x[j]`` for all rows: each gathers from ``x``. ``ones`` says that all values are 1."""
-    cdef sparse_product product = _product(indptr, indices, data, ones, x, out, pieces)
+    """``out[i] = sum_j A[i, j] x[j]`` for all rows: each gathers from ``x``.
+
+    ``ones`` says that all values are 1, ``levels`` that all in row i are ``levels[i]``; it is None otherwise.
+    """
+    cdef sparse_product product = _product(indptr, indices, data, ones, levels, x, out, pieces)
+    cdef piece_function loop = gather_piece_for(sizeof(pointer_t), sizeof(any_index_t), sizeof(value_t))
     with nogil:
-        if any_index_t is int32_t:
-            if value_t is float:
-                run_pieces(gather_piece_int32_float32, &product, pieces)
-            else:
-                run_pieces(gather_piece_int32_float64, &product, pieces)
-        elif any_index_t is int64_t:
-            if value_t is float:
-                run_pieces(gather_piece_int64_float32, &product, pieces)
-            else:
-                run_pieces(gather_piece_int64_float64, &product, pieces)
-        else:
-            if value_t is float:
-                run_pieces(gather_piece_uint16_float32, &product, pieces)
-            else:
-                run_pieces(gather_piece_uint16_float64, &product, pieces)
+        run_pieces(loop, &product, pieces)
 
 
 def room_for_sums(Py_ssize_t n_columns, Py_ssize_t pieces):
@@ -124,17 +110,20 @@ def scatter(
     const any_index_t[::1] indices,
     const value_t[::1] data,
     bint ones,
+    const double[::1] levels,
     const double[::1] g,
     double[::1] out,
     bint clear,
     Py_ssize_t pieces,
     double[::1] room,
 ):
-    """``out[j] += sum_i A[i, j] g[i]`` over all rows; a row with ``g[i] == 0`` is not read. ``ones`` as in gather.
+    """``out[j] += sum_i A[i, j] g[i]`` over all rows; a row with ``g[i] == 0`` is not read.
 
-    With ``clear`` it is ``=`` instead of ``+=``. ``room`` is for sums: ``room_for_sums(d, pieces)`` numbers.
+    With ``clear`` it is ``=`` instead of ``+=``. ``room`` is for sums: ``room_for_sums(d, pieces)`` numbers. ``ones`` and
+    ``levels`` as in gather.
     """
-    cdef sparse_product product = _product(indptr, indices, data, ones, g, out, pieces)
+    cdef sparse_product product = _product(indptr, indices, data, ones, levels, g, out, pieces)
+    cdef piece_function loop = scatter_piece_for(sizeof(pointer_t), sizeof(any_index_t), sizeof(value_t))
     if room.shape[0] < room_for_sums(out.shape[0], pieces):
         raise ValueError(f"room for {room.shape[0]} numbers is too small")
     if out.shape[0] == 0:
@@ -142,27 +131,13 @@ def scatter(
     product.sums = &room[0] if room.shape[0] > 0 else NULL
     product.clear = clear
     with nogil:
-        if any_index_t is int32_t:
-            if value_t is float:
-                run_pieces(scatter_piece_int32_float32, &product, pieces)
-            else:
-                run_pieces(scatter_piece_int32_float64, &product, pieces)
-        elif any_index_t is int64_t:
-            if value_t is float:
-                run_pieces(scatter_piece_int64_float32, &product, pieces)
-            else:
-                run_pieces(scatter_piece_int64_float64, &product, pieces)
-        else:
-            if value_t is float:
-                run_pieces(scatter_piece_uint16_float32, &product, pieces)
-            else:
-                run_pieces(scatter_piece_uint16_float64, &product, pieces)
+        run_pieces(loop, &product, pieces)
         run_pieces(add_up_piece, &product, pieces)
 
 
 def half_gram(
-    const index_t[::1] indptr,
-    const index_t[::1] indices,
+    const pointer_t[::1] indptr,
+    const any_index_t[::1] indices,
     const value_t[::1] data,
     const Py_ssize_t[::1] rows,
     const double[::1] weights,
@@ -183,28 +158,31 @@ def half_gram(
                 out[indices[p], indices[p]] += 0.5 * scaled * data[p]
 
 
-def row_norms(const index_t[::1] indptr, const value_t[::1] data, bint distinct):
-    """Largest Euclidean norm of a row, the Frobenius norm, and whether all values are 1.
+def row_norms(const pointer_t[::1] indptr, const value_t[::1] data, bint distinct):
+    """Largest Euclidean norm of a row, the Frobenius norm, whether all values are 1, and whether all of each row are alike.
 
     If ``distinct`` is false, several entries of a row may belong to one column; the sum of absolute values then bounds the norm
     of the row from above.
     """
-    cdef Py_ssize_t i, p
+    cdef Py_ssize_t i, p, begin
     cdef double row, largest = 0.0, total = 0.0
-    cdef bint ones = True
+    cdef bint ones = True, level = True
     with nogil:
         for i in range(indptr.shape[0] - 1):
             row = 0.0
+            begin = indptr[i]
             if distinct:
-                for p in range(indptr[i], indptr[i + 1]):
+                for p in range(begin, indptr[i + 1]):
                     row += <double>data[p] * data[p]
                     ones &= data[p] == 1
+                    level &= data[p] == data[begin]
             else:
-                for p in range(indptr[i], indptr[i + 1]):
+                for p in range(begin, indptr[i + 1]):
                     row += fabs(<double>data[p])
                     ones &= data[p] == 1
+                    level &= data[p] == data[begin]
                 row *= row
             total += row
             if row > largest:
                 largest = row
-    return sqrt(largest), sqrt(total), bool(ones)
+    return sqrt(largest), sqrt(total), bool(ones), bool(level)

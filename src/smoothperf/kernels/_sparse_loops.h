@@ -1,7 +1,7 @@
 /* Loops over compressed rows (_sparse.pyx), for one type each of POINTER, INDEX and VALUE; LOOP(name) names them.
  *
- * This file is included once for each combination of types. Where ``data`` is NULL all values are 1; the compiler knows where a
- * loop is inlined. The order of every sum is as written. */
+ * This file is included once for each combination of types. Where ``data`` is NULL all values are 1, or ``levels`` has
+ * that of each row; the compiler knows the former where a loop is inlined. The order of every sum is as written. */
 
 #define TERM(p) (data ? (double)data[p] * x[indices[p]] : x[indices[p]])
 
@@ -90,12 +90,11 @@ INLINED void LOOP(add_row)(const INDEX *indices, const VALUE *data, double g, do
 }
 
 /* Add row i to the first sums and row j to the second ones; in turns if both are short. */
-INLINED void LOOP(add_two_rows)(const POINTER *indptr, const INDEX *indices, const VALUE *data, const double *g,
+INLINED void LOOP(add_two_rows)(const POINTER *indptr, const INDEX *indices, const VALUE *data, double g_p, double g_q,
                                 double *first, double *second, ptrdiff_t i, ptrdiff_t j)
 {
     ptrdiff_t p = indptr[i], q = indptr[j];
     const ptrdiff_t end_p = indptr[i + 1], end_q = indptr[j + 1];
-    const double g_p = g[i], g_q = g[j];
     if (first != second && end_p - p <= SHORT_ROW && end_q - q <= SHORT_ROW)
         for (; p < end_p && q < end_q; p++, q++) {
             ADD(first, p, g_p);
@@ -107,9 +106,11 @@ INLINED void LOOP(add_two_rows)(const POINTER *indptr, const INDEX *indices, con
 
 /* first += A^T g, or first + second, over the listed rows; second may be first. The list goes on with ROWS_AHEAD rows of
  * any kind. */
-INLINED void LOOP(scatter_rows)(const POINTER *indptr, const INDEX *indices, const VALUE *data, const double *g,
-                                double *first, double *second, const ptrdiff_t *rows, ptrdiff_t count)
+INLINED void LOOP(scatter_rows)(const sparse_product *product, const VALUE *data, double *first, double *second,
+                                const ptrdiff_t *rows, ptrdiff_t count)
 {
+    const POINTER *indptr = product->indptr;
+    const INDEX *indices = product->indices;
     ptrdiff_t k = 0;
     for (; k + 1 < count; k += 2) {
         for (ptrdiff_t ahead = k + ROWS_AHEAD - 2; ahead < k + ROWS_AHEAD; ahead++) {
@@ -120,10 +121,11 @@ INLINED void LOOP(scatter_rows)(const POINTER *indptr, const INDEX *indices, con
                 PREFETCH(data + p + 64 / sizeof(VALUE));
             }
         }
-        LOOP(add_two_rows)(indptr, indices, data, g, first, second, rows[k], rows[k + 1]);
+        LOOP(add_two_rows)(indptr, indices, data, coefficient(product, rows[k]), coefficient(product, rows[k + 1]), first,
+                           second, rows[k], rows[k + 1]);
     }
     if (k < count)
-        LOOP(add_row)(indices, data, g[rows[k]], second, indptr[rows[k]], indptr[rows[k] + 1]);
+        LOOP(add_row)(indices, data, coefficient(product, rows[k]), second, indptr[rows[k]], indptr[rows[k] + 1]);
 }
 
 #undef ADD
@@ -151,10 +153,18 @@ static void LOOP(gather_piece)(void *context, ptrdiff_t piece)
 {
     const sparse_product *product = context;
     const ptrdiff_t start = LOOP(first_row)(product, piece), stop = LOOP(first_row)(product, piece + 1);
-    if (product->data)
-        LOOP(gather_rows)(product->indptr, product->indices, product->data, product->x, product->out, start, stop);
-    else
-        LOOP(gather_rows)(product->indptr, product->indices, NULL, product->x, product->out, start, stop);
+    double *out = product->out;
+    if (product->data) {
+        LOOP(gather_rows)(product->indptr, product->indices, product->data, product->x, out, start, stop);
+        return;
+    }
+    for (ptrdiff_t begin = start; begin < stop; begin += ROWS_LISTED) {
+        const ptrdiff_t end = begin + ROWS_LISTED < stop ? begin + ROWS_LISTED : stop;
+        LOOP(gather_rows)(product->indptr, product->indices, NULL, product->x, out, begin, end);
+        if (product->levels)
+            for (ptrdiff_t i = begin; i < end; i++)
+                out[i] *= product->levels[i];
+    }
 }
 
 /* sums += A^T g over the rows from start to stop. Rows with g[i] = 0 are not read: the others are listed first, without
@@ -163,7 +173,6 @@ INLINED void LOOP(scatter_some)(const sparse_product *product, const VALUE *data
                                 ptrdiff_t stop)
 {
     const POINTER *indptr = product->indptr;
-    const INDEX *indices = product->indices;
     const double *g = product->x;
     const ptrdiff_t d = product->n_columns;
     const int chunks = d <= FEW_COLUMNS;
@@ -178,7 +187,7 @@ INLINED void LOOP(scatter_some)(const sparse_product *product, const VALUE *data
         }
         for (ptrdiff_t ahead = 0; ahead < ROWS_AHEAD; ahead++)
             rows[count + ahead] = start - 1;
-        LOOP(scatter_rows)(indptr, indices, data, g, first, second, rows, count);
+        LOOP(scatter_rows)(product, data, first, second, rows, count);
         in_chunk += count;
         if (chunks && (in_chunk >= chunk || start == stop)) {
             for (ptrdiff_t j = 0; j < d; j++) {
@@ -202,3 +211,8 @@ static void LOOP(scatter_piece)(void *context, ptrdiff_t piece)
     else
         LOOP(scatter_some)(product, NULL, sums, start, stop);
 }
+
+#undef POINTER
+#undef INDEX
+#undef VALUE
+#undef LOOP

@@ -20,22 +20,37 @@ from .capped_simplex import Projection, Roots
 Array = NDArray[Any]
 
 
-def gather(indptr: Array, indices: Array, data: Array, ones: bool, x: Array, out: Array, pieces: int) -> None:
-    """``out[i] = sum_j A[i, j] x[j]``; if ``ones``, without a look at the values."""
+def gather(
+    indptr: Array, indices: Array, data: Array, ones: bool, levels: Array | None, x: Array, out: Array, pieces: int
+) -> None:
+    """``out[i] = sum_j A[i, j] x[j]``; if ``ones``, or ``levels`` are known, without a look at the values."""
     for i, (begin, end) in enumerate(itertools.pairwise(indptr)):
-        values = np.ones(end - begin) if ones else data[begin:end].astype(np.float64)
-        out[i] = values @ x[indices[begin:end]]
+        out[i] = _values(i, data[begin:end], ones, levels) @ x[indices[begin:end]]
 
 
 def scatter(
-    indptr: Array, indices: Array, data: Array, ones: bool, g: Array, out: Array, clear: bool, pieces: int, room: Array
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    ones: bool,
+    levels: Array | None,
+    g: Array,
+    out: Array,
+    clear: bool,
+    pieces: int,
+    room: Array,
 ) -> None:
-    """``out[j] += sum_i A[i, j] g[i]``, or ``=``; if ``ones``, without a look at the values."""
+    """``out[j] += sum_i A[i, j] g[i]``, or ``=``; if ``ones``, or ``levels``, without a look at the values."""
     if clear:
         out[:] = 0.0
     for i, (begin, end) in enumerate(itertools.pairwise(indptr)):
-        values = np.ones(end - begin) if ones else data[begin:end].astype(np.float64)
-        np.add.at(out, indices[begin:end], g[i] * values)
+        np.add.at(out, indices[begin:end], g[i] * _values(i, data[begin:end], ones, levels))
+
+
+def _values(i: int, values: Array, ones: bool, levels: Array | None) -> Array:
+    if levels is not None:
+        return np.full(values.size, levels[i])
+    return np.ones(values.size) if ones else values.astype(np.float64)
 
 
 def room_for_sums(n_columns: int, pieces: int) -> int:
@@ -53,11 +68,12 @@ def half_gram(indptr: Array, indices: Array, data: Array, rows: Array, weights: 
         np.add.at(out, (columns[:, None], columns[None, :]), pairs)
 
 
-def row_norms(indptr: Array, data: Array, distinct: bool) -> tuple[float, float, bool]:
-    """Largest Euclidean norm of a row and Frobenius norm, bounds if columns may repeat; and if all values are 1."""
+def row_norms(indptr: Array, data: Array, distinct: bool) -> tuple[float, float, bool, bool]:
+    """Largest Euclidean norm of a row and Frobenius norm, bounds if columns may repeat; if values are 1, or level."""
     rows = [data[begin:end].astype(np.float64) for begin, end in itertools.pairwise(indptr)]
     squares = [float((row**2).sum() if distinct else np.abs(row).sum() ** 2) for row in rows]
-    return float(np.sqrt(max(squares, default=0.0))), float(np.sqrt(sum(squares))), bool((data == 1).all())
+    largest, total = float(np.sqrt(max(squares, default=0.0))), float(np.sqrt(sum(squares)))
+    return largest, total, bool((data == 1).all()), all((row == row[:1]).all() for row in rows)
 
 
 def top_k_smoothed(
