@@ -117,6 +117,13 @@ class Blocks(ABC):
         Arguments are small things, the same for all blocks, or vectors, of which each block is given its part.
         """
 
+    def complete(self, method: str, /, *arguments: Any) -> list[Any]:
+        """``each`` for the last call of an evaluation: it fills in the gradient, which is the last argument.
+
+        Where a round costs something, the gradient may be multiplied at once with the transpose of X.
+        """
+        return self.each(method, *arguments)
+
     def tell(self, method: str, /, *arguments: Any) -> None:
         """Call a method of every block whose reply nobody waits for."""
         self.each(method, *arguments)

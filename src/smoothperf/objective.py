@@ -139,6 +139,11 @@ class RegularizedRisk:
         vector = self.space.vector(start)
         return vector, self.space.scores(vector)
 
+    @property
+    def far(self) -> bool:
+        """Whether rows are somewhere else, so that they can be at a product while this process does something else."""
+        return not isinstance(self.vectors, LocalVectors)
+
     def is_solved(self, point: Point, accuracy: float) -> bool:
         """Whether ``J_mu(w) - min J_mu <= accuracy`` for sure: it is at most ``|grad|^2 / (2 alpha)``."""
         return point.gradient_square <= 2.0 * self.alpha * accuracy
@@ -153,7 +158,7 @@ class RegularizedRisk:
 
         With ``in_weights`` vectors are weights during the run as well; so they are where rows are not in this process.
         """
-        if not in_weights and isinstance(self.vectors, LocalVectors):
+        if not in_weights and not self.far:
             self.space = smaller_space(self, self.design.shape, self.design.frobenius_norm, start)
         try:
             yield

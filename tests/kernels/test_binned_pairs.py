@@ -77,23 +77,29 @@ def binned_pairs(scores, positive, weights, *rest):
     return module.binned_pairs(blocks, scores, *rest)
 
 
-def run(function, problem, margin, kappa, per_ramp, scale=1.0):
+def span_of(problem):
+    return module.Span(float(problem.scores.min()), float(problem.scores.max()))
+
+
+def run(function, problem, margin, kappa, per_ramp, scale=1.0, spare=0.0):
+    """The sums and the gradient, with bins for the scores and more to spare."""
     gradient = np.full(len(problem.scores), np.nan)
-    lowest, highest = float(problem.scores.min()), float(problem.scores.max())
     direction = np.cos(1.0 + np.arange(len(problem.scores)))
-    arrays = problem_arrays(problem)
-    return function(*arrays, margin, kappa, per_ramp, lowest, highest, scale, direction, gradient), gradient
+    arrays, span = problem_arrays(problem), span_of(problem)
+    found, sums = function(*arrays, margin, kappa, per_ramp, span.widened(spare), scale, direction, gradient)
+    assert found == span
+    return sums, gradient
 
 
 def problem_arrays(problem):
     return problem.scores, problem.positive, problem.weights
 
 
-def assert_same_sums(problem, margin, kappa, per_ramp):
-    sums, gradient = run(binned_pairs, problem, margin, kappa, per_ramp)
-    expected, gradient_ = run(reference.binned_pairs, problem, margin, kappa, per_ramp)
+def assert_same_sums(problem, margin, kappa, per_ramp, spare=0.0):
+    sums, gradient = run(binned_pairs, problem, margin, kappa, per_ramp, spare=spare)
+    expected, gradient_ = run(reference.binned_pairs, problem, margin, kappa, per_ramp, spare=spare)
     positives, negatives = problem.masses
-    ramps = problem.reach(margin) / kappa
+    ramps = (1.0 + 2.0 * spare) * problem.reach(margin) / kappa
     # Numbers in a bin, bins that a window slides over, and single operations.
     off = EPS * (2.0 * per_ramp * ramps + sums.crowd + 64.0 + 8.0 * ramps)
     opposite = np.where(problem.positive == 1, negatives, positives)
@@ -117,12 +123,36 @@ def assert_same_sums(problem, margin, kappa, per_ramp):
     margin=st.sampled_from([1.0, 0.5, 0.0, -0.5]),
     log_ramps=st.floats(-3.0, 3.0),
     per_ramp=st.sampled_from([1, 2, 3, 4, 7, 16]),
+    spare=st.sampled_from([0.0, 0.25, 1.0]),
 )
-def test_sums_over_all_pairs(threads, problem, margin, log_ramps, per_ramp):
+def test_sums_over_all_pairs(threads, problem, margin, log_ramps, per_ramp, spare):
     kappa = (problem.reach(margin) or 1.0) / 10.0**log_ramps
     with pytest.MonkeyPatch.context() as patch, use_threads(threads):
         patch.setattr(module, "LEAST_ROWS", 2)
-        assert_same_sums(problem, margin, kappa, per_ramp)
+        assert_same_sums(problem, margin, kappa, per_ramp, spare)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("end", ["lowest", "highest"])
+@pytest.mark.parametrize("row", [0, 700, 1599])
+def test_scores_outside_the_span_are_noticed(threads, weighted, end, row):
+    """Wherever the one score is that there is no bin for; the extremes are found all the same."""
+    rng = np.random.default_rng(row)
+    n = 1600
+    scores = rng.normal(size=n)
+    scores[row] = -9.0 if end == "lowest" else 9.0
+    weights = frozen(rng.exponential(size=n)) if weighted else None
+    problem = Scored(frozen(rng.random(n) < 0.3, np.uint8), frozen(scores), weights)
+    span, beyond = span_of(problem), -8.999 if end == "lowest" else 8.999
+    for function in (binned_pairs, reference.binned_pairs):
+        with pytest.MonkeyPatch.context() as patch, use_threads(threads):
+            patch.setattr(module, "LEAST_ROWS", 2)
+            found, sums = function(
+                *problem_arrays(problem), 1.0, 0.5, 4, span._replace(**{end: beyond}), 1.0, None, np.empty(n)
+            )
+        assert sums is None
+        assert found == span
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -197,20 +227,30 @@ def allowance(result, scores):
     return Fraction(result.rounding) * (1 + max(abs(f) for f in oracles.fractions(scores)))
 
 
-def binned(problem, kappa):
+def binned(problem, kappa, hint=None):
     positives, negatives = problem.masses
     mu = kappa / (positives * negatives)
-    return ROCArea().bind(problem.y, problem.weights).smoothed(problem.scores, mu), mu
+    return ROCArea().bind(problem.y, problem.weights).smoothed(problem.scores, mu, hint), mu
+
+
+def hints(problem):
+    """No span, that of the scores, wider, narrower and other ones, and what is none at all."""
+    span = span_of(problem)
+    yield from (None, span, span.widened(0.1), span.widened(3.0), span.widened(-0.3))
+    yield from (module.Span(5.0, 6.0), module.Span(span.highest, span.lowest), module.Span(np.nan, np.inf))
+    yield from (module.Span(-np.inf, np.inf), module.Span(np.inf, -np.inf), module.Span(-1e308, 1e308))
 
 
 @searching
-@given(problem=scored(most=9), log_ramps=st.floats(-6.0, 4.0), other=scored(most=9))
-def test_planes_from_bins_are_true(problem, log_ramps, other):
+@given(data=st.data(), problem=scored(most=9), log_ramps=st.floats(-6.0, 4.0), other=scored(most=9))
+def test_planes_from_bins_are_true(data, problem, log_ramps, other):
     """In rational arithmetic: plane, value and ceiling keep what they promise, up to the rounding stated."""
     kappa = problem.reach() / 10.0**log_ramps
     with pytest.MonkeyPatch.context() as patch:
         use_bins_for_everything(patch)
-        result, mu = binned(problem, kappa)
+        patch.setattr(roc_area, "BIN_COST", 1e-6)  # a hint must not ask for more memory than there is
+        result, mu = binned(problem, kappa, data.draw(st.sampled_from(list(hints(problem)))))
+    assert result.hint == span_of(problem)
     y, weights = problem.y, problem.weights
     assert result.rounding <= 1e-9
     for elsewhere in (problem.scores, np.resize(other.scores, len(y)), -problem.scores, problem.scores[::-1]):

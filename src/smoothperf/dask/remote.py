@@ -3,12 +3,17 @@
 Every method is a message to all workers at once. Those whose result stays with the rows are told, without waiting;
 the others are a round, whose replies are put together in the order of the blocks, so that sums are always the same.
 Nothing here has a number for each row.
+
+A round is long where little is computed. So workers are told of a product ``X w`` when it is known, and begin; and a
+gradient is multiplied with the transpose of X before anybody asks for that, if the one before it was, and it does not
+take long: mostly a solver evaluates a step and takes it.
 """
 
 from __future__ import annotations
 
 import math
 import secrets
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,6 +70,10 @@ class Traffic:
         )
 
 
+#: Seconds up to which a product may take that is begun before it is asked for; a round takes half a millisecond.
+SHORT_PRODUCT = 2e-3
+
+
 class WorkerLostError(ConnectionError):
     """A worker is gone in the middle of a round."""
 
@@ -114,15 +123,20 @@ class Servers:
         self._before = Traffic()  # of links that were replaced
         self._count = 0
         self._unneeded: deque[int] = deque()
+        # Numbers of the last gradient, of the last vector whose product was wanted, and of one whose product is coming.
+        self._completed: int | None = None
+        self._multiplied: int | None = None
+        self._under_way: int | None = None
+        self._product_seconds = math.inf
 
     def new_vector(self) -> RemoteVector:
         """Return a vector that holds anything."""
         self._count += 1
         return RemoteVector(self._count, self._unneeded)
 
-    def tell(self, target: str, method: str, *arguments: Any) -> None:
-        """Have all of them do something before they are asked next, and do not wait."""
-        self._post(target, method, [arguments], answer=False)
+    def tell(self, target: str, method: str, *arguments: Any, at_once: bool = False) -> None:
+        """Have all of them do something before they are asked next, or at once, and do not wait."""
+        self._post(target, method, [arguments], answer=False, later=not at_once)
 
     def ask(self, target: str, method: str, *arguments: Any) -> list[Any]:
         """Have all of them do something, and return what they answer, in their order."""
@@ -132,6 +146,38 @@ class Servers:
         """``ask`` with arguments for each of them; or once, for all."""
         self.rounds += 1
         self._post(target, method, arguments, answer=True)
+        return self._answers(method)
+
+    def complete(self, target: str, method: str, *arguments: Any) -> list[Any]:
+        """``ask``, where the last argument is a gradient that comes out of it.
+
+        If the product of the last such gradient was wanted, and products take little time, that of this one is asked
+        for in the same breath.
+        """
+        gradient = arguments[-1]
+        expected = self._completed == self._multiplied and self._product_seconds <= SHORT_PRODUCT
+        self._completed = gradient.number
+        self.rounds += 1
+        self._post(target, method, [arguments], answer=True, later=expected)
+        if expected:
+            self._post("rows", "rmatvec", [(gradient,)], answer=True)
+        answers = self._answers(method)
+        self._under_way = gradient.number if expected else None
+        return answers
+
+    def product(self, g: RemoteVector) -> list[Any]:
+        """Parts of ``X^T g``, and of ``<g, g>``."""
+        self._multiplied = g.number
+        if self._under_way == g.number:
+            self._under_way = None
+            return self._answers("rmatvec")
+        begin = time.perf_counter()
+        answers = self.ask("rows", "rmatvec", g)
+        self._product_seconds = time.perf_counter() - begin
+        return answers
+
+    def _answers(self, method: str) -> list[Any]:
+        """Wait for the replies to a question."""
         replies = []
         for link, address in zip(self.links, self.addresses, strict=True):
             try:
@@ -146,6 +192,7 @@ class Servers:
     def gone(self) -> list[int]:
         """Places of those that do not answer any more; the others have done everything that they were told."""
         gone = []
+        self._under_way = None
         for place, link in enumerate(self.links):
             token = secrets.token_hex(8)
             message: tuple[Any, ...] = ("rows", "echo", [token], [], True, [])
@@ -181,7 +228,13 @@ class Servers:
         for link in self.links:
             link.close()
 
-    def _post(self, target: str, method: str, arguments: Sequence[tuple[Any, ...]], *, answer: bool) -> None:
+    def _post(
+        self, target: str, method: str, arguments: Sequence[tuple[Any, ...]], *, answer: bool, later: bool = False
+    ) -> None:
+        if self._under_way is not None:  # which nobody wants
+            # First of all: a worker that is writing does not read.
+            self._under_way = None
+            self._answers("rmatvec")
         unneeded = []
         while self._unneeded:  # vectors may become unneeded meanwhile, in any thread
             unneeded.append(self._unneeded.popleft())
@@ -190,7 +243,7 @@ class Servers:
             encoded *= len(self.links)
         for link, address, parts in zip(self.links, self.addresses, encoded, strict=True):
             try:
-                link.send_parts(parts, later=not answer)
+                link.send_parts(parts, later=later)
             except LinkClosedError as error:
                 _lost(address, error)
 
@@ -252,6 +305,11 @@ class RemoteBlocks(Blocks):
         _forget_norms(arguments)
         return self._servers.ask("risk", method, *arguments)
 
+    def complete(self, method: str, /, *arguments: Any) -> list[Any]:
+        """``each``, and have the gradient multiplied if the last one was, too."""
+        _forget_norms(arguments)
+        return self._servers.complete("risk", method, *arguments)
+
     def tell(self, method: str, /, *arguments: Any) -> None:
         """Call a method of every block; an error shows when a reply is waited for."""
         _forget_norms(arguments)
@@ -296,15 +354,15 @@ class RemoteDesign(Design):
         return RemoteVectors(self.servers, self.shape[0])
 
     def matvec(self, w: Array, out: RemoteVector | None = None) -> RemoteVector:
-        """``X w``, which stays with the rows."""
+        """``X w``, which stays with the rows; they are at it while the client goes on."""
         scores = self.vectors.take() if out is None else out
         scores.squared_norm = None
-        self.servers.tell("rows", "matvec", w, scores)
+        self.servers.tell("rows", "matvec", w, scores, at_once=True)
         return scores
 
     def rmatvec(self, g: RemoteVector, out: Array | None = None) -> Array:
         """``X^T g``: the workers' parts, added in their order. The norm of g comes along."""
-        replies = self.servers.ask("rows", "rmatvec", g)
+        replies = self.servers.product(g)
         g.squared_norm = math.fsum(square for _, square in replies)
         result = np.empty(self.shape[1]) if out is None else out
         result[:] = replies[0][0]

@@ -10,8 +10,10 @@ def bin_moments(
     shift: float,
     shift_step: float,
     width: float,
+    lowest: float,
+    highest: float,
     moments: NDArray[Any],
-) -> None: ...
+) -> tuple[float, float]: ...
 def bin_lines(
     moments: NDArray[Any], width: float, r: int, lines: NDArray[Any]
 ) -> tuple[float, float, float, float]: ...

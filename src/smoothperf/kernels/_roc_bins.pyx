@@ -15,12 +15,13 @@ So beta is linear in z and in a within a cell, and its sum over all partners is 
 the moments ``sum c``, ``sum c x`` of the other class over a sliding window. Positions x within a bin are measured
 from its left edge: nothing large cancels. Four steps; all but the third are shared out among threads:
 
-    extremes       one pass: the range of the scores
-    bin_moments    one pass: moments up to the second of each bin and class
+    extremes       one pass: the range of the scores, if there is no guess of it
+    bin_moments    one pass: moments up to the second of each bin and class, and the range
     bin_lines      O(bins): the lines, and the sums over pairs
     bin_gradient   one pass: every example reads its line
 """
 
+from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -44,12 +45,13 @@ cdef extern from "_roc_bins_loops.h":
         double low, high
 
     score_range range_of(const double* f, ptrdiff_t n) noexcept nogil
-    void moments_plain(
-        const double* f, const unsigned char* label, ptrdiff_t n, bin_grid grid, Moments* first, Moments* second
-    ) noexcept nogil
-    void moments_weighted(
-        const double* f, const unsigned char* label, const double* c, ptrdiff_t n, bin_grid grid, Moments* first,
+    score_range moments_plain(
+        const double* f, const unsigned char* label, ptrdiff_t n, bin_grid grid, score_range binned, Moments* first,
         Moments* second
+    ) noexcept nogil
+    score_range moments_weighted(
+        const double* f, const unsigned char* label, const double* c, ptrdiff_t n, bin_grid grid, score_range binned,
+        Moments* first, Moments* second
     ) noexcept nogil
     bin_sums gradient_plain(
         const double* f, const unsigned char* label, const double* q, ptrdiff_t n, bin_grid grid, const Line* table,
@@ -70,6 +72,7 @@ cdef struct Rows:
     double* gradient
     Py_ssize_t n, pieces
     bin_grid grid
+    score_range binned    # there are bins for these scores
     Moments* tables       # two for each piece
     Py_ssize_t table_size
     const Line* lines
@@ -88,11 +91,22 @@ cdef void _range_piece(void* context, Py_ssize_t piece) noexcept nogil:
     rows.ranges[piece] = range_of(rows.f + start, _first_row(rows, piece + 1) - start)
 
 
-def extremes(const double[::1] scores, Py_ssize_t pieces):
-    """The lowest and the highest score; there must be one at least for each piece."""
-    cdef Rows rows
+cdef score_range _joined(const Rows* rows) noexcept nogil:
+    """The range of all pieces."""
     cdef Py_ssize_t piece
-    cdef score_range both
+    cdef score_range all = rows.ranges[0]
+    for piece in range(1, rows.pieces):
+        all.low = min(all.low, rows.ranges[piece].low)
+        all.high = max(all.high, rows.ranges[piece].high)
+    return all
+
+
+def extremes(const double[::1] scores, Py_ssize_t pieces):
+    """The lowest and the highest score; infinities if there are none."""
+    cdef Rows rows
+    cdef score_range found
+    if scores.shape[0] == 0:
+        return INFINITY, -INFINITY
     rows.n = scores.shape[0]
     rows.pieces = pieces
     rows.f = &scores[0]
@@ -101,12 +115,9 @@ def extremes(const double[::1] scores, Py_ssize_t pieces):
         raise MemoryError(f"no memory for {pieces} pieces")
     with nogil:
         run_pieces(_range_piece, &rows, pieces)
-        both = rows.ranges[0]
-        for piece in range(1, pieces):
-            both.low = min(both.low, rows.ranges[piece].low)
-            both.high = max(both.high, rows.ranges[piece].high)
+        found = _joined(&rows)
         free(rows.ranges)
-    return both.low, both.high
+    return found.low, found.high
 
 
 cdef void _moments_piece(void* context, Py_ssize_t piece) noexcept nogil:
@@ -116,9 +127,13 @@ cdef void _moments_piece(void* context, Py_ssize_t piece) noexcept nogil:
     cdef Moments* second = first + rows.table_size
     memset(first, 0, 2 * rows.table_size * sizeof(Moments))
     if rows.c == NULL:
-        moments_plain(rows.f + start, rows.label + start, size, rows.grid, first, second)
+        rows.ranges[piece] = moments_plain(
+            rows.f + start, rows.label + start, size, rows.grid, rows.binned, first, second
+        )
     else:
-        moments_weighted(rows.f + start, rows.label + start, rows.c + start, size, rows.grid, first, second)
+        rows.ranges[piece] = moments_weighted(
+            rows.f + start, rows.label + start, rows.c + start, size, rows.grid, rows.binned, first, second
+        )
     _add_table(first, second, rows.table_size)
 
 
@@ -137,30 +152,43 @@ def bin_moments(
     double shift,
     double shift_step,
     double width,
+    double lowest,
+    double highest,
     double[:, :, :, ::1] moments,
 ):
     """Fill ``moments[0, bin, class]`` with the moments of all rows; class 1 are the positives.
 
     The position of a row on the line that is cut into bins is ``score + shift + shift_step [positive]``. There are two
-    tables for each piece that the rows are cut into, for several threads, of which only the first one has a result.
+    tables for each piece that the rows are cut into, for several threads, of which only the first one has a result. And
+    it has one only if all scores are between ``lowest`` and ``highest``, for which there must be bins.
+
+    Returns the lowest and the highest score; infinities if there are none.
     """
     cdef Rows rows
     cdef Py_ssize_t piece
+    cdef score_range found
     rows.n = scores.shape[0]
     rows.pieces = moments.shape[0] // 2
     rows.table_size = moments.shape[1] * moments.shape[2]
     rows.tables = <Moments*>&moments[0, 0, 0, 0]
     if rows.n == 0:
         memset(rows.tables, 0, rows.table_size * sizeof(Moments))
-        return
+        return INFINITY, -INFINITY
     rows.f = &scores[0]
     rows.label = &positive[0]
     rows.c = &weights[0] if weights is not None else NULL
     rows.grid = bin_grid(shift, shift_step, width)
+    rows.binned = score_range(lowest, highest)
+    rows.ranges = <score_range*>malloc(rows.pieces * sizeof(score_range))
+    if rows.ranges == NULL:
+        raise MemoryError(f"no memory for {rows.pieces} pieces")
     with nogil:
         run_pieces(_moments_piece, &rows, rows.pieces)
         for piece in range(1, rows.pieces):
             _add_table(rows.tables, rows.tables + 2 * piece * rows.table_size, rows.table_size)
+        found = _joined(&rows)
+        free(rows.ranges)
+    return found.low, found.high
 
 
 def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, double[:, :, ::1] lines):

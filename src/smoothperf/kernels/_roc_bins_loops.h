@@ -1,4 +1,4 @@
-/* The two passes over all examples of the sums over pairs by bins (_roc_bins.pyx).
+/* The passes over all examples of the sums over pairs by bins (_roc_bins.pyx).
  *
  * In blocks: first the bins and the positions within them, many at once; then what has to go one by one, the access to
  * the tables. Both passes must put an example into the same bin, so arithmetic is exactly as written: no reordering by
@@ -6,6 +6,7 @@
 #ifndef SMOOTHPERF_ROC_BINS_LOOPS_H
 #define SMOOTHPERF_ROC_BINS_LOOPS_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include "_wide.h"
@@ -36,6 +37,32 @@ typedef struct {
     double low, high;
 } score_range;
 
+/* The lowest and the highest of some numbers; infinities if there are none. */
+INLINED score_range range_loop(const double *f, ptrdiff_t n)
+{
+    double low[8], high[8];
+    ptrdiff_t i = 0;
+    for (int lane = 0; lane < 8; lane++) {
+        low[lane] = INFINITY;
+        high[lane] = -INFINITY;
+    }
+    for (; i + 8 <= n; i += 8)
+        for (int lane = 0; lane < 8; lane++) {
+            const double x = f[i + lane];
+            low[lane] = x < low[lane] ? x : low[lane];
+            high[lane] = x > high[lane] ? x : high[lane];
+        }
+    for (; i < n; i++) {
+        low[0] = f[i] < low[0] ? f[i] : low[0];
+        high[0] = f[i] > high[0] ? f[i] : high[0];
+    }
+    for (int lane = 1; lane < 8; lane++) {
+        low[0] = low[lane] < low[0] ? low[lane] : low[0];
+        high[0] = high[lane] > high[0] ? high[lane] : high[0];
+    }
+    return (score_range){low[0], high[0]};
+}
+
 /* Row in a table with two entries for each bin, and position in the bin. */
 INLINED void locate(const double *restrict f, const unsigned char *restrict label, ptrdiff_t size, const bin_grid grid,
                     int32_t *restrict rows, double *restrict positions)
@@ -50,14 +77,22 @@ INLINED void locate(const double *restrict f, const unsigned char *restrict labe
 }
 
 /* The four moments of a bin at once, where the compiler knows vectors. Two tables in turns: examples that lie next to
- * each other often fall into the same bin, and would wait for each other. */
-INLINED void moments_loop(const double *restrict f, const unsigned char *restrict label, const double *restrict c,
-                          ptrdiff_t n, const bin_grid grid, bin_moments_t *first, bin_moments_t *second)
+ * each other often fall into the same bin, and would wait for each other. Returns the range of the scores; if that is not
+ * within the one that there are bins for, the tables are of no use. */
+INLINED score_range moments_loop(const double *restrict f, const unsigned char *restrict label,
+                                 const double *restrict c, ptrdiff_t n, const bin_grid grid, const score_range binned,
+                                 bin_moments_t *first, bin_moments_t *second)
 {
     int32_t rows[BINS_BLOCK];
     double positions[BINS_BLOCK];
+    score_range seen = {INFINITY, -INFINITY};
     for (ptrdiff_t begin = 0; begin < n; begin += BINS_BLOCK) {
         const ptrdiff_t size = begin + BINS_BLOCK < n ? BINS_BLOCK : n - begin;
+        const score_range here = range_loop(f + begin, size);
+        seen.low = here.low < seen.low ? here.low : seen.low;
+        seen.high = here.high > seen.high ? here.high : seen.high;
+        if (seen.low < binned.low || seen.high > binned.high)
+            continue;
         locate(f + begin, label + begin, size, grid, rows, positions);
         for (ptrdiff_t i = 0; i < size; i++) {
             bin_moments_t *place = (i & 1 ? second : first) + rows[i];
@@ -68,6 +103,7 @@ INLINED void moments_loop(const double *restrict f, const unsigned char *restric
             place->count += 1.0;
         }
     }
+    return seen;
 }
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -87,25 +123,41 @@ INLINED double on_line(const bin_line_t *line, double x)
 #endif
 }
 
-/* Sum of u v, or of u alone if v is NULL, in four lanes. */
-INLINED double sum_of(const double *u, const double *v, ptrdiff_t n)
+/* Add to the sums those of slopes, and of g f, g g and g q unless q is NULL; each in four lanes, all at the same time, so
+ * that no addition waits for the one before. */
+INLINED void add_sums(bin_sums *sums, const double *slopes, const double *g, const double *f, const double *q,
+                      ptrdiff_t n)
 {
-    double lanes[4] = {0.0, 0.0, 0.0, 0.0};
+    double lanes[4][4] = {{0.0}};
     ptrdiff_t i = 0;
 #if defined(__GNUC__) || defined(__clang__)
-    four_t total = {0.0, 0.0, 0.0, 0.0};
-    for (; i + 4 <= n; i += 4)
-        total += v ? *(const four_t *)(u + i) * *(const four_t *)(v + i) : *(const four_t *)(u + i);
-    for (int lane = 0; lane < 4; lane++)
-        lanes[lane] = total[lane];
-#else
-    for (; i + 4 <= n; i += 4)
-        for (int lane = 0; lane < 4; lane++)
-            lanes[lane] += v ? u[i + lane] * v[i + lane] : u[i + lane];
+    four_t slope = {0.0, 0.0, 0.0, 0.0}, inner = slope, square = slope, along = slope;
+    for (; i + 4 <= n; i += 4) {
+        const four_t values = *(const four_t *)(g + i);
+        slope += *(const four_t *)(slopes + i);
+        inner += values * *(const four_t *)(f + i);
+        square += values * values;
+        if (q)
+            along += values * *(const four_t *)(q + i);
+    }
+    for (int lane = 0; lane < 4; lane++) {
+        lanes[0][lane] = slope[lane];
+        lanes[1][lane] = inner[lane];
+        lanes[2][lane] = square[lane];
+        lanes[3][lane] = along[lane];
+    }
 #endif
-    for (; i < n; i++)
-        lanes[0] += v ? u[i] * v[i] : u[i];
-    return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    for (; i < n; i++) {
+        lanes[0][i & 3] += slopes[i];
+        lanes[1][i & 3] += g[i] * f[i];
+        lanes[2][i & 3] += g[i] * g[i];
+        if (q)
+            lanes[3][i & 3] += g[i] * q[i];
+    }
+    sums->slopes += (lanes[0][0] + lanes[0][1]) + (lanes[0][2] + lanes[0][3]);
+    sums->inner += (lanes[1][0] + lanes[1][1]) + (lanes[1][2] + lanes[1][3]);
+    sums->squares += (lanes[2][0] + lanes[2][1]) + (lanes[2][2] + lanes[2][3]);
+    sums->along += (lanes[3][0] + lanes[3][1]) + (lanes[3][2] + lanes[3][3]);
 }
 
 INLINED bin_sums gradient_loop(const double *restrict f, const unsigned char *restrict label, const double *restrict c,
@@ -126,53 +178,27 @@ INLINED bin_sums gradient_loop(const double *restrict f, const unsigned char *re
             positions[i] = slope - slope * positive;
             gradient[begin + i] = slope * (scale - 2.0 * scale * positive);
         }
-        const double *values = gradient + begin;
-        sums.slopes += sum_of(positions, NULL, size);
-        sums.inner += sum_of(values, f + begin, size);
-        sums.squares += sum_of(values, values, size);
-        if (q)
-            sums.along += sum_of(values, q + begin, size);
+        add_sums(&sums, positions, gradient + begin, f + begin, q ? q + begin : NULL, size);
     }
     return sums;
 }
 
-/* The lowest and the highest of at least one number. */
 WIDE_VECTORS
-static score_range range_of(const double *f, ptrdiff_t n)
+static score_range range_of(const double *f, ptrdiff_t n) { return range_loop(f, n); }
+
+WIDE_VECTORS
+static score_range moments_plain(const double *f, const unsigned char *label, ptrdiff_t n, const bin_grid grid,
+                                 const score_range binned, bin_moments_t *first, bin_moments_t *second)
 {
-    double low[8], high[8];
-    ptrdiff_t i = 0;
-    for (int lane = 0; lane < 8; lane++)
-        low[lane] = high[lane] = f[0];
-    for (; i + 8 <= n; i += 8)
-        for (int lane = 0; lane < 8; lane++) {
-            const double x = f[i + lane];
-            low[lane] = x < low[lane] ? x : low[lane];
-            high[lane] = x > high[lane] ? x : high[lane];
-        }
-    for (; i < n; i++) {
-        low[0] = f[i] < low[0] ? f[i] : low[0];
-        high[0] = f[i] > high[0] ? f[i] : high[0];
-    }
-    for (int lane = 1; lane < 8; lane++) {
-        low[0] = low[lane] < low[0] ? low[lane] : low[0];
-        high[0] = high[lane] > high[0] ? high[lane] : high[0];
-    }
-    return (score_range){low[0], high[0]};
+    return moments_loop(f, label, NULL, n, grid, binned, first, second);
 }
 
 WIDE_VECTORS
-static void moments_plain(const double *f, const unsigned char *label, ptrdiff_t n, const bin_grid grid,
-                          bin_moments_t *first, bin_moments_t *second)
+static score_range moments_weighted(const double *f, const unsigned char *label, const double *c, ptrdiff_t n,
+                                    const bin_grid grid, const score_range binned, bin_moments_t *first,
+                                    bin_moments_t *second)
 {
-    moments_loop(f, label, NULL, n, grid, first, second);
-}
-
-WIDE_VECTORS
-static void moments_weighted(const double *f, const unsigned char *label, const double *c, ptrdiff_t n,
-                             const bin_grid grid, bin_moments_t *first, bin_moments_t *second)
-{
-    moments_loop(f, label, c, n, grid, first, second);
+    return moments_loop(f, label, c, n, grid, binned, first, second);
 }
 
 WIDE_VECTORS

@@ -1,13 +1,12 @@
 """Sums over all pairs of positives and negatives by bins, put together from the passes of ``_roc_bins``.
 
-Cost: three passes over the scores, of which one looks for the extremes, and O(bins). Rows may be in blocks
-(:mod:`smoothperf.blocks`): moments of the bins come back, and lines go out.
+Cost: two passes over the scores, and O(bins); or three, of which one looks for the extremes, if they are outside a
+guess of their range. Rows may be in blocks (:mod:`smoothperf.blocks`): moments of the bins come back, and lines go out.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -57,6 +56,32 @@ class PairSums(NamedTuple):
     gradient_squares: float
 
 
+class Span(NamedTuple):
+    """What scores lie between."""
+
+    lowest: float
+    highest: float
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[float, float]]) -> Span:
+        """What all of several parts lie between."""
+        lowest, highest = zip(*parts, strict=True)
+        return cls(min(lowest), max(highest))
+
+    @property
+    def length(self) -> float:
+        """How far it is from one end to the other."""
+        return self.highest - self.lowest
+
+    def widened(self, share: float) -> Span:
+        """By a share of its length, at both ends."""
+        return Span(self.lowest - share * self.length, self.highest + share * self.length)
+
+    def holds(self, other: Span) -> bool:
+        """Whether it goes as far as another one."""
+        return self.lowest <= other.lowest and other.highest <= self.highest
+
+
 class Grid(NamedTuple):
     """Bins: an example lies at ``f + shift + shift_step [positive]``, from 0 on."""
 
@@ -84,17 +109,16 @@ class BinBlock:
         self.weights = weights
 
     def extremes(self, scores: Array) -> tuple[float, float]:
-        """The lowest and the highest score."""
-        if scores.shape[0] == 0:
-            return math.inf, -math.inf
+        """The lowest and the highest score; infinities if there are none."""
         return _roc_bins.extremes(scores, threads.pieces(scores.shape[0], least=LEAST_ROWS))
 
-    def moments(self, scores: Array, grid: Grid, bins: int) -> Array:
-        """Moments of each bin and class."""
+    def moments(
+        self, scores: Array, grid: Grid, bins: int, span: tuple[float, float]
+    ) -> tuple[tuple[float, float], Array | None]:
+        """The extremes, and the moments of each bin and class if these are for the extremes, too."""
         tables = np.empty((2 * threads.pieces(scores.shape[0], least=max(LEAST_ROWS, bins)), bins, 2, MOMENTS))
-        _roc_bins.bin_moments(scores, self.positive.view(np.uint8), self.weights, *grid, tables)
-        moments: Array = tables[0]
-        return moments
+        found = _roc_bins.bin_moments(scores, self.positive.view(np.uint8), self.weights, *grid, *span, tables)
+        return found, tables[0] if Span(*span).holds(Span(*found)) else None
 
     def follow_lines(
         self, scores: Array, grid: Grid, lines: Array, scale: float, direction: Array | None, gradient: Array
@@ -111,13 +135,15 @@ def binned_pairs(
     margin: float,
     kappa: float,
     per_ramp: int,
-    lowest: float,
-    highest: float,
+    span: Span,
     scale: float,
     direction: Vector | None,
     gradient: Vector,
-) -> PairSums:
+) -> tuple[Span, PairSums | None]:
     """Fill ``gradient``: ``scale c_j sum_i c_i beta_ij`` for a negative j, minus the like for a positive.
+
+    Returns what the scores lie between, and the sums. These are None if that is not within the span, and the gradient
+    holds anything then.
 
     Parameters
     ----------
@@ -129,18 +155,22 @@ def binned_pairs(
         Width of the ramp of beta, above 0.
     per_ramp : int
         ``r``: bins per ramp.
-    lowest, highest : float
-        Bounds of the scores.
+    span : Span
+        There are bins for scores between these.
     direction : Vector or None
         Along which the derivative is wanted.
     """
     # Negatives are moved by the margin, and all so that nothing lies left of 0.
-    grid = Grid(margin - min(lowest, lowest + margin), -margin, kappa / per_ramp)
-    bins = int((highest - lowest + abs(margin)) / grid.width) + 2  # with one to spare for rounding
-    parts = blocks.each("moments", scores, grid, bins)
+    grid = Grid(margin - min(span.lowest, span.lowest + margin), -margin, kappa / per_ramp)
+    bins = int((span.length + abs(margin)) / grid.width) + 2  # with one to spare for rounding
+    extremes, tables = zip(*blocks.each("moments", scores, grid, bins, tuple(span)), strict=True)
+    found = Span.of(extremes)
+    parts = [table for table in tables if table is not None]
+    if len(parts) < len(tables):
+        return found, None
     moments = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
     lines = np.empty((bins, 2, LINES))
     squares, ceiling, cornered, crowd = _roc_bins.bin_lines(moments, grid.width, per_ramp, lines)
-    sums = blocks.each("follow_lines", scores, grid, lines, scale, direction, gradient)
+    sums = blocks.complete("follow_lines", scores, grid, lines, scale, direction, gradient)
     slopes, inner, along, gradient_squares = added(sums)
-    return PairSums(slopes, squares, ceiling, inner, cornered, crowd, along, gradient_squares)
+    return found, PairSums(slopes, squares, ceiling, inner, cornered, crowd, along, gradient_squares)

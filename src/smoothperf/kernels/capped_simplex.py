@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 #: nearby scores without a sample; in units of u, which goes from 0 to 1 over a ramp.
 NEAR_MARGIN = 0.1
 FIRST_MARGIN = 0.5
-FAR_MARGIN = 0.75
+FAR_MARGIN = 2.0
 #: From this margin on, all examples are undecided.
 LAST_MARGIN = 50.0
 #: Larger than any v, but finite: the kernels know no infinity.
@@ -297,7 +297,7 @@ def project(
     weights = undecided.cells(targets, low, high, cells)
     theta, looseness = _top_k.cut_of_cells(weights, undecided.above, total, low, high)
     root = tau, search.correction, search.other, search.blend
-    sums = blocks.each("finish", scores, line, targets, slope, root, theta, direction, gradient)
+    sums = blocks.complete("finish", scores, line, targets, slope, root, theta, direction, gradient)
     missed, mass, inner, prox, violation, along, squares = added(sums)
     roots = Roots(mu * tau, sampled, mu * theta)
     return Projection(missed, mass - total, inner, prox, roots, mu * violation, mu * looseness, along, squares)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from .bin_sums import PairSums
+from .bin_sums import PairSums, Span
 from .capped_simplex import Projection, Roots
 
 Array = NDArray[Any]
@@ -202,16 +202,18 @@ def binned_pairs(
     margin: float,
     kappa: float,
     per_ramp: int,
-    lowest: float,
-    highest: float,
+    span: Span,
     scale: float,
     direction: Array | None,
     gradient: Array,
-) -> PairSums:
-    """All pairs with the beta of (roc-bins); ``highest`` is not needed here."""
+) -> tuple[Span, PairSums | None]:
+    """All pairs with the beta of (roc-bins), if the scores are within the span."""
+    found = Span(float(scores.min()), float(scores.max()))
+    if not span.holds(found):
+        return found, None
     width = kappa / per_ramp
     label = positive.astype(bool)
-    x = scores + ((margin - min(lowest, lowest + margin)) - margin * label)
+    x = scores + ((margin - min(span.lowest, span.lowest + margin)) - margin * label)
     place = np.trunc(x * (1.0 / width))
     position = x - place * width
     c, d = (np.ones(rows.sum()) if weights is None else weights[rows] for rows in (label, ~label))
@@ -230,7 +232,7 @@ def binned_pairs(
     )
     crowd = max(np.unique(place[rows], return_counts=True)[1].max() for rows in (label, ~label))
     inner, along = float(gradient @ scores), 0.0 if direction is None else float(gradient @ direction)
-    return PairSums(slopes, squares, ceiling, inner, cornered, float(crowd), along, float(gradient @ gradient))
+    return found, PairSums(slopes, squares, ceiling, inner, cornered, float(crowd), along, float(gradient @ gradient))
 
 
 def maximise_on_simplex(

@@ -152,7 +152,7 @@ class FractionalRisk(Risk):
             search_smoothed(summaries, self._loss, self._slope, width, nu, count, self._groups),
         )
         gradient = self._blocks.vectors.take()
-        inner = math.fsum(self._blocks.each("flip_smoothed", scores, flips.tables, self._slope, gradient))
+        inner = math.fsum(self._blocks.complete("flip_smoothed", scores, flips.tables, self._slope, gradient))
         # Of beta, whose ramps begin and end at rounded knots; it enters sums with a total weight of 2.
         ramps = (16 * EPS + 16 * flips.levels * LONG_EPS) * (1.0 + flips.reach / width)
         return RiskValue(

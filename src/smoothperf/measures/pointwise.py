@@ -104,7 +104,7 @@ class PointwiseRisk(BlockRisk):
         """``R_mu`` and its gradient: the mean Huber hinge, O(n). ``hint`` is not used."""
         gradient = self._blocks.vectors.take()
         kappa = mu * self._total
-        sums = self._blocks.each("huber_hinges", scores, self._costs, kappa, 2.0 / self._total, gradient)
+        sums = self._blocks.complete("huber_hinges", scores, self._costs, kappa, 2.0 / self._total, gradient)
         slopes, squares, hinges, inner = added(sums)
         offset = slopes / self._total
         height = offset + inner

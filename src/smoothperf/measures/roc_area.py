@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import binary_labels, vector, weights_of
 from ..blocks import Blocks, Vector
 from ..kernels import sorted_hinges
-from ..kernels.bin_sums import BinBlock, binned_pairs
+from ..kernels.bin_sums import BinBlock, Span, binned_pairs
 from ..kernels.pair_sums import Frame, PairBlock, pair_ramps
 from .base import EPS, LONG_EPS, Array, Measure, RiskValue
 from .in_blocks import BlockRisk
@@ -43,6 +43,9 @@ LONGEST_RAMP = 1e9
 LEAST_EXAMPLES = 1 << 12
 #: A bin costs as much as so many examples; no more bins than that are used.
 BIN_COST = 8
+#: A guess of the span of scores is that of nearby ones, and so much of it more at both ends. (Measured on seven data
+#: sets: nine of ten are within that.)
+SPARE = 0.25
 #: Of millions of examples no more bins are used than a cache holds, or so many for each example of the smaller class,
 #: which can be sorted instead: bins have to travel if rows are far away.
 LARGE_TABLE, BINS_PER_EXAMPLE = 1 << 17, 2
@@ -150,60 +153,73 @@ class ROCAreaRisk(BlockRisk):
         return sorted_hinges(positives, 1.0 + negatives) / self._pairs
 
     def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
-        """``R_mu`` and its gradient: O(n) by bins where these pay, else O(n log n_min). ``hint`` is not used."""
-        return self._smoothed_hinges(scores, margin=1.0, kappa=mu * self._pairs, direction=direction)
+        """``R_mu`` and its gradient: O(n) by bins where these pay, else O(n log n_min). A hint is a span nearby."""
+        return self._smoothed_hinges(scores, margin=1.0, kappa=mu * self._pairs, near=hint, direction=direction)
 
     def lipschitz(self, mu: float) -> float:
         """``N / (kappa M)``: the Hessian is 1 / (kappa M) times the Laplacian of the active pairs, at most N."""
         return sum(self._mass) / (mu * self._pairs**2)
 
     def _smoothed_hinges(
-        self, scores: Vector, *, margin: float, kappa: float, direction: Vector | None = None
-    ) -> RiskValue:
-        """Mean over pairs of the Huber hinge, by bins unless they would be too many for the number of examples."""
-        # Where a round costs something, the sum comes along in case that the mean will be needed.
-        with_sum = self._blocks.far
-        lows, highs, sums = zip(*self._blocks.each("overview", scores, with_sum), strict=True)
-        lowest, highest = min(lows), max(highs)
-        ramps = (highest - lowest + abs(margin)) / kappa
-        most = min(self.n_examples / BIN_COST, max(LARGE_TABLE, BINS_PER_EXAMPLE * min(self._counts)))
-        affordable = most / ramps
-        if self.n_examples < LEAST_EXAMPLES or affordable < FEWEST_BINS or ramps * LONGEST_RAMP < 1.0:
-            centre = math.fsum(sums) / self._totals.weight if with_sum else None
-            return self._hinges(scores, margin=margin, kappa=kappa, centre=centre)
-        # A ramp that is longer than the range of the scores has more bins, so that they still tell scores apart.
-        per_ramp = int(min(affordable, MOST_BINS / min(ramps, 1.0)))
-        return self._binned_hinges(scores, margin, kappa, per_ramp, lowest, highest, direction)
-
-    def _binned_hinges(
         self,
         scores: Vector,
+        *,
         margin: float,
         kappa: float,
-        per_ramp: int,
-        lowest: float,
-        highest: float,
-        direction: Vector | None,
+        near: Span | None = None,
+        direction: Vector | None = None,
     ) -> RiskValue:
+        """Mean over pairs of the Huber hinge, by bins unless they would be too many for the number of examples."""
+        span: Span | None = None
+        if near is not None:
+            # Nearby scores have nearly the same span: mostly no look for the extremes is needed.
+            guess = near.widened(SPARE)
+            per_ramp = self._bins_per_ramp(guess, margin, kappa)
+            if per_ramp > 0:
+                span, value = self._binned_hinges(scores, margin, kappa, per_ramp, guess, direction)
+                if value is not None:
+                    return value
+        centre = None
+        if span is None:
+            # Where a round costs something, the sum comes along in case that the mean will be needed.
+            with_sum = self._blocks.far
+            lows, highs, sums = zip(*self._blocks.each("overview", scores, with_sum), strict=True)
+            span = Span(min(lows), max(highs))
+            centre = math.fsum(sums) / self._totals.weight if with_sum else None
+        per_ramp = self._bins_per_ramp(span, margin, kappa)
+        if per_ramp > 0:
+            _, value = self._binned_hinges(scores, margin, kappa, per_ramp, span, direction)
+            assert value is not None
+            return value
+        return self._hinges(scores, margin=margin, kappa=kappa, centre=centre)
+
+    def _bins_per_ramp(self, span: Span, margin: float, kappa: float) -> int:
+        """How many bins a ramp has; 0 if bins do not pay."""
+        ramps = (span.length + abs(margin)) / kappa
+        most = min(self.n_examples / BIN_COST, max(LARGE_TABLE, BINS_PER_EXAMPLE * min(self._counts)))
+        affordable = most / ramps
+        # (Not the other way round: NaN is no number of bins.)
+        if self.n_examples < LEAST_EXAMPLES or not (affordable >= FEWEST_BINS and ramps * LONGEST_RAMP >= 1.0):
+            return 0
+        # A ramp that is longer than the span of the scores has more bins, so that they still tell scores apart.
+        return int(min(affordable, MOST_BINS / min(ramps, 1.0)))
+
+    def _binned_hinges(
+        self, scores: Vector, margin: float, kappa: float, per_ramp: int, span: Span, direction: Vector | None
+    ) -> tuple[Span, RiskValue | None]:
+        """What the scores lie between, and the value if that is within the span."""
         gradient = self._blocks.vectors.take()
-        sums = binned_pairs(
-            self._blocks,
-            scores,
-            margin,
-            kappa,
-            per_ramp,
-            lowest,
-            highest,
-            1.0 / self._pairs,
-            direction,
-            gradient,
+        found, sums = binned_pairs(
+            self._blocks, scores, margin, kappa, per_ramp, span, 1.0 / self._pairs, direction, gradient
         )
+        if sums is None:
+            return found, None
         offset = margin * sums.slopes / self._pairs
         height = offset + sums.inner
-        reach = highest - lowest + abs(margin)
+        reach = span.length + abs(margin)
         # A beta that is not exact loses at most h^2 / (6 kappa) of the maximum that R_mu is (bin-loss).
         error = kappa / (6.0 * per_ramp**2) * sums.cornered / self._pairs
-        return RiskValue(
+        return found, RiskValue(
             height - kappa / 2.0 * sums.squares / self._pairs,
             gradient,
             offset,
@@ -213,6 +229,7 @@ class ROCAreaRisk(BlockRisk):
             # A chord of the hinge over two widths of a bin.
             looseness=kappa / (2.0 * per_ramp) * sums.cornered / self._pairs,
             error=error,
+            hint=found,
             gradient_norm=math.sqrt(sums.gradient_squares),
             derivative=math.nan if direction is None else sums.along,
         )

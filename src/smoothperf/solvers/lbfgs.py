@@ -90,6 +90,8 @@ class LBFGS(Solver):
         mu = self.smoothing.first(objective.risk)
         point = objective.starting_point(start, mu)
         while True:
+            # Rows that are far away are at the next product while this point is judged.
+            line = objective.along(point, memory.direction(point.gradient)) if objective.far else None
             monitor.add_plane(point.slope, point.risk)
             exact = objective.exact_at(point, good_enough=monitor.bundle.value + self.tol)
             status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu)
@@ -101,7 +103,7 @@ class LBFGS(Solver):
             if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
                 return Status.SMOOTHING_LIMIT
 
-            line = objective.along(point, memory.direction(point.gradient))
+            line = line or objective.along(point, memory.direction(point.gradient))
             origin = line.origin(mu)
             if origin.derivative >= 0.0:
                 # Downhill for the old mu but not for the new one: stay, and take the new gradient here.
