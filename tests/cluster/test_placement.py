@@ -12,7 +12,7 @@ import pytest
 from distributed import Client, LocalCluster
 from distributed.protocol.pickle import dumps
 
-from smoothperf.dask import RowsLostError, WorkerError
+from smoothperf.dask import RowsLostError, WorkerError, remote
 from smoothperf.dask.agreement import common_columns, common_labels
 from smoothperf.dask.inputs import sources
 from smoothperf.dask.placement import Placement
@@ -31,7 +31,7 @@ class Probe:
 
 
 class ProbeBlock(RiskBlock):
-    def fail(self):
+    def fail(self, *arguments):
         raise ValueError("as it should")
 
     def unspeakable(self):
@@ -192,6 +192,59 @@ def test_the_norm_that_came_along_saves_a_round(place, data):
     before = placement.servers.rounds
     design.vectors.norm(scores)
     assert placement.servers.rounds == before
+
+
+def test_products_that_are_begun_before_they_are_asked_for(place, data, monkeypatch):
+    """After a gradient whose product was wanted, the next one is multiplied at once; nothing is mixed up by that."""
+    monkeypatch.setattr(remote, "SHORT_PRODUCT", np.inf)
+    X, y = data()
+    placement, design, blocks = place([(X[:100], y[:100]), (X[100:], y[100:])])
+    servers, vectors = placement.servers, design.vectors
+    w = np.random.default_rng(0).normal(size=X.shape[1])
+    scores = design.matvec(w)
+
+    def gradient_at(level):
+        g = vectors.take()
+        blocks.complete("weigh", scores, level, g)
+        return g
+
+    def assert_right(g, level):
+        np.testing.assert_allclose(design.rmatvec(g), X.T @ (X @ w - level), rtol=1e-12, atol=1e-12)
+        assert vectors.norm(g) == pytest.approx(np.linalg.norm(X @ w - level), rel=1e-13)
+
+    assert_right(gradient_at(1.0), 1.0)
+    for level in (2.0, 3.0):
+        g = gradient_at(level)
+        assert servers._under_way == g.number
+        before = servers.rounds
+        assert_right(g, level)
+        assert servers.rounds == before
+    first, second = gradient_at(4.0), gradient_at(5.0)  # the product of the first one is not wanted
+    assert servers._under_way is None
+    assert_right(second, 5.0)
+    assert_right(first, 4.0)
+    unwanted = gradient_at(6.0)
+    assert vectors.inner(scores, scores) == pytest.approx(np.sum((X @ w) ** 2), rel=1e-13)
+    assert_right(unwanted, 6.0)
+    with pytest.raises(WorkerError, match="as it should"):
+        blocks.complete("fail", vectors.take())
+    assert_right(gradient_at(7.0), 7.0)
+    assert_right(gradient_at(8.0), 8.0)
+    gradient_at(9.0)
+    assert servers.gone() == []
+    assert_right(gradient_at(10.0), 10.0)
+
+
+def test_long_products_wait_until_they_are_asked_for(place, data, monkeypatch):
+    monkeypatch.setattr(remote, "SHORT_PRODUCT", 0.0)
+    X, y = data()
+    placement, design, blocks = place([(X[:100], y[:100]), (X[100:], y[100:])])
+    scores = design.matvec(np.ones(X.shape[1]))
+    for _ in range(3):
+        g = design.vectors.take()
+        blocks.complete("weigh", scores, 1.0, g)
+        assert placement.servers._under_way is None
+        design.rmatvec(g)
 
 
 def test_memory_of_vectors_is_used_again(place, data):

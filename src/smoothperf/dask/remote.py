@@ -161,9 +161,8 @@ class Servers:
         self._post(target, method, [arguments], answer=True, later=expected)
         if expected:
             self._post("rows", "rmatvec", [(gradient,)], answer=True)
-        answers = self._answers(method)
-        self._under_way = gradient.number if expected else None
-        return answers
+            self._under_way = gradient.number
+        return self._answers(method)
 
     def product(self, g: RemoteVector) -> list[Any]:
         """Parts of ``X^T g``, and of ``<g, g>``."""

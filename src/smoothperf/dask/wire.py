@@ -23,6 +23,7 @@ worker, in case its machine is gone without a word.
 from __future__ import annotations
 
 import hmac
+import os
 import pickle
 import socket
 import ssl
@@ -95,7 +96,9 @@ class Link:
         if connection.family != getattr(socket, "AF_UNIX", None):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        connection.settimeout(None if is_alive is None else SILENCE)
+        connection.settimeout(None)
+        if is_alive is not None:
+            _wake_up_every(SILENCE, connection)
 
     def send(self, message: Any) -> None:
         """Send a message; returns when the system has taken it."""
@@ -134,7 +137,7 @@ class Link:
         while rest:
             try:
                 rest = rest[self._socket.send(rest) :]
-            except TimeoutError:
+            except (TimeoutError, BlockingIOError):
                 self._look()
             except OSError as error:
                 raise LinkClosedError(f"the connection broke: {error}") from error
@@ -149,7 +152,7 @@ class Link:
             try:
                 # What is small comes with what follows it: a message without arrays is read by one call.
                 count = self._socket.recv_into(rest if large else self._buffer)
-            except TimeoutError:
+            except (TimeoutError, BlockingIOError):
                 self._look()
                 continue
             except OSError as error:
@@ -170,6 +173,20 @@ class Link:
     def _look(self) -> None:
         if self._is_alive is not None and not self._is_alive():
             raise LinkClosedError("Dask does not know the worker any more")
+
+
+def _wake_up_every(seconds: float, connection: socket.socket) -> None:
+    """Have calls that wait end with an error after so many seconds; where possible, by the system.
+
+    Python asks the system whether it would have to wait before each call: a call more for every message.
+    """
+    if os.name != "posix" or isinstance(connection, ssl.SSLSocket):
+        connection.settimeout(seconds)
+        return
+    whole, part = divmod(seconds, 1.0)
+    time = struct.pack("@ll", int(whole), int(1e6 * part))
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        connection.setsockopt(socket.SOL_SOCKET, option, time)
 
 
 def encode(message: Any) -> list[memoryview]:
