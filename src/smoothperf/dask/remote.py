@@ -71,7 +71,7 @@ class Traffic:
 
 
 #: Seconds up to which a product may take that is begun before it is asked for; a round takes half a millisecond.
-SHORT_PRODUCT = 2e-3
+SHORT_PRODUCT = 3e-3
 
 
 class WorkerLostError(ConnectionError):
@@ -87,14 +87,21 @@ class RemoteVector:
         What the workers know it by.
     squared_norm : float or None
         Its inner product with itself, where that has come along with something else.
+    product : list or None
+        The parts of its product with the transpose of X, the same.
     """
 
-    __slots__ = ("_unneeded", "number", "squared_norm")
+    __slots__ = ("_unneeded", "number", "product", "squared_norm")
 
     def __init__(self, number: int, unneeded: deque[int]):
         self.number = number
-        self.squared_norm: float | None = None
         self._unneeded = unneeded
+        self.forget()
+
+    def forget(self) -> None:
+        """Know nothing of what it holds, which may be something else now."""
+        self.squared_norm: float | None = None
+        self.product: list[Any] | None = None
 
     def __del__(self) -> None:
         self._unneeded.append(self.number)  # the workers are told with the next message
@@ -123,10 +130,9 @@ class Servers:
         self._before = Traffic()  # of links that were replaced
         self._count = 0
         self._unneeded: deque[int] = deque()
-        # Numbers of the last gradient, of the last vector whose product was wanted, and of one whose product is coming.
+        # Numbers of the last gradient, and of the last vector whose product was wanted.
         self._completed: int | None = None
         self._multiplied: int | None = None
-        self._under_way: int | None = None
         self._product_seconds = math.inf
 
     def new_vector(self) -> RemoteVector:
@@ -146,37 +152,6 @@ class Servers:
         """``ask`` with arguments for each of them; or once, for all."""
         self.rounds += 1
         self._post(target, method, arguments, answer=True)
-        return self._answers(method)
-
-    def complete(self, target: str, method: str, *arguments: Any) -> list[Any]:
-        """``ask``, where the last argument is a gradient that comes out of it.
-
-        If the product of the last such gradient was wanted, and products take little time, that of this one is asked
-        for in the same breath.
-        """
-        gradient = arguments[-1]
-        expected = self._completed == self._multiplied and self._product_seconds <= SHORT_PRODUCT
-        self._completed = gradient.number
-        self.rounds += 1
-        self._post(target, method, [arguments], answer=True, later=expected)
-        if expected:
-            self._post("rows", "rmatvec", [(gradient,)], answer=True)
-            self._under_way = gradient.number
-        return self._answers(method)
-
-    def product(self, g: RemoteVector) -> list[Any]:
-        """Parts of ``X^T g``, and of ``<g, g>``."""
-        self._multiplied = g.number
-        if self._under_way == g.number:
-            self._under_way = None
-            return self._answers("rmatvec")
-        begin = time.perf_counter()
-        answers = self.ask("rows", "rmatvec", g)
-        self._product_seconds = time.perf_counter() - begin
-        return answers
-
-    def _answers(self, method: str) -> list[Any]:
-        """Wait for the replies to a question."""
         replies = []
         for link, address in zip(self.links, self.addresses, strict=True):
             try:
@@ -188,10 +163,33 @@ class Servers:
                 raise WorkerError(f"{method} failed on the worker {address}:\n{failure}")
         return [result for _, result in replies]
 
+    def complete(self, method: str, *arguments: Any) -> list[Any]:
+        """``ask`` for something of the risk, where the last argument is a gradient that comes out of it.
+
+        If the product of the last such gradient was wanted, and products take little time, this one comes with its own.
+        """
+        gradient: RemoteVector = arguments[-1]
+        expected = self._completed == self._multiplied and self._product_seconds <= SHORT_PRODUCT
+        self._completed = gradient.number
+        if not expected:
+            return self.ask("risk", method, *arguments)
+        answers, products = zip(*self.ask("rows", "complete", method, *arguments), strict=True)
+        gradient.product = list(products)
+        return list(answers)
+
+    def product(self, g: RemoteVector) -> list[Any]:
+        """Parts of ``X^T g``, and of ``<g, g>``; a round, unless they are known."""
+        self._multiplied = g.number
+        if g.product is not None:
+            return g.product
+        begin = time.perf_counter()
+        answers = self.ask("rows", "rmatvec", g)
+        self._product_seconds = time.perf_counter() - begin
+        return answers
+
     def gone(self) -> list[int]:
         """Places of those that do not answer any more; the others have done everything that they were told."""
         gone = []
-        self._under_way = None
         for place, link in enumerate(self.links):
             token = secrets.token_hex(8)
             message: tuple[Any, ...] = ("rows", "echo", [token], [], True, [])
@@ -230,10 +228,6 @@ class Servers:
     def _post(
         self, target: str, method: str, arguments: Sequence[tuple[Any, ...]], *, answer: bool, later: bool = False
     ) -> None:
-        if self._under_way is not None:  # which nobody wants
-            # First of all: a worker that is writing does not read.
-            self._under_way = None
-            self._answers("rmatvec")
         unneeded = []
         while self._unneeded:  # vectors may become unneeded meanwhile, in any thread
             unneeded.append(self._unneeded.popleft())
@@ -301,25 +295,25 @@ class RemoteBlocks(Blocks):
 
     def each(self, method: str, /, *arguments: Any) -> list[Any]:
         """Call a method of every block, and wait for what they return."""
-        _forget_norms(arguments)
+        _forget(arguments)
         return self._servers.ask("risk", method, *arguments)
 
     def complete(self, method: str, /, *arguments: Any) -> list[Any]:
-        """``each``, and have the gradient multiplied if the last one was, too."""
-        _forget_norms(arguments)
-        return self._servers.complete("risk", method, *arguments)
+        """``each``; the gradient is multiplied as well if the last one was, too."""
+        _forget(arguments)
+        return self._servers.complete(method, *arguments)
 
     def tell(self, method: str, /, *arguments: Any) -> None:
         """Call a method of every block; an error shows when a reply is waited for."""
-        _forget_norms(arguments)
+        _forget(arguments)
         self._servers.tell("risk", method, *arguments)
 
 
-def _forget_norms(arguments: tuple[Any, ...]) -> None:
+def _forget(arguments: tuple[Any, ...]) -> None:
     """A block may write to the vectors that it is given."""
     for argument in arguments:
         if type(argument) is RemoteVector:
-            argument.squared_norm = None
+            argument.forget()
 
 
 class RemoteDesign(Design):
@@ -355,7 +349,7 @@ class RemoteDesign(Design):
     def matvec(self, w: Array, out: RemoteVector | None = None) -> RemoteVector:
         """``X w``, which stays with the rows; they are at it while the client goes on."""
         scores = self.vectors.take() if out is None else out
-        scores.squared_norm = None
+        scores.forget()
         self.servers.tell("rows", "matvec", w, scores, at_once=True)
         return scores
 

@@ -141,6 +141,10 @@ class RowServer:
         """``X^T g`` of these rows, and ``<g, g>``."""
         return self._design.rmatvec(g), float(g @ g)
 
+    def complete(self, method: str, *arguments: Any) -> tuple[Any, tuple[Array, float]]:
+        """Return what a method of the risk does, and ``rmatvec`` of its last argument, a gradient that it fills in."""
+        return getattr(self._risk, method)(*arguments), self.rmatvec(arguments[-1])
+
     def probe(self, first_row: int, v: Array) -> tuple[float, float]:
         """``u . X v`` and ``|u|^2`` with a u that differs from row to row, counted from the first of all."""
         u = probing_rows(first_row, self._design.shape[0])

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 #: nearby scores without a sample; in units of u, which goes from 0 to 1 over a ramp.
 NEAR_MARGIN = 0.1
 FIRST_MARGIN = 0.5
-FAR_MARGIN = 2.0
+FAR_MARGIN = 1.5
 #: From this margin on, all examples are undecided.
 LAST_MARGIN = 50.0
 #: Larger than any v, but finite: the kernels know no infinity.
@@ -53,12 +53,38 @@ class Line(NamedTuple):
     shift_step: float
 
 
+class Sample(NamedTuple):
+    """Values and weights of some examples, of so many rows, or of such a weight, in all; one of ``step`` is in it."""
+
+    values: Array
+    weights: Array | None
+    step: int
+    rows: float
+    total: float
+    mu: float
+
+    def root(self, start: float = 0.0) -> float:
+        """``mu * tau`` for the sample, given where it may be."""
+        share = 1.0 / self.step if self.weights is None else float(self.weights.sum()) / self.rows
+        low, high = float(self.values.min()) - 1.0, float(self.values.max())
+        search = _top_k.RootSearch(share * self.total, start / self.mu, low, high, True)
+        search.search(self.values, self.weights, 0.0)
+        return self.mu * search.tau
+
+
 class Roots(NamedTuple):
-    """``mu * tau`` for all examples and for the sample, and ``mu * theta``; these carry over when mu changes."""
+    """``mu * tau`` for all examples and for the sample, and ``mu * theta``; these carry over when mu changes.
+
+    Where nobody has needed that of the sample, it is the sample itself.
+    """
 
     all: float
-    sample: float
+    sample: float | Sample
     cut: float
+
+    def of_sample(self) -> float:
+        """``mu * tau`` for the sample."""
+        return self.sample.root() if isinstance(self.sample, Sample) else self.sample
 
 
 class Projection(NamedTuple):
@@ -284,11 +310,14 @@ def project(
         found = _searched(undecided, around, total)
     else:
         samples = asked.sample()
-    start = 0.0 if nearby is None else nearby.sample / mu
-    sampled = mu * _sampled_root(*joined(samples), asked.step, rows, total, start)
+    sample = Sample(*joined(samples), asked.step, rows, total, mu)
+    sampled: float | Sample = sample
     if found is None or found.search.outside:
-        change, margin = (0.0, FIRST_MARGIN) if nearby is None else (sampled - nearby.sample, NEAR_MARGIN)
-        guesses = _guesses(nearby or Roots(sampled, sampled, sampled), change, mu)
+        before = 0.0 if nearby is None else nearby.of_sample()
+        sampled = sample.root(before)
+        guesses = _guesses(nearby or Roots(0.0, 0.0, 0.0), sampled - before, mu)
+        # Where a round costs something, better look a little farther at once.
+        margin = FIRST_MARGIN if nearby is None or blocks.far else NEAR_MARGIN
         found = _widening(asked, *guesses, margin, total)
 
     search, undecided, (_, low, high) = found
@@ -391,14 +420,6 @@ def _guesses(near: Roots, change: float, mu: float) -> tuple[float, float]:
     """Where root and cut may be, given those for nearby scores and how far they may have moved."""
     tau, cut = (near.all + change) / mu, (near.cut + change) / mu
     return tau, cut if abs(cut - tau) <= LAST_MARGIN else tau
-
-
-def _sampled_root(values: Array, weights: Array | None, step: int, rows: float, total: float, start: float) -> float:
-    """The root for the sample, given where to begin."""
-    share = 1.0 / step if weights is None else float(weights.sum()) / rows
-    search = _top_k.RootSearch(share * total, start, float(values.min()) - 1.0, float(values.max()), True)
-    search.search(values, weights, 0.0)
-    return search.tau
 
 
 def _pieces(values: Array, pieces: list[slice]) -> Array:
