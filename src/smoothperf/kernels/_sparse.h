@@ -8,11 +8,13 @@
 #include "_wide.h"
 
 enum {
-    SHORT_ROW = 32,     /* entries; two such rows are summed at a time */
-    ROWS_LISTED = 1024, /* rows with a coefficient that are listed at a time, */
-    ROWS_AHEAD = 16,    /* and how many of them ahead memory is told of */
-    FEW_COLUMNS = 1024, /* so many sums, twice, fit the nearest cache */
-    PER_COLUMN = 128    /* entries for each column in a chunk: clearing and adding up its sums takes little time then */
+    SHORT_ROW = 32,      /* entries; two such rows are summed at a time */
+    ROWS_LISTED = 1024,  /* rows with a coefficient that are listed at a time, */
+    ROWS_AHEAD = 16,     /* how many of them ahead memory is told of, */
+    ENTRIES_AHEAD = 256, /* and of how many entries of each */
+    CACHE_LINE = 64,     /* bytes */
+    FEW_COLUMNS = 1024,  /* so many sums, twice, fit the nearest cache */
+    PER_COLUMN = 128     /* entries for each column in a chunk: clearing and adding up its sums takes little time then */
 };
 
 #if defined(__GNUC__) || defined(__clang__)

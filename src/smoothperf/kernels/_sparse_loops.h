@@ -114,12 +114,12 @@ INLINED void LOOP(scatter_rows)(const sparse_product *product, const VALUE *data
     ptrdiff_t k = 0;
     for (; k + 1 < count; k += 2) {
         for (ptrdiff_t ahead = k + ROWS_AHEAD - 2; ahead < k + ROWS_AHEAD; ahead++) {
-            const ptrdiff_t p = indptr[rows[ahead]];
-            PREFETCH(indices + p);
-            if (data) {
-                PREFETCH(data + p);
-                PREFETCH(data + p + 64 / sizeof(VALUE));
-            }
+            const ptrdiff_t p = indptr[rows[ahead]], end = indptr[rows[ahead] + 1];
+            const ptrdiff_t last = end - p < ENTRIES_AHEAD ? end : p + ENTRIES_AHEAD;
+            for (ptrdiff_t q = p; q < last; q += CACHE_LINE / sizeof(INDEX))
+                PREFETCH(indices + q);
+            for (ptrdiff_t q = p; data && q < last; q += CACHE_LINE / sizeof(VALUE))
+                PREFETCH(data + q);
         }
         LOOP(add_two_rows)(indptr, indices, data, coefficient(product, rows[k]), coefficient(product, rows[k + 1]), first,
                            second, rows[k], rows[k + 1]);
