@@ -17,6 +17,9 @@ enum {
     PER_COLUMN = 128     /* entries for each column in a chunk: clearing and adding up its sums takes little time then */
 };
 
+/* Where so many of all rows are listed, the processor itself sees what comes next. */
+static const double SHARE_WITHOUT_GAPS = 0.9;
+
 #if defined(__GNUC__) || defined(__clang__)
 #define PREFETCH(address) __builtin_prefetch(address)
 #else

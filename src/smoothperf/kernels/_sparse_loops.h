@@ -105,15 +105,15 @@ INLINED void LOOP(add_two_rows)(const POINTER *indptr, const INDEX *indices, con
 }
 
 /* first += A^T g, or first + second, over the listed rows; second may be first. The list goes on with ROWS_AHEAD rows of
- * any kind. */
+ * any kind. ``with_gaps``: the rows are not all that there are. */
 INLINED void LOOP(scatter_rows)(const sparse_product *product, const VALUE *data, double *first, double *second,
-                                const ptrdiff_t *rows, ptrdiff_t count)
+                                const ptrdiff_t *rows, ptrdiff_t count, int with_gaps)
 {
     const POINTER *indptr = product->indptr;
     const INDEX *indices = product->indices;
     ptrdiff_t k = 0;
     for (; k + 1 < count; k += 2) {
-        for (ptrdiff_t ahead = k + ROWS_AHEAD - 2; ahead < k + ROWS_AHEAD; ahead++) {
+        for (ptrdiff_t ahead = k + ROWS_AHEAD - 2; with_gaps && ahead < k + ROWS_AHEAD; ahead++) {
             const ptrdiff_t p = indptr[rows[ahead]], end = indptr[rows[ahead] + 1];
             const ptrdiff_t last = end - p < ENTRIES_AHEAD ? end : p + ENTRIES_AHEAD;
             for (ptrdiff_t q = p; q < last; q += CACHE_LINE / sizeof(INDEX))
@@ -180,6 +180,7 @@ INLINED void LOOP(scatter_some)(const sparse_product *product, const VALUE *data
     const ptrdiff_t chunk = stop > start ? PER_COLUMN * d * (stop - start) / (1 + indptr[stop] - indptr[start]) : 0;
     ptrdiff_t rows[ROWS_LISTED + ROWS_AHEAD], in_chunk = 0;
     while (start < stop) {
+        const ptrdiff_t begin = start;
         ptrdiff_t count = 0;
         for (; start < stop && count < ROWS_LISTED; start++) {
             rows[count] = start;
@@ -187,7 +188,7 @@ INLINED void LOOP(scatter_some)(const sparse_product *product, const VALUE *data
         }
         for (ptrdiff_t ahead = 0; ahead < ROWS_AHEAD; ahead++)
             rows[count + ahead] = start - 1;
-        LOOP(scatter_rows)(product, data, first, second, rows, count);
+        LOOP(scatter_rows)(product, data, first, second, rows, count, count < SHARE_WITHOUT_GAPS * (start - begin));
         in_chunk += count;
         if (chunks && (in_chunk >= chunk || start == stop)) {
             for (ptrdiff_t j = 0; j < d; j++) {
