@@ -7,7 +7,7 @@ the change since then is taken from the sample. Cost: two passes over the exampl
 Rows may be in blocks (:mod:`smoothperf.blocks`). Undecided examples that are few are sent to where the root is looked
 for; if they are many, they stay, and each step of the root finder is a round of a few numbers. Where a round costs
 something, the root for nearby scores is the guess as it is, with a wider interval around it: the sample comes with the
-undecided, for the case that the root lies elsewhere.
+undecided, for the case that the root lies elsewhere, or that they are too many to be sent.
 """
 
 from __future__ import annotations
@@ -307,7 +307,8 @@ def project(
     if blocks.far and nearby is not None and abs(nearby.all) < BEYOND * mu:
         around = _Interval.around(*_guesses(nearby, 0.0, mu), FAR_MARGIN)
         samples, undecided = asked.sample_and_collect(around)
-        found = _searched(undecided, around, total)
+        if isinstance(undecided, Undecided):  # and not too many to be sent
+            found = _searched(undecided, around, total)
     else:
         samples = asked.sample()
     sample = Sample(*joined(samples), asked.step, rows, total, mu)
@@ -316,8 +317,8 @@ def project(
         before = 0.0 if nearby is None else nearby.of_sample()
         sampled = sample.root(before)
         guesses = _guesses(nearby or Roots(0.0, 0.0, 0.0), sampled - before, mu)
-        # Where a round costs something, better look a little farther at once.
-        margin = FIRST_MARGIN if nearby is None or blocks.far else NEAR_MARGIN
+        # Where a round costs something, better look a little farther at once, if that is not too much to send.
+        margin = FIRST_MARGIN if nearby is None or found is not None else NEAR_MARGIN
         found = _widening(asked, *guesses, margin, total)
 
     search, undecided, (_, low, high) = found
