@@ -31,7 +31,7 @@ from .common import arguments, load, write_csv
 DATA = "worm100k"
 WORKERS = 2
 ALPHA = 1e-5
-REPETITIONS = 7
+REPETITIONS = 20
 #: What the ratio to half the time of one thread may be.
 ALLOWED = 1.3
 
