@@ -181,7 +181,8 @@ class Servers:
         """Parts of ``X^T g``, and of ``<g, g>``; a round, unless they are known."""
         self._multiplied = g.number
         if g.product is not None:
-            return g.product
+            known, g.product = g.product, None  # nobody asks twice, and d numbers of each worker are many
+            return known
         begin = time.perf_counter()
         answers = self.ask("rows", "rmatvec", g)
         self._product_seconds = time.perf_counter() - begin

@@ -159,10 +159,10 @@ def half_gram(
 
 
 def row_norms(const pointer_t[::1] indptr, const value_t[::1] data, bint distinct):
-    """Largest Euclidean norm of a row, the Frobenius norm, whether all values are 1, and whether all of each row are alike.
+    """Largest Euclidean norm of a row, the Frobenius norm, whether all values are 1, and whether each row has but one.
 
-    If ``distinct`` is false, several entries of a row may belong to one column; the sum of absolute values then bounds the norm
-    of the row from above.
+    If ``distinct`` is false, several entries of a row may belong to one column; the sum of absolute values then bounds
+    the norm of the row from above.
     """
     cdef Py_ssize_t i, p, begin
     cdef double row, largest = 0.0, total = 0.0

@@ -184,7 +184,7 @@ class ROCAreaRisk(BlockRisk):
             # Where a round costs something, the sum comes along in case that the mean will be needed.
             with_sum = self._blocks.far
             lows, highs, sums = zip(*self._blocks.each("overview", scores, with_sum), strict=True)
-            span = Span(min(lows), max(highs))
+            span = Span.of(zip(lows, highs, strict=True))
             centre = math.fsum(sums) / self._totals.weight if with_sum else None
         per_ramp = self._bins_per_ramp(span, margin, kappa)
         if per_ramp > 0:
