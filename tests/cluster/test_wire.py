@@ -76,7 +76,7 @@ def test_a_closed_end_is_noticed(ends):
 
 def test_an_end_that_closes_in_the_middle_of_a_message(ends):
     here, there = ends
-    here._socket.sendall(wire.HEADER.pack(0, 1000) + b"only this")
+    here._socket.sendall(wire.encode("all of this")[0][:-5])
     here.close()
     with pytest.raises(wire.LinkClosedError, match="closed"):
         there.receive()

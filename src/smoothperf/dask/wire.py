@@ -4,16 +4,17 @@ An iteration of a solver is a handful of rounds, each a few numbers or a vector 
 round decides. Measured by ``python -m benchmarks.dask_rounds`` on two cores, one round to two workers and back:
 
     way                                           one number     100,000 doubles back
-    Dask actors                                       4.0 ms                   6.5 ms
-    distributed.comm, through both event loops        2.1 ms                   2.4 ms
-    multiprocessing.connection                        0.3 ms                   4.3 ms    (copies, pickled)
-    this module                                       0.2 ms                   0.6 ms
+    Dask actors                                       4.5 ms                   7.2 ms
+    distributed.comm, through both event loops        2.7 ms                   3.3 ms
+    multiprocessing.connection                        0.4 ms                   5.0 ms    (copies, pickled)
+    this module                                       0.2 ms                   0.5 ms
 
 What the first two respect, and the third does not, are the cluster's security settings; here the socket is wrapped
 with the TLS contexts of the client and of the worker, where they have such. Whoever connects must know a key that went
 through Dask, so a worker runs for strangers no more than Dask itself does.
 
-A message is pickled; arrays of some size travel beside it as they are, from and into memory without a copy in between.
+What a message looks like is the business of :mod:`smoothperf.dask._messages`; arrays of some size travel beside it as
+they are, from and into memory without a copy in between.
 Messages that nobody waits for go with the next one that somebody does: handing something to the system takes longer
 than all else that a small message needs (a tenth of a millisecond, measured on a virtual machine).
 Nobody polls: both ends wait in the kernel. The client wakes up every few seconds to see whether Dask still knows the
@@ -24,7 +25,6 @@ from __future__ import annotations
 
 import hmac
 import os
-import pickle
 import socket
 import ssl
 import struct
@@ -32,8 +32,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-#: Number of arrays beside the message, and bytes of the message.
-HEADER = struct.Struct("<IQ")
+from . import _messages
+
 #: Bytes from which on an array travels beside the message.
 LARGE = 1 << 12
 #: Bytes that are read ahead.
@@ -118,11 +118,10 @@ class Link:
     def receive(self) -> Any:
         """Wait for a message."""
         before = self.received
-        n_arrays, n_bytes = HEADER.unpack(self._read(HEADER.size))
-        content = memoryview(self._read(8 * n_arrays + n_bytes))
-        lengths = struct.unpack_from(f"<{n_arrays}Q", content)
-        arrays = [self._read(length) for length in lengths]
-        message = pickle.loads(content[8 * n_arrays :], buffers=arrays)
+        length = _messages.length_of(self._read(_messages.HEADER))
+        message, arrays = _messages.decode(self._read(length))
+        for array in arrays:
+            self._read_into(array)
         self.largest = max(self.largest, self.received - before)
         return message
 
@@ -144,7 +143,11 @@ class Link:
 
     def _read(self, length: int) -> bytearray:
         content = bytearray(length)
-        rest = memoryview(content)
+        self._read_into(memoryview(content))
+        return content
+
+    def _read_into(self, rest: memoryview) -> None:
+        self.received += rest.nbytes
         if self._ahead:
             rest = self._fill(rest, self._ahead)
         while rest:
@@ -160,8 +163,6 @@ class Link:
             if count == 0:
                 raise LinkClosedError("the other end has closed the connection")
             rest = rest[count:] if large else self._fill(rest, self._buffer[:count])
-        self.received += length
-        return content
 
     def _fill(self, rest: memoryview, available: memoryview) -> memoryview:
         """Fill as much as possible; return what is left to fill, and keep what is left over."""
@@ -191,18 +192,8 @@ def _wake_up_every(seconds: float, connection: socket.socket) -> None:
 
 def encode(message: Any) -> list[memoryview]:
     """The bytes of a message, which refer to its large arrays."""
-    arrays: list[memoryview] = []
-
-    def beside(buffer: pickle.PickleBuffer) -> bool:
-        raw = buffer.raw()
-        if raw.nbytes < LARGE:
-            return True
-        arrays.append(raw)
-        return False
-
-    content = pickle.dumps(message, protocol=5, buffer_callback=beside)
-    lengths = struct.pack(f"<{len(arrays)}Q", *(array.nbytes for array in arrays))
-    return [memoryview(HEADER.pack(len(arrays), len(content)) + lengths + content), *arrays]
+    content, beside = _messages.encode(message, LARGE)
+    return [memoryview(content), *beside]
 
 
 def listening(host: str) -> socket.socket:
