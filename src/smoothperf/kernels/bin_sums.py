@@ -168,7 +168,9 @@ def binned_pairs(
     parts = [table for table in tables if table is not None]
     if len(parts) < len(tables):
         return found, None
-    moments = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
+    moments = parts[0]
+    for part in parts[1:]:
+        moments += part
     lines = np.empty((bins, 2, LINES))
     squares, ceiling, cornered, crowd = _roc_bins.bin_lines(moments, grid.width, per_ramp, lines)
     sums = blocks.complete("follow_lines", scores, grid, lines, scale, direction, gradient)

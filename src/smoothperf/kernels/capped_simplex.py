@@ -56,8 +56,7 @@ class Line(NamedTuple):
 class Sample(NamedTuple):
     """Values and weights of some examples, of so many rows, or of such a weight, in all; one of ``step`` is in it."""
 
-    values: Array
-    weights: Array | None
+    parts: Sequence[tuple[Array, Array | None]]
     step: int
     rows: float
     total: float
@@ -65,10 +64,10 @@ class Sample(NamedTuple):
 
     def root(self, start: float = 0.0) -> float:
         """``mu * tau`` for the sample, given where it may be."""
-        share = 1.0 / self.step if self.weights is None else float(self.weights.sum()) / self.rows
-        low, high = float(self.values.min()) - 1.0, float(self.values.max())
-        search = _top_k.RootSearch(share * self.total, start / self.mu, low, high, True)
-        search.search(self.values, self.weights, 0.0)
+        values, weights = joined(self.parts)
+        share = 1.0 / self.step if weights is None else float(weights.sum()) / self.rows
+        search = _top_k.RootSearch(share * self.total, start / self.mu, values.min() - 1.0, values.max(), True)
+        search.search(values, weights, 0.0)
         return self.mu * search.tau
 
 
@@ -311,7 +310,7 @@ def project(
             found = _searched(undecided, around, total)
     else:
         samples = asked.sample()
-    sample = Sample(*joined(samples), asked.step, rows, total, mu)
+    sample = Sample(samples, asked.step, rows, total, mu)
     sampled: float | Sample = sample
     if found is None or found.search.outside:
         before = 0.0 if nearby is None else nearby.of_sample()
