@@ -195,7 +195,7 @@ def test_the_norm_that_came_along_saves_a_round(place, data):
 
 
 def test_products_that_are_begun_before_they_are_asked_for(place, data, monkeypatch):
-    """After a gradient whose product was wanted, the next one is multiplied at once; nothing is mixed up by that."""
+    """After a gradient whose product was wanted, the next one is multiplied at once; and nothing is mixed up."""
     monkeypatch.setattr(remote, "SHORT_PRODUCT", np.inf)
     X, y = data()
     placement, design, blocks = place([(X[:100], y[:100]), (X[100:], y[100:])])
@@ -236,6 +236,33 @@ def test_products_that_are_begun_before_they_are_asked_for(place, data, monkeypa
     g = gradient_at(11.0)
     design.matvec(2.0 * w, out=g)
     np.testing.assert_allclose(design.rmatvec(g), X.T @ (X @ (2.0 * w)), rtol=1e-12, atol=1e-12)
+
+
+def test_products_of_second_steps(place, data, monkeypatch):
+    """A line search that takes its second step every time: the workers multiply the second gradient at once."""
+    monkeypatch.setattr(remote, "SHORT_PRODUCT", np.inf)
+    X, y = data()
+    _, design, blocks = place([(X[:100], y[:100]), (X[100:], y[100:])])
+    scores = design.matvec(np.ones(X.shape[1]))
+
+    def came_along(n_steps):
+        found = []
+        for _ in range(n_steps):
+            g = design.vectors.take()
+            blocks.complete("weigh", scores, 1.0, g)
+            found.append(g.product is not None)
+        design.rmatvec(g)
+        return found
+
+    assert came_along(2) == [False, False]  # nothing is known
+    assert came_along(2) == [False, True]
+    assert came_along(2) == [False, True]
+    assert came_along(1) == [False]
+    assert came_along(1) == [True]
+    assert came_along(3) == [True, True, False]
+    assert came_along(3) == [False, False, True]
+    design.rmatvec(scores)  # which is no gradient, and says nothing
+    assert came_along(3) == [False, False, True]
 
 
 def test_long_products_wait_until_they_are_asked_for(place, data, monkeypatch):

@@ -5,8 +5,8 @@ the others are a round, whose replies are put together in the order of the block
 Nothing here has a number for each row.
 
 A round is long where little is computed. So workers are told of a product ``X w`` when it is known, and begin; and a
-gradient is multiplied with the transpose of X before anybody asks for that, if the one before it was, and it does not
-take long: mostly a solver evaluates a step and takes it.
+gradient is multiplied with the transpose of X before anybody asks for that, if somebody will, as it seems, and it does
+not take long: mostly a solver evaluates a step and takes it.
 """
 
 from __future__ import annotations
@@ -130,9 +130,11 @@ class Servers:
         self._before = Traffic()  # of links that were replaced
         self._count = 0
         self._unneeded: deque[int] = deque()
-        # Numbers of the last gradient, and of the last vector whose product was wanted.
-        self._completed: int | None = None
-        self._multiplied: int | None = None
+        # Of the gradients since the last product: how many came before the last one, and that one's number.
+        self._earlier = 0
+        self._last_gradient: int | None = None
+        # Whether the product was wanted when there were so many before, the last time.
+        self._wanted: dict[int, bool] = {}
         self._product_seconds = math.inf
 
     def new_vector(self) -> RemoteVector:
@@ -166,12 +168,15 @@ class Servers:
     def complete(self, method: str, *arguments: Any) -> list[Any]:
         """``ask`` for something of the risk, where the last argument is a gradient that comes out of it.
 
-        If the product of the last such gradient was wanted, and products take little time, this one comes with its own.
+        If its product will be wanted, as it seems, and takes little time, it comes along. It seems so if the last
+        gradient was that came after as many others. (Where a line search tries two steps, its second is often the one.)
         """
         gradient: RemoteVector = arguments[-1]
-        expected = self._completed == self._multiplied and self._product_seconds <= SHORT_PRODUCT
-        self._completed = gradient.number
-        if not expected:
+        if self._last_gradient is not None:
+            self._wanted[self._earlier] = False
+            self._earlier += 1
+        self._last_gradient = gradient.number
+        if not self._wanted.get(self._earlier, False) or self._product_seconds > SHORT_PRODUCT:
             return self.ask("risk", method, *arguments)
         answers, products = zip(*self.ask("rows", "complete", method, *arguments), strict=True)
         gradient.product = list(products)
@@ -179,7 +184,9 @@ class Servers:
 
     def product(self, g: RemoteVector) -> list[Any]:
         """Parts of ``X^T g``, and of ``<g, g>``; a round, unless they are known."""
-        self._multiplied = g.number
+        if self._last_gradient is not None:
+            self._wanted[self._earlier] = g.number == self._last_gradient
+        self._earlier, self._last_gradient = 0, None
         if g.product is not None:
             known, g.product = g.product, None  # nobody asks twice, and d numbers of each worker are many
             return known
