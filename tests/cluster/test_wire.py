@@ -119,6 +119,25 @@ def test_a_slow_answer_is_waited_for(monkeypatch):
     other.close()
 
 
+@pytest.mark.parametrize("awake", [1e-6, 60.0])
+def test_a_message_is_waited_for_awake_and_asleep(awake):
+    near, far = socket.socketpair()
+    link, other = wire.Link(near, awake=awake), wire.Link(far)
+    other.send("one")
+    other.send("two")  # comes along with the first, and is there already when it is asked for
+    assert [link.receive(), link.receive()] == ["one", "two"]
+    thread = threading.Timer(0.1, other.send, args=[np.arange(100_000.0)])
+    thread.start()
+    np.testing.assert_array_equal(link.receive(), np.arange(100_000.0))
+    thread.join()
+    thread = threading.Timer(0.1, other.close)
+    thread.start()
+    with pytest.raises(wire.LinkClosedError, match="closed"):
+        link.receive()
+    thread.join()
+    link.close()
+
+
 def test_only_who_has_the_key_is_let_in():
     key = b"k" * 32
     listener = wire.listening("127.0.0.1")

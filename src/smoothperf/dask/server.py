@@ -34,6 +34,9 @@ from . import rows, wire
 
 #: Seconds that a worker waits for the client to connect.
 PATIENCE = 120.0
+#: Seconds for which a worker waits for a message awake. Between two rounds of an iteration it is mostly less. (Measured
+#: with two workers on two cores of a virtual machine: an iteration of 6 ms takes 8 to 12% less.)
+AWAKE = 2e-3
 
 
 @dataclass(frozen=True)
@@ -229,7 +232,7 @@ def host(key: bytes, n_threads: int | None, *sources: Any) -> Hosted:
                 connection = wire.accept(listener, key, context, seconds=PATIENCE)
             except TimeoutError:
                 return
-        link = wire.Link(connection)
+        link = wire.Link(connection, awake=AWAKE)
         try:
             with use_threads(threads):
                 server.serve(link)

@@ -17,8 +17,9 @@ What a message looks like is the business of :mod:`smoothperf.dask._messages`; a
 they are, from and into memory without a copy in between.
 Messages that nobody waits for go with the next one that somebody does: handing something to the system takes longer
 than all else that a small message needs (a tenth of a millisecond, measured on a virtual machine).
-Nobody polls: both ends wait in the kernel. The client wakes up every few seconds to see whether Dask still knows the
-worker, in case its machine is gone without a word.
+A worker waits for a message awake for a while, and then asleep, as the client does at once: what it waits for are the
+workers, which may need its processor. It wakes up every few seconds to see whether Dask still knows the worker, in case
+its machine is gone without a word.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import _messages
+from ._waiting import wait_awake
 
 #: Bytes from which on an array travels beside the message.
 LARGE = 1 << 12
@@ -61,6 +63,8 @@ class Link:
         Connected. It belongs to the link.
     is_alive : callable, optional
         Asked every few seconds of silence; if it says no, the other end counts as gone.
+    awake : float, default=0.0
+        Seconds for which to wait for a message awake, before falling asleep.
 
     Attributes
     ----------
@@ -84,9 +88,11 @@ class Link:
     >>> there.close()
     """
 
-    def __init__(self, connection: socket.socket, *, is_alive: Callable[[], bool] | None = None):
+    def __init__(self, connection: socket.socket, *, is_alive: Callable[[], bool] | None = None, awake: float = 0.0):
         self._socket = connection
         self._is_alive = is_alive
+        # (What has arrived encrypted may have been read already.)
+        self._awake = 0.0 if isinstance(connection, ssl.SSLSocket) else awake
         self._buffer = memoryview(bytearray(BUFFER))
         self._ahead = self._buffer[:0]
         self._waiting: list[memoryview] = []
@@ -117,6 +123,8 @@ class Link:
 
     def receive(self) -> Any:
         """Wait for a message."""
+        if self._awake and not self._ahead:
+            wait_awake(self._socket.fileno(), self._awake)
         before = self.received
         length = _messages.length_of(self._read(_messages.HEADER))
         message, arrays = _messages.decode(self._read(length))
