@@ -24,6 +24,7 @@ from distributed.comm import connect, listen
 from distributed.protocol import to_serialize
 
 from smoothperf.dask import wire
+from smoothperf.dask.server import AWAKE
 
 from .common import arguments, write_csv
 
@@ -75,7 +76,7 @@ def begin_link(key: bytes) -> Any:
 
     def run() -> None:
         with listener:
-            link = wire.Link(wire.accept(listener, key, None, seconds=60.0))
+            link = wire.Link(wire.accept(listener, key, None, seconds=60.0), awake=AWAKE)
         serve(link.receive, link.send)
         link.close()
 

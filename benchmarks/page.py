@@ -155,7 +155,7 @@ smoothed risk and of its gradient in weight space; and what a fit to a certified
 ### Two Dask workers against one thread in memory
 
 With a thread each, on the same machine. Half the time is ideal; what both halves take at once, without a word between
-them, is what the machine can do.
+them, and what two threads of one process take, is what the machine can do.
 
 {rows_table("dask_scaling")}
 

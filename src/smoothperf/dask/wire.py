@@ -4,10 +4,10 @@ An iteration of a solver is a handful of rounds, each a few numbers or a vector 
 round decides. Measured by ``python -m benchmarks.dask_rounds`` on two cores, one round to two workers and back:
 
     way                                           one number     100,000 doubles back
-    Dask actors                                       4.5 ms                   7.2 ms
-    distributed.comm, through both event loops        2.7 ms                   3.3 ms
-    multiprocessing.connection                        0.4 ms                   5.0 ms    (copies, pickled)
-    this module                                       0.2 ms                   0.5 ms
+    Dask actors                                       4.5 ms                   6.2 ms
+    distributed.comm, through both event loops        1.9 ms                   2.5 ms
+    multiprocessing.connection                        0.4 ms                   4.4 ms    (copies, pickled)
+    this module                                      0.09 ms                  0.33 ms
 
 What the first two respect, and the third does not, are the cluster's security settings; here the socket is wrapped
 with the TLS contexts of the client and of the worker, where they have such. Whoever connects must know a key that went
