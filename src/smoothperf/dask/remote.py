@@ -71,7 +71,7 @@ class Traffic:
 
 
 #: Seconds up to which a product may take, with its round, that is begun before it is asked for. A round takes a third
-#: of a millisecond, and four of five such products are wanted, or more (measured on five data sets for three measures).
+#: of a millisecond, and about three of four such products are wanted (measured on five data sets for three measures).
 SHORT_PRODUCT = 1.5e-3
 
 
@@ -169,8 +169,9 @@ class Servers:
     def complete(self, method: str, *arguments: Any) -> list[Any]:
         """``ask`` for something of the risk, where the last argument is a gradient that comes out of it.
 
-        If its product will be wanted, as it seems, and takes little time, it comes along. It seems so if the last
-        gradient was that came after as many others. (Where a line search tries two steps, its second is often the one.)
+        If its product will be wanted, as it seems, and takes little time, it comes along. It seems so if that of the
+        last gradient was that came after as many others. (Where a line search has tried two steps, it mostly takes the
+        second.)
         """
         gradient: RemoteVector = arguments[-1]
         if self._last_gradient is not None:
