@@ -1,7 +1,7 @@
 """Messages as bytes, and back.
 
 A message is made of None, truth values, numbers, text, tuples, lists, named tuples and arrays. Each is a letter and
-what it says; numbers are as in memory, so both ends must have the same byte order:
+what it says; numbers are as in memory, so both ends must have the same byte order and size of a word:
 
     N T F                None, True, False
     i d                  a whole number of 64 bits, a double
