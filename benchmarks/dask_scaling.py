@@ -66,15 +66,18 @@ def fit_alone(block: tuple[Any, Any], measure: str) -> Any:
     return seconds_of_iterations(MeasureClassifier(measure, ALPHA, n_threads=1).fit(X, y))
 
 
-def compare(client: Client, X: Any, y: Any, measure: str) -> dict[str, Any]:
-    """Fit all ways in turns, and describe the fastest fits."""
+def on_workers(client: Client, X: Any, y: Any) -> list[Any]:
+    """The rows in as many blocks as there are workers, each on its own."""
     n = X.shape[0]
     bounds = [n * i // WORKERS for i in range(WORKERS + 1)]
-    homes = sorted(client.nthreads())
-    blocks = [
+    return [
         client.scatter((X[begin:end], y[begin:end]), workers=[home], hash=False)
-        for (begin, end), home in zip(itertools.pairwise(bounds), homes, strict=True)
+        for (begin, end), home in zip(itertools.pairwise(bounds), sorted(client.nthreads()), strict=True)
     ]
+
+
+def compare(client: Client, X: Any, y: Any, blocks: list[Any], measure: str) -> dict[str, Any]:
+    """Fit all ways in turns, and describe the fastest repetitions; each of the blocks is on one of the workers."""
     seconds: dict[str, list[Any]] = {way: [] for way in ("one_thread", "two_threads", "workers")}
     alone: list[list[Any]] = [[] for _ in blocks]
     for _ in range(REPETITIONS):
@@ -85,7 +88,7 @@ def compare(client: Client, X: Any, y: Any, measure: str) -> dict[str, Any]:
         seconds["workers"].append(seconds_of_iterations(there))
         halves = [
             client.submit(fit_alone, block, measure, workers=[home], pure=False)
-            for block, home in zip(blocks, homes, strict=True)
+            for block, home in zip(blocks, sorted(client.nthreads()), strict=True)
         ]
         for kept, found in zip(alone, client.gather(halves), strict=True):
             kept.append(found)
@@ -114,8 +117,9 @@ def main() -> int:
             LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
         ):
+            blocks = on_workers(client, X, y)
             for measure in ("prbep", "roc_area"):
-                found = compare(client, X, y, measure)
+                found = compare(client, X, y, blocks, measure)
                 print(
                     f"{measure:9} cluster {settings:11}: one thread {found['milliseconds_one_thread']} ms an iteration,"
                     f" {WORKERS} workers {found['milliseconds_workers']}, {found['workers_to_ideal']} x half (halves"

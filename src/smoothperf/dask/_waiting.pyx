@@ -2,7 +2,7 @@
 
 A thread that sleeps until something arrives has to be woken up, and so has its processor if there was nothing else to
 do. On a virtual machine that takes as long as many a message. A thread that stays awake for a while and asks again and
-again is there at once; and as it offers its turn to all others in between, it takes no time from them.
+again is there at once; and as it offers its turn to all others in between, it takes little time from them.
 """
 
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec

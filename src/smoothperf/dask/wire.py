@@ -17,7 +17,7 @@ What a message looks like is the business of :mod:`smoothperf.dask._messages`; a
 they are, from and into memory without a copy in between.
 Messages that nobody waits for go with the next one that somebody does: handing something to the system takes longer
 than all else that a small message needs (a tenth of a millisecond, measured on a virtual machine).
-A worker waits for a message awake for a while, and then asleep, as the client does at once: what it waits for are the
+A worker waits for a message awake for a while, and then asleep. The client sleeps at once: what it waits for are the
 workers, which may need its processor. It wakes up every few seconds to see whether Dask still knows the worker, in case
 its machine is gone without a word.
 """
