@@ -112,13 +112,25 @@ class Bundle:
         Loss of bound that the quadratic program, and rounding, may leave.
     space : Space, optional
         Where the slopes live; weight space by default.
+    extra_rounding : float, default=0
+        Of values of the risk; see :class:`~smoothperf.measures.Risk`.
     """
 
-    def __init__(self, design: Design, alpha: float, *, max_planes: int, tolerance: float, space: Space | None = None):
+    def __init__(
+        self,
+        design: Design,
+        alpha: float,
+        *,
+        max_planes: int,
+        tolerance: float,
+        space: Space | None = None,
+        extra_rounding: float = 0.0,
+    ):
         self._design = design
         self._alpha = alpha
         self._max_planes = max(2, max_planes)
         self._tolerance = tolerance
+        self._extra_rounding = extra_rounding
         self._space = WeightSpace(design, design.shape[1]) if space is None else space
         size = self._max_planes
         self._count = 0
@@ -262,6 +274,7 @@ class Bundle:
             2.0 * accumulated(d) * largest_score
             + accumulated(2 * n + 16) * (1.0 + 2.0 * largest_score)
             + accumulated(d + 4) * objective
+            + self._extra_rounding * (1.0 + largest_score)
         )
         # (alpha/2) |w*|^2 <= J(w*) <= J(w); and, with that first bound, (alpha/2) |w - w*|^2 <= J(w) - J(w*).
         highest = objective + evaluation
@@ -269,7 +282,8 @@ class Bundle:
         first = self._best.certified(radius)
         radius = min(radius, coef_norm + math.sqrt(2.0 * max(highest - first, 0.0) / self._alpha))
         # No risk is negative, so 0 is a lower bound as well.
-        return max(0.0, self._best.certified(radius)) - evaluation
+        zero = -self._extra_rounding * (1.0 + self._design.row_norm * radius)
+        return max(zero, self._best.certified(radius)) - evaluation
 
     def _make_room(self) -> None:
         """Forget the plane that has been idle for longest, or merge the two lightest."""

@@ -23,8 +23,8 @@ from ..design.base import Array
 from ..estimators.bias import Bias
 from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
-from ..solvers import Callback, Result, Solver, TraceRow
-from ..solvers.result import Trace
+from ..solvers import Callback, Result, Solver
+from ..solvers.story import Story
 from .agreement import agree
 from .inputs import sources
 from .placement import Placement
@@ -127,7 +127,7 @@ class Training:
         memory = Memory(file)
         if start is not None and planes is not None:
             memory.state = State(start, float("inf"), planes)
-        story = _Story(callback)
+        story = Story(callback)
 
         def go_on(objective: RegularizedRisk) -> Result:
             state = memory.state
@@ -188,64 +188,6 @@ def objective_on(
         yield RegularizedRisk(design, measure.bind_blocks(blocks), alpha)
     finally:
         placement.close()
-
-
-class _Story:
-    """The trace of several runs that follow one another, as that of one."""
-
-    def __init__(self, callback: Callback | None):
-        self._callback = callback
-        self._rows: list[TraceRow] = []
-        self._products = [0, 0]
-        self._objective: RegularizedRisk | None = None
-        self._begin = time.perf_counter()
-        self._before = TraceRow(0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-    @property
-    def iterations(self) -> int:
-        """Of the runs before."""
-        return len(self._rows)
-
-    def continue_with(self, objective: RegularizedRisk) -> None:
-        """Begin another run."""
-        self._close()
-        self._objective = objective
-        self._before = replace(
-            self._before,
-            iteration=len(self._rows),
-            seconds=time.perf_counter() - self._begin,
-            passes=sum(self._products),
-        )
-
-    def add(self, row: TraceRow) -> bool | None:
-        """Take a row of the present run, and show it to the user's callback."""
-        before = self._before
-        row = replace(
-            row,
-            iteration=row.iteration + before.iteration,
-            seconds=row.seconds + before.seconds,
-            passes=row.passes + before.passes,
-        )
-        self._rows.append(row)
-        return None if self._callback is None else self._callback(row)
-
-    def complete(self, result: Result) -> Result:
-        """Return the result of the last run as that of all of them."""
-        self._close()
-        return replace(
-            result,
-            n_iter=len(self._rows) - 1,
-            n_matvec=self._products[0],
-            n_rmatvec=self._products[1],
-            seconds=time.perf_counter() - self._begin,
-            trace=Trace(self._rows),
-        )
-
-    def _close(self) -> None:
-        if self._objective is not None:
-            self._products[0] += self._objective.n_matvec
-            self._products[1] += self._objective.n_rmatvec
-        self._objective = None
 
 
 def fingerprint(training: Training) -> dict[str, Any]:

@@ -23,12 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import Vector
 from ..certificate import Bundle, Planes
 from ..design import Design
 from ..kernels import maximise_on_simplex
 from ..measures import Risk
-from ..objective import RegularizedRisk
+from ..objective import StartingWithScores
 from ..solvers import Callback, Result, Solver, Status
 from ..solvers.curvature import Pairs
 from ..space import smaller_space
@@ -152,7 +151,7 @@ class Continuation:
     def _run(self, alpha: float, coef: Array, scores: Array, callback: Callback | None) -> Result:
         """Run the solver from weights whose scores are known, and go on from its solution."""
         result = self._solver.run(
-            _StartingWithScores(self._design, self._risk, alpha, coef, scores),
+            StartingWithScores(self._design, self._risk, alpha, coef, scores),
             coef,
             callback,
             planes=self._planes,
@@ -218,22 +217,6 @@ class Continuation:
             return -np.inf
         coef_norm = self._place.multiple * float(np.sqrt(self._ray.squared_norm))
         return planes.lower_bound(self._design, alpha, value, coef_norm)
-
-
-class _StartingWithScores(RegularizedRisk):
-    """J that knows the scores of the weights that a run starts from, which saves a product with X."""
-
-    def __init__(self, design: Design, risk: Risk, alpha: float, coef: Array, scores: Array):
-        super().__init__(design, risk, alpha)
-        self._start: tuple[Array, Array] | None = (coef, scores)
-
-    def matvec(self, coef: Array) -> Vector:
-        """``X w``, from memory the first time that w is the start."""
-        if self._start is not None and np.array_equal(coef, self._start[0]):
-            scores = self._start[1]
-            self._start = None
-            return scores
-        return super().matvec(coef)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,10 @@ class Risk(ABC):
         Whether adding a constant to all scores changes nothing.
     has_curvature : bool
         Whether there is :meth:`curvature`.
+    has_loss_free : bool
+        Whether there is :meth:`loss_free`, and with it a tight bound.
+    extra_rounding : float
+        Values are off by as much times ``1 + max|f|``, beyond what is usual for a sum over examples.
     """
 
     n_examples: int
@@ -114,6 +118,8 @@ class Risk(ABC):
     weights: Array | None
     shift_invariant: ClassVar[bool]
     has_curvature: bool = False
+    has_loss_free: ClassVar[bool] = True
+    extra_rounding: float = 0.0
 
     @abstractmethod
     def exact(self, scores: Vector) -> RiskValue:
@@ -133,6 +139,13 @@ class Risk(ABC):
     @abstractmethod
     def lipschitz(self, mu: float) -> float:
         """``L`` with ``R_mu(f + h) <= R_mu(f) + <gradient, h> + (L/2) sum_i c_i h_i^2``: the weighted curvature."""
+
+    def loss_free(self, scores: Vector) -> RiskValue:
+        """``R0(f) = max_z <z - t, f>``: the same maximum without the loss, attained by the labeling that f chooses.
+
+        Its gradient is ``z* - t``, its offset 0; see :mod:`smoothperf.solvers.retargeting`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is no maximum over labelings, so it has no tight bound.")
 
     def weighed(self, scores: Vector) -> Vector:
         """``C f``, from which the weighted mean of the scores was taken first if a shift changes nothing."""

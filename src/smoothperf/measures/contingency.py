@@ -113,6 +113,13 @@ class ContingencyRisk(Risk):
         value = offset - self._slope * inner
         return RiskValue(value, gradient, offset, value, self._rounding)
 
+    def loss_free(self, scores: Array) -> RiskValue:
+        """``R0`` and its gradient: examples on the wrong side of 0 are flipped. One pass."""
+        gradient = self._vectors.take()
+        zero = np.zeros(2)
+        value = -self._slope * flip_exact(scores, self._positive, self.weights, zero, zero, self._slope, gradient)
+        return RiskValue(value, gradient, 0.0, value, self._rounding)
+
     def exact_value(self, scores: Array) -> float:
         """``R``: two sorts, and one look at every cell of the table."""
         return self._best(*(-self._slope * side.sums for side in self._sides(scores)))[2]

@@ -138,6 +138,13 @@ class FractionalRisk(Risk):
         value = offset - self._slope * inner
         return RiskValue(value, gradient, offset, value, self._rounding)
 
+    def loss_free(self, scores: Vector) -> RiskValue:
+        """``R0`` and its gradient: examples on the wrong side of 0 are flipped. One pass."""
+        gradient = self._blocks.vectors.take()
+        sums = self._blocks.each("flip_exact", scores, np.zeros(2), np.zeros(2), self._slope, gradient)
+        value = -self._slope * math.fsum(sums)
+        return RiskValue(value, gradient, 0.0, value, self._rounding)
+
     def exact_value(self, scores: Vector) -> float:
         """``R``: two sorts and a search."""
         return self._best(scores).flips.value

@@ -61,10 +61,11 @@ class PartialROCAreaRisk(Risk):
 
     def exact(self, scores: Array) -> RiskValue:
         """``R`` and a subgradient: the negatives with the highest scores, and their pairs; O(n log n)."""
-        taken = heaviest(scores[self._negatives], self._negative_weight, self._mass[1])
-        if self._negative_weight is not None:
-            taken *= self._negative_weight
-        return self._pairs_with(scores, taken, kappa=0.0)
+        return self._pairs_with(scores, self._highest_negatives(scores), margin=1.0, kappa=0.0)
+
+    def loss_free(self, scores: Array) -> RiskValue:
+        """``R0`` and its gradient: the hinge without its margin, of the pairs with the highest negatives."""
+        return self._pairs_with(scores, self._highest_negatives(scores), margin=0.0, kappa=0.0)
 
     def exact_value(self, scores: Array) -> float:
         """``R``; the gradient is a by-product."""
@@ -75,7 +76,7 @@ class PartialROCAreaRisk(Risk):
         positives, room = self._mass
         kappa = mu * self._pairs
         found, taken = self._top_negatives(scores, kappa, mu * positives, hint)
-        pairs = self._pairs_with(scores, taken, kappa=kappa)
+        pairs = self._pairs_with(scores, taken, margin=1.0, kappa=kappa)
         # The weight taken is K but for the excess: one that is K exactly makes a plane that differs by so much.
         rounding = pairs.rounding + 4.0 * abs(found.excess) / room + 64 * EPS
         return RiskValue(
@@ -91,6 +92,11 @@ class PartialROCAreaRisk(Risk):
         """``(2 N+ + K + N-) / (mu (N+ K)^2)``: of the pairs, and of the choice of the negatives."""
         positives, room = self._mass
         return (2.0 * positives + room + self._all_negatives) / (mu * self._pairs**2)
+
+    def _highest_negatives(self, scores: Array) -> Array:
+        """``c z`` for all negatives, where z chooses those with the highest scores."""
+        taken = heaviest(scores[self._negatives], self._negative_weight, self._mass[1])
+        return taken if self._negative_weight is None else taken * self._negative_weight
 
     def _top_negatives(self, scores: Array, kappa: float, mu: float, hint: Any) -> tuple[Any, Array]:
         """The projection that finds z, and ``c z`` for all negatives."""
@@ -115,7 +121,7 @@ class PartialROCAreaRisk(Risk):
         taken += self._share * most
         return found, np.clip(taken, 0.0, most, out=taken)
 
-    def _pairs_with(self, scores: Array, taken: Array, *, kappa: float) -> RiskValue:
+    def _pairs_with(self, scores: Array, taken: Array, *, margin: float, kappa: float) -> RiskValue:
         """Mean over the pairs of positives and negatives, the latter with the weights ``taken``."""
         chosen = np.flatnonzero(taken)
         weights = self._weight.copy()
@@ -129,7 +135,7 @@ class PartialROCAreaRisk(Risk):
             (rows[0].size, rows[1].size),
             self._mass,
             centre=float(np.average(scores, weights=weights)),
-            margin=1.0,
+            margin=margin,
             kappa=kappa,
             weighted=True,
             gradient=gradient,

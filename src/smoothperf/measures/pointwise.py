@@ -40,10 +40,12 @@ LEAST_ROWS = 1 << 16
 class PointwiseBlock(RiskBlock):
     """The rows of a :class:`PointwiseRisk`, or some of them. ``costs`` are those of positives and of negatives."""
 
-    def hinges(self, scores: Array, costs: tuple[float, float], scale: float, gradient: Array) -> tuple[float, float]:
+    def hinges(
+        self, scores: Array, costs: tuple[float, float], margin: float, scale: float, gradient: Array
+    ) -> tuple[float, float]:
         """Fill the gradient of the hinges, and return the sums of the hinges and of the flipped costs."""
         y = np.where(self.positive, 1.0, -1.0)
-        x = 1.0 - 2.0 * y * scores
+        x = margin - 2.0 * y * scores
         flipped = np.where(x > 0.0, self._weighted_costs(costs), 0.0)
         np.multiply(-scale * y, flipped, out=gradient)
         return float(flipped @ x), float(flipped.sum())
@@ -91,10 +93,11 @@ class PointwiseRisk(BlockRisk):
 
     def exact(self, scores: Vector) -> RiskValue:
         """``R`` and a subgradient, O(n)."""
-        gradient = self._blocks.vectors.take()
-        hinges, flipped = added(self._blocks.each("hinges", scores, self._costs, 2.0 / self._total, gradient))
-        value = hinges / self._total
-        return RiskValue(value, gradient, flipped / self._total, value, self._rounding)
+        return self._hinges(scores, margin=1.0)
+
+    def loss_free(self, scores: Vector) -> RiskValue:
+        """``R0`` and its gradient: every example goes where its score is. O(n)."""
+        return self._hinges(scores, margin=0.0)
 
     def exact_value(self, scores: Vector) -> float:
         """``R``: the mean hinge. O(n)."""
@@ -114,6 +117,14 @@ class PointwiseRisk(BlockRisk):
     def lipschitz(self, mu: float) -> float:
         """``4 cost / (Q^2 mu)`` with the larger cost: the Hessian is diagonal."""
         return 4.0 * max(self._costs) / (self._total**2 * mu)
+
+    def _hinges(self, scores: Vector, *, margin: float) -> RiskValue:
+        """Mean of ``max(0, margin - 2 y f)``."""
+        gradient = self._blocks.vectors.take()
+        sums = self._blocks.each("hinges", scores, self._costs, margin, 2.0 / self._total, gradient)
+        hinges, flipped = added(sums)
+        value = hinges / self._total
+        return RiskValue(value, gradient, margin * flipped / self._total, value, self._rounding)
 
 
 @dataclass(frozen=True)

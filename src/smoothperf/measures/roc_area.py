@@ -31,7 +31,7 @@ from ..blocks import Blocks, Vector
 from ..kernels import sorted_hinges
 from ..kernels.bin_sums import BinBlock, Span, binned_pairs
 from ..kernels.pair_sums import Frame, PairBlock, pair_ramps
-from .base import EPS, LONG_EPS, Array, Measure, RiskValue
+from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
 from .in_blocks import BlockRisk
 from .row_block import RiskBlock
 
@@ -144,6 +144,10 @@ class ROCAreaRisk(BlockRisk):
     def exact(self, scores: Vector) -> RiskValue:
         """``R`` and a subgradient, O(n log n_min)."""
         return self._hinges(scores, margin=1.0, kappa=0.0)
+
+    def loss_free(self, scores: Vector) -> RiskValue:
+        """``R0`` and its gradient: the hinge without its margin, of the pairs in the wrong order."""
+        return self._hinges(scores, margin=0.0, kappa=0.0)
 
     def exact_value(self, scores: Vector) -> float:
         """``R``; for unit weights and rows in memory by a sweep over both classes, sorted."""
@@ -260,6 +264,12 @@ class PrintedROCAreaRisk(ROCAreaRisk):
     Both hinges are those of :class:`ROCAreaRisk` with margins 1/2 and -1/2, the second on the negated scores. For
     reproduction only: it pulls every pair to the margin 1/2 instead of rewarding a larger one.
     """
+
+    has_loss_free: ClassVar[bool] = False
+
+    def loss_free(self, scores: Vector) -> RiskValue:
+        """Not for this one."""
+        return Risk.loss_free(self, scores)
 
     def exact(self, scores: Vector) -> RiskValue:
         """``R`` as printed, and a subgradient."""

@@ -144,22 +144,21 @@ class TopKRisk(BlockRisk):
 
     def exact(self, scores: Vector) -> RiskValue:
         """``R`` and a subgradient: select the largest, O(n)."""
-        gains, candidates = self._gains(scores)
-        level = level_of_blocks(self._blocks, candidates, self._places)
-        rooms = rooms_at(self._blocks, gains, level, self._places)
-        gradient = self._blocks.vectors.take()
-        sums = self._blocks.each("fill", scores, gains, level.at, rooms, self._slope, self._targets, gradient)
-        # For PRBEP the first sum is over -c (1 - u), and exact for unit weights.
-        missed, inner = added(sums)
+        missed, inner, gradient = self._largest(scores, self._gain)
         offset = self._least_loss - self._gain * missed
         value = offset + inner
         return RiskValue(value, gradient, offset, value, self._rounding)
+
+    def loss_free(self, scores: Vector) -> RiskValue:
+        """``R0`` and its gradient: the places go to the highest scores. O(n)."""
+        _, inner, gradient = self._largest(scores, 0.0)
+        return RiskValue(inner, gradient, 0.0, inner, self._rounding)
 
     def exact_value(self, scores: Vector) -> float:
         """``R``: the sum of the largest values, less that of the target. O(n)."""
         if self._blocks.far or self._totals.weighted or not self._places.is_integer():
             return self.exact(scores).value
-        gains, _ = self._gains(scores)
+        gains, _ = self._gains(scores, self._gain)
         ((positive_sum, negative_sum),) = self._blocks.each("class_sums", gains)
         first = self.n_examples - int(self._places)
         on_positives, on_negatives = self._targets
@@ -221,11 +220,25 @@ class TopKRisk(BlockRisk):
         change = gradient if total == 0.0 else gradient - weights * (float(gradient.sum()) / total)
         return Curvature(rows, weights, (mu / following - 1.0) * change)
 
-    def _gains(self, scores: Vector) -> tuple[Vector, list[Candidates]]:
-        """Gains per unit of weight for predicting an example positive, ``(2/N) f - s [positive]``: the candidates."""
+    def _largest(self, scores: Vector, gain: float) -> tuple[float, float, Vector]:
+        """Give the places to the largest ``(2/N) f - gain [positive]``.
+
+        Returns the sum of ``c (u - t)`` over the positives, for PRBEP that of ``-c (1 - u)`` and exact for unit
+        weights; ``<gradient, f>``; and the gradient ``(2/N) c (u - t)``.
+        """
+        gains, candidates = self._gains(scores, gain)
+        level = level_of_blocks(self._blocks, candidates, self._places)
+        rooms = rooms_at(self._blocks, gains, level, self._places)
+        gradient = self._blocks.vectors.take()
+        sums = self._blocks.each("fill", scores, gains, level.at, rooms, self._slope, self._targets, gradient)
+        missed, inner = added(sums)
+        return missed, inner, gradient
+
+    def _gains(self, scores: Vector, gain: float) -> tuple[Vector, list[Candidates]]:
+        """``(2/N) f - gain [positive]``, per unit of weight for predicting an example positive: the candidates."""
         gains = self._blocks.vectors.take()
         most = most_from_each(self._blocks, self._n_blocks)
-        return gains, self._blocks.each("begin_filling", scores, self._slope, self._gain, gains, most)
+        return gains, self._blocks.each("begin_filling", scores, self._slope, gain, gains, most)
 
 
 def hits_of_top(positive: NDArray[np.bool_], scores: Array, weights: Array | None, places: float) -> float:

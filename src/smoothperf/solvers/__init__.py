@@ -1,21 +1,24 @@
 """Solvers: frozen hyper-parameters with ``run(objective, start=None, callback=None) -> Result``."""
 
-from .base import Solver
+from .base import ConvexSolver, Solver
 from .bmrm import BMRM
 from .lbfgs import LBFGS
 from .monitor import Callback, Observer
 from .nesterov import Nesterov
 from .newton import Newton
 from .result import Result, Status, Trace, TraceRow
+from .retargeting import Retargeting
 
 __all__ = [
     "BMRM",
     "LBFGS",
     "Callback",
+    "ConvexSolver",
     "Nesterov",
     "Newton",
     "Observer",
     "Result",
+    "Retargeting",
     "Solver",
     "Status",
     "Trace",

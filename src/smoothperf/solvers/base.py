@@ -26,23 +26,16 @@ class Solver(ABC):
         Stop when the certified gap of the exact objective is at most this.
     max_iter : int
         Most iterations.
-    max_planes : int, optional
-        Most planes kept for the certificate; 40 by default, with which a smooth solver loses nothing.
     """
 
     tol: float = 1e-3
     max_iter: int = 10_000
-    max_planes: int | None = None
-
-    #: Whether vectors must be weights, however many columns X has.
-    in_weights: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive_number("tol", self.tol)
         whole_number("max_iter", self.max_iter, at_least=0)
-        if self.max_planes is not None:
-            whole_number("max_planes", self.max_planes, at_least=2)
 
+    @abstractmethod
     def run(
         self,
         objective: RegularizedRisk,
@@ -80,6 +73,41 @@ class Solver(ABC):
             Most planes that ``Result.planes`` has of this run, each of d numbers; if 0, neither planes nor pairs are
             kept.
         """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvexSolver(Solver):
+    """A solver that goes one way: from a start, with planes, to a certified gap.
+
+    Parameters
+    ----------
+    max_planes : int, optional
+        Most planes kept for the certificate; 40 by default, with which a smooth solver loses nothing.
+    """
+
+    max_planes: int | None = None
+
+    #: Whether vectors must be weights, however many columns X has.
+    in_weights: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_planes is not None:
+            whole_number("max_planes", self.max_planes, at_least=2)
+
+    def run(
+        self,
+        objective: RegularizedRisk,
+        start: Array | None = None,
+        callback: Callback | None = None,
+        *,
+        observer: Observer | None = None,
+        keeper: Keeper | None = None,
+        planes: Planes | None = None,
+        pairs: Pairs | None = None,
+        keep_planes: int = 0,
+    ) -> Result:
+        """Minimise an objective to a certified gap; see :meth:`Solver.run`."""
         whole_number("keep_planes", keep_planes, at_least=0)
         with objective.run_from(start, in_weights=self.in_weights), calm_blas(objective.design):
             monitor = Monitor(

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..design.base import Array
 from ..objective import RegularizedRisk
-from .base import Solver
+from .base import ConvexSolver
 from .monitor import Monitor
 from .result import Result
 
@@ -27,7 +27,7 @@ PLANE_MEMORY = 1 << 28
 
 
 @dataclass(frozen=True, kw_only=True)
-class BMRM(Solver):
+class BMRM(ConvexSolver):
     """Bundle method for regularised risk minimisation (1-slack cutting planes) on the exact objective.
 
     Parameters

@@ -18,7 +18,7 @@ from .._validation import whole_number
 from ..design.base import Array
 from ..objective import Point, RegularizedRisk, Trial
 from ..smoothing import Adaptive, Smoothing
-from .base import Solver
+from .base import ConvexSolver
 from .curvature import CurvatureMemory
 from .line_search import flat_point
 from .monitor import Monitor
@@ -31,7 +31,7 @@ SHORT = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class LBFGS(Solver):
+class LBFGS(ConvexSolver):
     """Limited-memory quasi-Newton method on the smoothed objective: the practical choice.
 
     Parameters

@@ -72,6 +72,7 @@ class Monitor:
             max_planes=min(max_planes, max_iter + 1 + (0 if planes is None else len(planes))),
             tolerance=1e-3 * tol,
             space=objective.space,
+            extra_rounding=objective.risk.extra_rounding,
         )
         if planes is not None:
             self.bundle.adopt(planes)

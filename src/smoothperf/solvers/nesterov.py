@@ -25,7 +25,7 @@ from .._validation import choice
 from ..design.base import Array
 from ..objective import Line, Point, RegularizedRisk, Trial
 from ..smoothing import Adaptive, Smoothing
-from .base import Solver
+from .base import ConvexSolver
 from .monitor import Monitor
 from .result import Result, Status
 
@@ -34,7 +34,7 @@ SAFETY = 1.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nesterov(Solver):
+class Nesterov(ConvexSolver):
     """Accelerated gradient method on the smoothed objective.
 
     Parameters

@@ -35,7 +35,7 @@ from ..design.base import Array
 from ..measures import Curvature
 from ..objective import Point, RegularizedRisk
 from ..smoothing import Adaptive, Smoothing
-from .base import Solver
+from .base import ConvexSolver
 from .line_search import flat_point
 from .monitor import Monitor
 from .result import Result, Status
@@ -58,7 +58,7 @@ def _gradual() -> Adaptive:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Newton(Solver):
+class Newton(ConvexSolver):
     """Semismooth Newton method on the smoothed objective, for PRBEP with few features and tight tolerances.
 
     Parameters

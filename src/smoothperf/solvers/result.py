@@ -24,6 +24,7 @@ class Status(Enum):
     SMOOTHING_LIMIT = "The smoothed objective is solved, but mu is too large to certify the tolerance."
     PRECISION_LIMIT = "Floating-point precision does not allow further progress."
     STOPPED = "The callback asked to stop."
+    STATIONARY = "No convex step can lower the tight bound by more than the tolerance."
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,9 @@ class Result:
         The planes that made the bound, for a later run on the same design and risk; only if asked for.
     pairs : Pairs or None
         The curvature that L-BFGS has seen, for the same purpose.
+    stationarity_gap : float
+        For a tight bound, which has no ``lower_bound`` and no ``gap`` (both are NaN): what the last convex step could
+        gain at most. NaN otherwise.
     """
 
     coef: Array
@@ -132,3 +136,4 @@ class Result:
     scores: Vector | None = field(default=None, repr=False)
     planes: Planes | None = field(default=None, repr=False)
     pairs: Pairs | None = field(default=None, repr=False)
+    stationarity_gap: float = float("nan")

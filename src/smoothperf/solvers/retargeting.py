@@ -1,0 +1,283 @@
+"""The tight bound: a difference of convex functions, minimised by convex steps with ever better targets.
+
+A risk is ``R(f) = max_z [Delta(z) + <z - t, f>]`` over labelings z, with a target t. Its *loss-free twin*
+``R0(f) = max_z <z - t, f>`` is attained by the labeling ``z*(f)`` that the scores choose themselves. The tight risk is
+
+    R_tight(f) = R(f) - R0(f),        Delta(z*(f)) <= R_tight(f) <= max Delta                          (tight-risk)
+
+so it bounds the loss as R does, but does not grow without limit, and w = 0, where it is max Delta, is no minimum as
+soon as some direction ranks better than chance. For any labeling z_t, ``R0(f) >= <z_t - t, f>``, hence
+
+    R_tight(f) <= R(f) - <z_t - t, f> = max_z [Delta(z) + <z - z_t, f>]                                   (retargeted)
+
+with equality where ``z_t = z*(f)``: the convex risk with z_t as its target. A step chooses ``z_t = z*(X w_t)`` and
+minimises ``(alpha/2) |w|^2`` plus that, with any solver and its certificate; it never increases
+
+    J_tight(w) = (alpha/2) |w|^2 + R_tight(X w).                                                     (tight-objective)
+
+With L_t the certified bound of a step, ``J_tight(w_t) - L_t`` is what the step can gain at most. When that is within
+the tolerance, w_t is *stationary to tol*: a local statement, not one about the global minimum. The first step starts at
+the best multiple of the weights that are given, which is found in score space.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..blocks import Vector, Vectors
+from ..certificate import Planes
+from ..design.base import Array
+from ..measures.base import EPS, Curvature, Risk, RiskValue
+from ..objective import RegularizedRisk, StartingWithScores
+from .base import ConvexSolver, Solver
+from .curvature import Pairs
+from .lbfgs import LBFGS
+from .monitor import Callback, Keeper, Observer
+from .result import Result, Status, TraceRow
+from .story import Story
+
+#: A step is over when it has gained as large a share of what it can gain at most.
+ENOUGH = 0.5
+#: Tolerance of a step, as a share of that of the whole: the other part is for what the step gains.
+SHARE = 0.5
+#: Iterations after which a step ends, while steps still gain more than the tolerance. (Measured: 4 and 15 take as many
+#: passes.)
+SHORT = 8
+#: Multiples of the start that are tried.
+SCALES = [2.0**power for power in range(-12, 21)]
+
+
+class Retargeted(Risk):
+    """``R(f) - <g, f>`` with a fixed vector g: the risk (retargeted) for ``g = z_t - t``.
+
+    Parameters
+    ----------
+    risk : Risk
+        R.
+    labeling : RiskValue
+        ``R.loss_free`` at the scores that choose the target.
+    vectors : Vectors
+        What can be done with g.
+    """
+
+    def __init__(self, risk: Risk, labeling: RiskValue, vectors: Vectors):
+        self._risk = risk
+        self._linear = labeling.gradient
+        self._vectors = vectors
+        self.n_examples = risk.n_examples
+        self.diameter = risk.diameter
+        self.weights = getattr(risk, "weights", None)
+        self.has_curvature = risk.has_curvature
+        # The sizes of all gradients sum up to 4 at most. Those of differences are rounded, and so is <g, f>.
+        self._difference_rounding = 8 * EPS
+        self.extra_rounding = labeling.rounding + 4 * (self.n_examples + 16) * EPS
+
+    @property
+    def shift_invariant(self) -> bool:  # type: ignore[override]
+        """That of R."""
+        return self._risk.shift_invariant
+
+    def exact(self, scores: Vector) -> RiskValue:
+        """``R - <g, f>`` and a subgradient."""
+        return self._less(self._risk.exact(scores), scores, None)
+
+    def exact_value(self, scores: Vector) -> float:
+        """``R - <g, f>``."""
+        return self._risk.exact_value(scores) - self._vectors.inner(self._linear, scores)
+
+    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
+        """``R_mu - <g, f>`` and its gradient."""
+        return self._less(self._risk.smoothed(scores, mu, hint, direction), scores, direction)
+
+    def lipschitz(self, mu: float) -> float:
+        """That of R."""
+        return self._risk.lipschitz(mu)
+
+    def weighed(self, scores: Vector) -> Vector:
+        """That of R."""
+        return self._risk.weighed(scores)
+
+    def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
+        """That of R, which knows its active examples by its own gradient."""
+        gradient = self._vectors.along(smoothed.gradient, 1.0, self._linear)
+        return self._risk.curvature(replace(smoothed, gradient=gradient), mu, following)
+
+    def _less(self, risk: RiskValue, scores: Vector, direction: Vector | None) -> RiskValue:
+        inner = self._vectors.inner(self._linear, scores)
+        derivative = float("nan")
+        if direction is not None:
+            derivative = risk.derivative - self._vectors.inner(self._linear, direction)
+        return replace(
+            risk,
+            value=risk.value - inner,
+            gradient=self._vectors.along(risk.gradient, -1.0, self._linear),
+            height=risk.height - inner,
+            rounding=risk.rounding + self._difference_rounding,
+            ceiling=risk.ceiling - inner,
+            gradient_norm=float("nan"),
+            derivative=derivative,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retargeting(Solver):
+    """Minimises the tight bound of a risk by convex steps, each with the labeling that the scores chose as target.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Stop when a convex step can gain no more than this.
+    max_iter : int, default=1000
+        Most iterations of all steps together.
+    convex : ConvexSolver, default=LBFGS()
+        What takes the steps; with a tolerance and limits that follow from those here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import PRBEP
+    >>> from smoothperf.design import as_design
+    >>> from smoothperf.objective import RegularizedRisk
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(400, 3)), np.repeat([1, -1], [40, 360])
+    >>> X[:40, 0] += 1.0
+    >>> J = RegularizedRisk(as_design(X), PRBEP().bind(y), alpha=1e-3)
+    >>> LBFGS(tol=1e-3).run(J).coef.any()   # the convex bound has collapsed
+    np.False_
+    >>> result = Retargeting(tol=1e-3).run(J, start=np.array([1.0, 0.0, 0.0]))
+    >>> result.status.name, result.stationarity_gap <= 1e-3, result.objective < J.exact(np.zeros(3))
+    ('STATIONARY', True, True)
+    """
+
+    max_iter: int = 1000
+    convex: ConvexSolver = field(default_factory=LBFGS)
+
+    def run(
+        self,
+        objective: RegularizedRisk,
+        start: Array | None = None,
+        callback: Callback | None = None,
+        *,
+        observer: Observer | None = None,
+        keeper: Keeper | None = None,
+        planes: Planes | None = None,
+        pairs: Pairs | None = None,
+        keep_planes: int = 0,
+    ) -> Result:
+        """Minimise ``J_tight`` from the best multiple of a start; see :meth:`Solver.run`.
+
+        Without a start, or from zero, the first step is the convex problem itself. ``planes`` are of no use here, as
+        those of a step hold for its own target only, and none are returned. In the trace, objective, lower bound and
+        gap are those of the step; its callback may stop the run.
+        """
+        if not objective.risk.has_loss_free:
+            raise ValueError(f"{type(objective.risk).__name__} is no maximum over labelings: it has no tight bound.")
+        story = Story(callback)
+        here = _best_multiple(objective, start)
+        previous = math.inf
+        while True:
+            step = StartingWithScores(
+                objective.design, here.majorant(objective), objective.alpha, here.coef, here.scores
+            )
+            story.continue_with(step)
+            watch = _Watch(story, here.value, self.tol)
+            left = max(0, self.max_iter - story.iterations)
+            # As long as steps gain much, the next target is worth more than the rest of this one.
+            limit = min(SHORT, left) if previous - here.value > self.tol else left
+            result = replace(self.convex, tol=SHARE * self.tol, max_iter=limit).run(
+                step, here.coef, watch.look, observer=observer, keeper=keeper, pairs=pairs, keep_planes=1
+            )
+            pairs = result.pairs
+            objective.n_matvec += step.n_matvec
+            objective.n_rmatvec += step.n_rmatvec
+            gain = here.value - result.lower_bound
+            previous = here.value
+            assert result.scores is not None
+            here = _Here.of(objective, result.coef, result.scores)
+            status = self._ended(result, watch, gain, limit < left)
+            if status is not None:
+                nan = float("nan")
+                return story.complete(
+                    replace(
+                        result,
+                        objective=here.value,
+                        lower_bound=nan,
+                        gap=nan,
+                        stationarity_gap=gain,
+                        status=status,
+                        planes=None,
+                        pairs=None,
+                    )
+                )
+
+    def _ended(self, result: Result, watch: _Watch, gain: float, cut_short: bool) -> Status | None:
+        """How the run ended with a step; None if another one is due."""
+        if gain <= self.tol:
+            return Status.STATIONARY
+        if watch.stopped_by_user:
+            return Status.STOPPED
+        if result.status in (Status.CONVERGED, Status.STOPPED) or (
+            result.status is Status.ITERATION_LIMIT and cut_short
+        ):
+            return None
+        return result.status
+
+
+class _Watch:
+    """Looks at every row of a step, and ends the step when it has gained enough, or has nothing to gain."""
+
+    def __init__(self, story: Story, value: float, tol: float):
+        self._story = story
+        self._value = value
+        self._tol = tol
+        self.stopped_by_user = False
+
+    def look(self, row: TraceRow) -> bool:
+        """Whether the step is over."""
+        if self._story.add(row):
+            self.stopped_by_user = True
+            return True
+        possible = self._value - row.lower_bound
+        return possible <= self._tol or row.gap <= ENOUGH * possible
+
+
+@dataclass(frozen=True)
+class _Here:
+    """Weights, their scores, ``J_tight`` there, and the labeling that they choose (None at zero, where all tie)."""
+
+    coef: Array
+    scores: Vector
+    value: float
+    labeling: RiskValue | None
+
+    @classmethod
+    def of(cls, objective: RegularizedRisk, coef: Array, scores: Vector) -> _Here:
+        square, risk = float(coef @ coef), objective.risk
+        labeling = risk.loss_free(scores) if square > 0.0 else None
+        free = 0.0 if labeling is None else labeling.value
+        return cls(coef, scores, objective.alpha / 2.0 * square + risk.exact_value(scores) - free, labeling)
+
+    def majorant(self, objective: RegularizedRisk) -> Risk:
+        """The convex risk that bounds the tight one from above, and touches it here."""
+        return objective.risk if self.labeling is None else Retargeted(objective.risk, self.labeling, objective.vectors)
+
+
+def _best_multiple(objective: RegularizedRisk, start: Array | None) -> _Here:
+    """The multiple of a start with the lowest ``J_tight``: one product with X, the rest in score space."""
+    vectors, risk = objective.vectors, objective.risk
+    zero = vectors.constant(0.0)
+    if start is None or not np.any(start):
+        return _Here.of(objective, np.zeros(objective.design.shape[1]), zero)
+    scores = objective.matvec(start)
+    square, free = float(start @ start), risk.loss_free(scores).value
+
+    def value(scale: float) -> float:
+        scaled = vectors.along(zero, scale, scores)
+        return objective.alpha / 2.0 * scale**2 * square + risk.exact_value(scaled) - scale * free
+
+    scale = min(SCALES, key=value)
+    return _Here.of(objective, scale * start, vectors.along(zero, scale, scores))
