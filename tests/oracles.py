@@ -11,6 +11,7 @@ Labels ``y`` are in {-1, +1}, ``weights`` are None or non-negative. Four kinds o
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, isqrt
@@ -269,6 +270,15 @@ def error_optimum(X, y, alpha, costs=(1.0, 1.0)):
     return w.value, value
 
 
+def smooth_optimum(X, y, alpha, loss):
+    """Minimiser and minimum of ``(alpha/2)|w|^2 + mean(loss(y Xw))``, for "log_loss" or "squared_hinge"."""
+    w = cp.Variable(X.shape[1])
+    z = cp.multiply(y, X @ w)
+    losses = cp.logistic(-z) if loss == "log_loss" else cp.square(cp.pos(1 - z))
+    value = _solve(cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + cp.sum(losses) / len(y))))
+    return w.value, value
+
+
 def top_k_optimum(X, y, alpha, k, *, precision):
     """Minimiser and minimum of ``(alpha/2)|w|^2 + R(Xw)``: one constraint for each labeling with k positives."""
     z = all_labelings(len(y))
@@ -372,6 +382,26 @@ def exact_pointwise(y, scores, weights=None, mu=0.0, *, costs=(1, 1)):
     q = [ci * (positive if yi == 1 else negative) for ci, yi in zip(c, y, strict=True)]
     width = Fraction(mu) * sum(q)
     return sum(qi * _huber_hinge(1 - 2 * int(yi) * fi, width) for qi, yi, fi in zip(q, y, f, strict=True)) / sum(q)
+
+
+def exact_log_loss(y, scores, weights=None, mu=0.0):
+    """The mean logistic loss to 50 digits; smoothing changes nothing."""
+    with localcontext() as context:
+        context.prec = 50
+        return _exact_mean(
+            y, scores, weights, lambda z: Fraction((1 + (-Decimal(abs(z))).exp()).ln()) - min(0, Fraction(z))
+        )
+
+
+def exact_squared_hinge(y, scores, weights=None, mu=0.0):
+    """The mean squared hinge without rounding; smoothing changes nothing."""
+    return _exact_mean(y, scores, weights, lambda z: max(Fraction(0), 1 - Fraction(z)) ** 2)
+
+
+def _exact_mean(y, scores, weights, loss):
+    """Weighted mean of ``loss(y_i f_i)``, whose argument is a float."""
+    c = fractions(np.ones(len(y)) if weights is None else weights)
+    return sum(ci * loss(float(yi * fi)) for ci, yi, fi in zip(c, y, scores, strict=True)) / sum(c)
 
 
 def _exact_mean_over_pairs(y, scores, weights, mu, loss):

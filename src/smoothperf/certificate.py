@@ -15,7 +15,7 @@ so that it is a true bound of the optimum of the objective of the given arrays. 
     sum_k x_k [ r_k (1 + B rho) + g_n |X|_F |g_k| rho ]    planes: risk kernel, and X^T g
     + g_{2K+8} ( sum_k x_k |b_k| + |a|^2 / alpha )         the sum of offsets, and weights that do not sum to 1
     + E / (2 alpha)                                        the squared norm
-    + 2 g_d B |w| + g_{2n+16} (1 + 2 B |w|) + g_{d+4} J(w)     evaluation of J at the best point w
+    + 2 g_d B |w| max(1, sqrt(J(w))) + g_{2n+16} (1 + 2 B |w| + J(w)) + g_{d+4} J(w)     evaluation of J at the best w
 
 where B is the largest row norm, r_k the risk's own rounding bound and E that of ``|a|^2``, ``a = sum_k x_k a_k``. The
 squared norm is ``x.G x`` with the Gram matrix G of the planes, which is at hand: ``E = g_{2d+2n+2K+16} (sum_k x_k
@@ -271,8 +271,8 @@ class Bundle:
         n, d = self._design.shape
         largest_score = self._design.row_norm * coef_norm
         evaluation = SURPLUS * (
-            2.0 * accumulated(d) * largest_score
-            + accumulated(2 * n + 16) * (1.0 + 2.0 * largest_score)
+            2.0 * accumulated(d) * largest_score * max(1.0, math.sqrt(objective))
+            + accumulated(2 * n + 16) * (1.0 + 2.0 * largest_score + objective)
             + accumulated(d + 4) * objective
             + self._extra_rounding * (1.0 + largest_score)
         )

@@ -16,6 +16,18 @@ from ._validation import positive_number
 from .measures import Risk
 
 
+def mu_for(deviation: float, risk: Risk) -> float:
+    """Return the mu for which ``mu D`` is a given deviation; 0 for a risk that is smooth, where mu has no effect.
+
+    Examples
+    --------
+    >>> from smoothperf import PRBEP, LogLoss
+    >>> mu_for(1e-3, PRBEP().bind([1, 1, -1, -1, -1])), mu_for(1e-3, LogLoss().bind([1, -1]))
+    (0.0005, 0.0)
+    """
+    return deviation / risk.diameter if risk.diameter > 0.0 else 0.0
+
+
 class Smoothing(Protocol):
     """A rule for mu."""
 
@@ -56,11 +68,11 @@ class Fixed:
         positive_number(*(("mu", self.mu) if self.mu is not None else ("deviation", self.deviation)))
 
     def first(self, risk: Risk) -> float:
-        """``mu``, or ``deviation / D``."""
+        """``mu``, or ``deviation / D``; 0 for a risk that is smooth."""
         if self.mu is not None:
-            return self.mu
+            return self.mu if risk.diameter > 0.0 else 0.0
         assert self.deviation is not None
-        return self.deviation / risk.diameter
+        return mu_for(self.deviation, risk)
 
     def following(self, mu: float, *, slack: float, gap: float) -> float:
         """``mu``."""
@@ -92,8 +104,8 @@ class Adaptive:
             raise ValueError(f"factor must lie between 0 and 1, got {self.factor!r}.")
 
     def first(self, risk: Risk) -> float:
-        """``deviation / D``."""
-        return self.deviation / risk.diameter
+        """``deviation / D``; 0 for a risk that is smooth."""
+        return mu_for(self.deviation, risk)
 
     def following(self, mu: float, *, slack: float, gap: float) -> float:
         """``mu``, or ``factor * mu`` if ``slack > share * gap``."""

@@ -28,6 +28,7 @@ from ..design import Design
 from ..kernels import maximise_on_simplex
 from ..measures import Risk
 from ..objective import StartingWithScores
+from ..smoothing import mu_for
 from ..solvers import Callback, Result, Solver, Status
 from ..solvers.curvature import Pairs
 from ..space import smaller_space
@@ -88,7 +89,7 @@ class Continuation:
         self._solver = solver
         share, most = FIRST_SLACK
         zero = np.zeros(risk.n_examples)
-        first = risk.smoothed(zero, min(share * solver.tol, most) / risk.diameter)
+        first = risk.smoothed(zero, mu_for(min(share * solver.tol, most), risk))
         slope = design.rmatvec(first.gradient)
         at_zero = risk.exact_value(zero)
         self._first_slack = max(0.0, at_zero - first.offset)
@@ -180,7 +181,7 @@ class Continuation:
         low, low_slope = best.multiple, best.slope
         high, high_slope = -best.slope / (alpha * ray.squared_norm), None
         trial = min(high, low - best.risk / best.slope)
-        mu = SEARCH_SMOOTHING * self._solver.tol / self._risk.diameter
+        mu = mu_for(SEARCH_SMOOTHING * self._solver.tol, self._risk)
         for _ in range(MAX_TRIALS):
             scores = trial * ray.scores
             smoothed = self._risk.smoothed(scores, mu)

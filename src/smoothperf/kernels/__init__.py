@@ -1,6 +1,6 @@
 """Compiled inner loops. :mod:`smoothperf.kernels.reference` has the same in NumPy, for reading and testing."""
 
-from ._pointwise import pointwise_hinges
+from ._pointwise import logistic_losses, pointwise_hinges, squared_hinges
 from ._roc_area import huber_sums, sorted_hinges
 from ._simplex_qp import maximise_on_simplex
 from ._sparse import gather, half_gram, room_for_sums, row_norms, scatter
@@ -14,12 +14,14 @@ __all__ = [
     "half_gram",
     "huber_sums",
     "inner_products",
+    "logistic_losses",
     "maximise_on_simplex",
     "pointwise_hinges",
     "room_for_sums",
     "row_norms",
     "scatter",
     "sorted_hinges",
+    "squared_hinges",
     "sum_and_squares",
     "two_loop",
 ]

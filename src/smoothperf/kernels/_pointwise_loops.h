@@ -1,9 +1,11 @@
-/* The pass over all examples of the smoothed error rate (_pointwise.pyx).
+/* The passes over all examples of risks in which every example counts by itself (_pointwise.pyx).
  *
  * In C, so that the compiler can make a second version of each loop for processors with wider vectors and choose at
  * load time. Sums run in blocks of 512, whose totals are added in long double. */
 #ifndef SMOOTHPERF_POINTWISE_LOOPS_H
 #define SMOOTHPERF_POINTWISE_LOOPS_H
+
+#include <math.h>
 
 #include "_wide.h"
 
@@ -63,6 +65,101 @@ static pointwise_sums hinges_weighted(const double *f, const unsigned char *labe
                                       ptrdiff_t n, const pointwise_costs costs)
 {
     return hinge_loop(f, label, c, gradient, n, costs);
+}
+
+typedef struct {
+    long double losses, offsets, squares, along;
+} loss_sums;
+
+/* Logistic losses, with exp(-|f|) in the gradient's place. ``logs`` are log(1 + exp(-|f|)), which are there if weights
+ * are. Without weights the sum of a block is the logarithm of a product, at most 2^512: one logarithm instead of 512.
+ * A ``direction`` may be NULL. */
+INLINED loss_sums logistic_loop(const double *restrict f, const unsigned char *restrict label,
+                                const double *restrict c, const double *restrict logs,
+                                const double *restrict direction, double *restrict gradient, ptrdiff_t n,
+                                const double scale)
+{
+    loss_sums sums = {0.0L, 0.0L, 0.0L, 0.0L};
+    for (ptrdiff_t begin = 0; begin < n; begin += POINTWISE_BLOCK) {
+        const ptrdiff_t end = begin + POINTWISE_BLOCK < n ? begin + POINTWISE_BLOCK : n;
+        double product = 1.0, common = 0.0, wrong = 0.0, spread = 0.0, squares = 0.0, along = 0.0;
+        for (ptrdiff_t i = begin; i < end; i++) {
+            const double sign = 2.0 * label[i] - 1.0;
+            const double cost = c ? c[i] : 1.0;
+            const double z = sign * f[i], e = gradient[i];
+            const double larger = 1.0 / (1.0 + e), smaller = e * larger; /* the chances of the two labels */
+            const double g = -scale * sign * cost * (z < 0.0 ? larger : smaller);
+            if (c)
+                common += cost * logs[i];
+            else
+                product *= 1.0 + e;
+            wrong += cost * (z < 0.0 ? -z : 0.0);
+            spread += cost * (fabs(f[i]) * smaller);
+            squares += g * g;
+            if (direction)
+                along += g * direction[i];
+            gradient[i] = g;
+        }
+        if (!c)
+            common = log(product);
+        sums.losses += common + wrong;
+        sums.offsets += common + spread;
+        sums.squares += squares;
+        sums.along += along;
+    }
+    return sums;
+}
+
+/* Squared hinges: x = max(0, 1 - y f), gradient = -2 scale y c x. */
+INLINED loss_sums squared_loop(const double *restrict f, const unsigned char *restrict label,
+                               const double *restrict c, const double *restrict direction, double *restrict gradient,
+                               ptrdiff_t n, const double scale)
+{
+    loss_sums sums = {0.0L, 0.0L, 0.0L, 0.0L};
+    for (ptrdiff_t begin = 0; begin < n; begin += POINTWISE_BLOCK) {
+        const ptrdiff_t end = begin + POINTWISE_BLOCK < n ? begin + POINTWISE_BLOCK : n;
+        double losses = 0.0, offsets = 0.0, squares = 0.0, along = 0.0;
+        for (ptrdiff_t i = begin; i < end; i++) {
+            const double sign = 2.0 * label[i] - 1.0;
+            double x = 1.0 - sign * f[i];
+            x = x > 0.0 ? x : 0.0;
+            const double slope = c ? c[i] * x : x;
+            const double g = -2.0 * scale * sign * slope;
+            losses += slope * x;
+            offsets += slope * (2.0 - x);
+            squares += g * g;
+            if (direction)
+                along += g * direction[i];
+            gradient[i] = g;
+        }
+        sums.losses += losses;
+        sums.offsets += offsets;
+        sums.squares += squares;
+        sums.along += along;
+    }
+    return sums;
+}
+
+WIDE_VECTORS
+static loss_sums logistic_losses_of(const double *f, const unsigned char *label, const double *c, const double *logs,
+                                    const double *direction, double *gradient, ptrdiff_t n, const double scale)
+{
+    if (c)
+        return direction ? logistic_loop(f, label, c, logs, direction, gradient, n, scale)
+                         : logistic_loop(f, label, c, logs, NULL, gradient, n, scale);
+    return direction ? logistic_loop(f, label, NULL, NULL, direction, gradient, n, scale)
+                     : logistic_loop(f, label, NULL, NULL, NULL, gradient, n, scale);
+}
+
+WIDE_VECTORS
+static loss_sums squared_hinges_of(const double *f, const unsigned char *label, const double *c,
+                                   const double *direction, double *gradient, ptrdiff_t n, const double scale)
+{
+    if (c)
+        return direction ? squared_loop(f, label, c, direction, gradient, n, scale)
+                         : squared_loop(f, label, c, NULL, gradient, n, scale);
+    return direction ? squared_loop(f, label, NULL, direction, gradient, n, scale)
+                     : squared_loop(f, label, NULL, NULL, gradient, n, scale);
 }
 
 #endif

@@ -145,6 +145,46 @@ def pointwise_hinges(
     return float(q @ beta), float(q @ beta**2), float(q @ x), float(gradient @ scores)
 
 
+def logistic_losses(
+    scores: Array,
+    positive: Array,
+    weights: Array | None,
+    logs: Array | None,
+    scale: float,
+    direction: Array | None,
+    gradient: Array,
+    pieces: int,
+) -> tuple[float, float, float, float]:
+    """Logistic losses; ``gradient`` holds ``exp(-|f|)``, and ``logs`` are not looked at."""
+    y = np.where(positive.astype(bool), 1.0, -1.0)
+    c = np.ones(y.size) if weights is None else weights
+    z, e = y * scores, gradient.copy()
+    chance = np.where(z < 0.0, 1.0, e) / (1.0 + e)  # of the other label
+    gradient[:] = -scale * y * c * chance
+    losses = c @ (np.log1p(e) + np.maximum(0.0, -z))
+    offsets = c @ (np.log1p(e) + np.abs(z) * e / (1.0 + e))
+    along = 0.0 if direction is None else float(gradient @ direction)
+    return float(losses), float(offsets), float(gradient @ gradient), along
+
+
+def squared_hinges(
+    scores: Array,
+    positive: Array,
+    weights: Array | None,
+    scale: float,
+    direction: Array | None,
+    gradient: Array,
+    pieces: int,
+) -> tuple[float, float, float, float]:
+    """Squared hinges."""
+    y = np.where(positive.astype(bool), 1.0, -1.0)
+    c = np.ones(y.size) if weights is None else weights
+    x = np.maximum(0.0, 1.0 - y * scores)
+    gradient[:] = -2.0 * scale * y * c * x
+    along = 0.0 if direction is None else float(gradient @ direction)
+    return float(c @ x**2), float(c @ (2.0 * x - x**2)), float(gradient @ gradient), along
+
+
 def pair_ramps(
     ordered: Array,
     ordered_weights: Array | None,

@@ -9,6 +9,7 @@ from .names import MEASURE_NAMES, get_measure
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
 from .roc_area import ROCArea
+from .smooth import LogLoss, SquaredHinge
 from .top_k import PRBEP, PrecisionAtK, RecallAtK
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "ErrorRate",
     "FBeta",
     "Jaccard",
+    "LogLoss",
     "Measure",
     "PartialROCArea",
     "PrecisionAtK",
@@ -27,5 +29,6 @@ __all__ = [
     "RecallAtK",
     "Risk",
     "RiskValue",
+    "SquaredHinge",
     "get_measure",
 ]

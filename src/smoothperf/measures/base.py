@@ -24,7 +24,10 @@ from .row_block import RiskBlock, Totals
 
 Array = NDArray[np.float64]
 #: Measures that :meth:`Measure.bind_blocks` works for, for messages.
-IN_BLOCKS = "prbep, precision@k, recall@k, roc_area, f1 and f-beta, jaccard, error_rate and balanced_error_rate"
+IN_BLOCKS = (
+    "prbep, precision@k, recall@k, roc_area, f1 and f-beta, jaccard, error_rate, balanced_error_rate, "
+    "log_loss and squared_hinge"
+)
 #: Spacing of the numbers of the kernels next to 1, for rounding bounds.
 EPS = float(np.finfo(np.float64).eps)
 LONG_EPS = float(np.finfo(np.longdouble).eps)
@@ -100,7 +103,7 @@ class Risk(ABC):
     n_examples : int
         Length of the score vectors.
     diameter : float
-        ``D``, the largest value of the prox-function: ``R - mu D <= R_mu <= R``.
+        ``D``, the largest value of the prox-function: ``R - mu D <= R_mu <= R``. 0 if R is smooth: ``R_mu = R``.
     weights : ndarray of shape (n,) or None
         The sample weights c, where the rows are in this process; None for ones.
     shift_invariant : bool
@@ -167,6 +170,11 @@ class Measure(ABC):
     """
 
     fits_bias: ClassVar[bool] = False
+
+    @property
+    def judges_decisions(self) -> bool:
+        """Whether the score depends on which scores are above 0, and on nothing else."""
+        return self.fits_bias
 
     @property
     @abstractmethod

@@ -16,6 +16,7 @@ from .fractional import FBeta, Jaccard
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
 from .roc_area import ROCArea
+from .smooth import LogLoss, SquaredHinge
 from .top_k import PRBEP, PrecisionAtK, RecallAtK
 
 
@@ -39,6 +40,8 @@ _PLAIN: dict[str, Callable[[], Measure]] = {
     "balanced_error_rate": BalancedErrorRate,
     "f1": FBeta,
     "jaccard": Jaccard,
+    "log_loss": LogLoss,
+    "squared_hinge": SquaredHinge,
 }
 #: f1, f2, f0.5, ...
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")

@@ -101,7 +101,7 @@ class LBFGS(ConvexSolver):
                 monitor.catch_up()
             mu = self.smoothing.following(point.mu, slack=point.slack(exact), gap=monitor.gap)
             if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
-                return Status.SMOOTHING_LIMIT
+                return monitor.limit
 
             line = line or objective.along(point, memory.direction(point.gradient))
             origin = line.origin(mu)

@@ -27,7 +27,7 @@ from ..objective import Line, Point, RegularizedRisk, Trial
 from ..smoothing import Adaptive, Smoothing
 from .base import ConvexSolver
 from .monitor import Monitor
-from .result import Result, Status
+from .result import Result
 
 #: Power iteration approaches |X|^2 from below; this is what it is taken to have missed by. Backtracking mends the rest.
 SAFETY = 1.05
@@ -97,7 +97,7 @@ class Nesterov(ConvexSolver):
                 leading = objective.evaluate(leading.coef, mu, scores=leading.scores)
                 theta = 1.0
             elif objective.is_solved(leading, 1e-3 * monitor.gap):
-                return monitor.result(Status.SMOOTHING_LIMIT)
+                return monitor.result(monitor.limit)
 
             line = objective.along(leading, -leading.gradient)
             if self.backtracking:
