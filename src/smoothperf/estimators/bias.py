@@ -8,6 +8,7 @@ The measure then says where the training scores, bias included, are best cut: ``
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,12 @@ class Bias:
             return coef
         return np.append(coef, last_weights[-1] if last_weights.size > coef.size else 0.0)
 
+    def with_threshold(self, weights: Array, threshold: float) -> Array:
+        """Weights of a run whose scores have 0 where they had a threshold."""
+        moved = weights.copy()
+        moved[-1] -= threshold / self.height
+        return moved
+
     def cut(
         self, weights: Array, positive: NDArray[np.bool_], scores: Array, sample_weight: Array | None
     ) -> tuple[Array, float]:
@@ -77,11 +84,16 @@ class Bias:
         return coef, bias - threshold if self.fit_intercept else 0.0
 
     def excess_of_zero(self, objective: RegularizedRisk, result: Result) -> float:
-        """How far J without any feature can be above its minimum, for no bias or the one that was found."""
+        """How far J without any feature can be above its minimum, for no bias or the one that was found.
+
+        Where there is no bound of the minimum, how far it is above what was found.
+        """
         _, bias = self.split(result.coef)
-        constant = objective.vectors.constant
-        values = [
-            objective.alpha / 2.0 * (shift / self.height) ** 2 + objective.risk.exact_value(constant(shift))
-            for shift in {0.0, bias}
-        ]
-        return min(values) - result.lower_bound
+        risk, tight = objective.risk, math.isnan(result.lower_bound)
+
+        def value(shift: float) -> float:
+            scores = objective.vectors.constant(shift)
+            free = risk.loss_free(scores).value if tight else 0.0
+            return objective.alpha / 2.0 * (shift / self.height) ** 2 + risk.exact_value(scores) - free
+
+        return min(value(shift) for shift in {0.0, bias}) - (result.objective if tight else result.lower_bound)

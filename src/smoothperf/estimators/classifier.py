@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
+from .._validation import choice
 from ..checkpoint import Checkpoint, CheckpointKeeper, fingerprint
-from ..measures import Measure, get_measure
+from ..measures import PRBEP, Measure, ROCArea, get_measure
 from ..objective import RegularizedRisk
 from ..smoothing import Smoothing
-from ..solvers import Callback, Solver
+from ..solvers import Callback, Retargeting, Solver
 from ..threads import check_n_threads, use_threads
 from .bias import Bias
 from .inputs import (
@@ -43,10 +44,11 @@ ZERO_MODEL_REMEDY = (
 
 
 class MeasureClassifier(LinearMeasureClassifier):
-    """Linear binary classifier that minimises the regularised convex risk of a performance measure.
+    """Linear binary classifier that minimises a regularised upper bound of ``1 - measure`` on the training set.
 
-    Minimises ``J(w) = (alpha/2) |w|^2 + R(Xw)`` to a certified gap, where R is the structural-SVM upper bound of
-    ``1 - measure`` on the training set.
+    Minimises ``J(w) = (alpha/2) |w|^2 + R(Xw)`` to a certified gap, where R is the structural-SVM bound. It is convex,
+    and loose on noisy data: there w = 0 may be its minimiser for every alpha, except for ROC area. ``bound="tight"``
+    minimises a bound that does not collapse, and is not convex.
 
     Parameters
     ----------
@@ -55,8 +57,14 @@ class MeasureClassifier(LinearMeasureClassifier):
         docs/measures.md has them all.
     alpha : float, default=1e-4
         Strength of the regulariser (the paper's lambda); the risk is an average, so alpha does not scale with n.
+    bound : {"convex", "tight"}, default="convex"
+        Which bound of ``1 - measure`` to minimise. "convex" is the paper's, with a certificate of the global minimum.
+        "tight" is R less the same maximum without the loss (docs/maths.md, tight-risk). It is minimised by convex
+        steps from the minimiser for ROC area, to a point that none of them can improve by more than ``tol``: a
+        stationary point, of which nobody knows how far from the global minimum it is.
     tol : float, default=1e-3
-        Largest certified gap between ``objective_`` and the optimum.
+        Largest certified gap between ``objective_`` and the optimum; for the tight bound, what a convex step may still
+        gain.
     max_iter : int, default=1000
         Most iterations.
     solver : {"lbfgs", "nesterov", "newton", "bmrm"} or solver object, default="lbfgs"
@@ -100,7 +108,10 @@ class MeasureClassifier(LinearMeasureClassifier):
         that bias less the threshold that the measure chose on the training scores (0 for error rates).
     objective_, lower_bound_, gap_ : float
         Exact J at the solution, a certified lower bound of its minimum, and their difference. Where a bias is trained,
-        the weight of the constant feature is part of w in J.
+        the weight of the constant feature is part of w in J. For the tight bound J is that of the tight risk, and the
+        other two, which speak of a global minimum, are NaN.
+    stationarity_gap_ : float
+        For the tight bound, what the last convex step could gain at most, certified; NaN for the convex one.
     n_iter_ : int
         Iterations.
     result_ : Result
@@ -126,6 +137,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         measure: str | Measure = "roc_area",
         alpha: float = 1e-4,
         *,
+        bound: str = "convex",
         tol: float = 1e-3,
         max_iter: int = 1000,
         solver: str | Solver = "lbfgs",
@@ -142,6 +154,7 @@ class MeasureClassifier(LinearMeasureClassifier):
     ):
         self.measure = measure
         self.alpha = alpha
+        self.bound = bound
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
@@ -173,6 +186,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         measure = get_measure(self.measure)
         bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
+        tight = choice("bound", self.bound, ("convex", "tight")) == "tight"
         check_n_threads(self.n_threads)
         store = as_store(X)
         if store is None:
@@ -188,7 +202,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         weights = example_weights(self.class_weight, self.classes_, positive, sample_weight)
 
         risk = measure.bind(positive, weights)
-        check_suits(solver, measure, risk)
+        check_suits(solver, measure, risk, tight=tight)
         objective = RegularizedRisk(bias.design(X, low_memory=self.low_memory), risk, self.alpha)
         start = None
         previous: Array | None = getattr(self, "coef_", None)
@@ -201,15 +215,38 @@ class MeasureClassifier(LinearMeasureClassifier):
                 keeper = CheckpointKeeper(self.checkpoint, fingerprint(objective, measure, positive, weights))
                 if keeper.state is not None:
                     start, planes = keeper.state.coef, keeper.state.planes
-            result = solver.run(
-                objective, start, make_callback(self.verbose, self.callback), keeper=keeper, planes=planes
-            )
+            callback = make_callback(self.verbose, self.callback)
+            method: Solver = solver
+            if tight:
+                if start is None:
+                    start = tight_start(bias, objective, solver, positive, weights)
+                method = Retargeting(tol=solver.tol, max_iter=solver.max_iter, convex=solver)
+            result = method.run(objective, start, callback, keeper=keeper, planes=planes)
             excess_of_zero = bias.excess_of_zero(objective, result)
         report_end(result, solver.tol, self.verbose)
         warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol)
         assert result.scores is not None
         self._keep(result, *bias.cut(result.coef, positive, result.scores, weights))
         return self
+
+
+def tight_start(
+    bias: Bias, objective: RegularizedRisk, solver: Solver, positive: NDArray[np.bool_], weights: Array | None
+) -> Array:
+    """Weights to start the tight bound from: the minimiser of a convex risk that does not collapse.
+
+    That is ROC area, with a bias that takes as many for positive as there are; for a sum over examples it is its own.
+    """
+    if objective.risk.sums_over_examples:
+        return solver.run(objective).coef
+    ranking = RegularizedRisk(objective.design, ROCArea().bind(positive, weights), objective.alpha)
+    result = solver.run(ranking)
+    objective.n_matvec += ranking.n_matvec
+    objective.n_rmatvec += ranking.n_rmatvec
+    if not bias.trained:
+        return result.coef
+    assert result.scores is not None
+    return bias.with_threshold(result.coef, PRBEP().threshold(positive, result.scores, weights))
 
 
 def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float) -> None:

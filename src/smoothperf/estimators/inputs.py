@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from typing import Any
@@ -15,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from .._validation import choice, positive_number, vector
 from ..measures import Measure, Risk
 from ..smoothing import Adaptive, Fixed, Smoothing
-from ..solvers import BMRM, LBFGS, Callback, Nesterov, Newton, Result, Solver, Status, TraceRow
+from ..solvers import BMRM, LBFGS, Callback, ConvexSolver, Nesterov, Newton, Result, Solver, Status, TraceRow
 
 Array = NDArray[np.float64]
 
@@ -83,9 +84,9 @@ def example_weights(
     return class_weights if weights is None else weights * class_weights
 
 
-def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: str | float | Smoothing) -> Solver:
+def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: str | float | Smoothing) -> ConvexSolver:
     """The solver of a given name with these settings; a solver object brings its own."""
-    if isinstance(solver, Solver):
+    if isinstance(solver, ConvexSolver):
         return solver
     name = choice("solver", solver, ("lbfgs", "nesterov", "newton", "bmrm"))
     if name == "bmrm":
@@ -96,8 +97,13 @@ def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: s
     return kinds[name](tol=tol, max_iter=max_iter, smoothing=_make_smoothing(smoothing))
 
 
-def check_suits(solver: Solver, measure: Measure, risk: Risk) -> None:
-    """Say before the work begins that a solver cannot train for a measure."""
+def check_suits(solver: Solver, measure: Measure, risk: Risk, *, tight: bool = False) -> None:
+    """Say before the work begins that a solver or a bound cannot train for a measure."""
+    if tight and not risk.has_loss_free:
+        raise ValueError(
+            f'bound="tight" is for measures whose risk is a maximum over labelings, which that of {measure.name!r} is '
+            'not; use bound="convex".'
+        )
     if isinstance(solver, Newton) and not risk.has_curvature:
         raise ValueError(
             f'solver "newton" needs second derivatives of a form that {measure.name!r} lacks and that "prbep", '
@@ -136,9 +142,10 @@ def report_end(result: Result, tol: float, verbose: int) -> None:
     """Say how a fit ended: on standard error if asked to, and as a warning if it did not end well."""
     if verbose:
         print(f"{_progress(result.trace.rows[-1])}  {result.status.value}", file=sys.stderr, flush=True)
-    if result.status not in (Status.CONVERGED, Status.STOPPED):
+    if result.status not in (Status.CONVERGED, Status.STOPPED, Status.STATIONARY):
+        reached = result.stationarity_gap if math.isnan(result.gap) else result.gap
         warnings.warn(
-            f"{result.status.value} The gap reached is {result.gap:.3g}, tol is {tol:.3g}. "
+            f"{result.status.value} The gap reached is {reached:.3g}, tol is {tol:.3g}. "
             "Increase max_iter or tol, or scale the features.",
             ConvergenceWarning,
             stacklevel=3,

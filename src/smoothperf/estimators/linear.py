@@ -33,6 +33,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     objective_: float
     lower_bound_: float
     gap_: float
+    stationarity_gap_: float
     n_iter_: int
     result_: Result
 
@@ -146,6 +147,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.objective_ = result.objective
         self.lower_bound_ = result.lower_bound
         self.gap_ = result.gap
+        self.stationarity_gap_ = result.stationarity_gap
         self.n_iter_ = result.n_iter
         # The scores of the training set have served; a fitted model should not carry a vector of its length.
         self.result_ = replace(result, scores=None)

@@ -112,6 +112,8 @@ class Risk(ABC):
         Whether there is :meth:`curvature`.
     has_loss_free : bool
         Whether there is :meth:`loss_free`, and with it a tight bound.
+    sums_over_examples : bool
+        Whether every example counts by itself, so that R is an ordinary mean.
     extra_rounding : float
         Values are off by as much times ``1 + max|f|``, beyond what is usual for a sum over examples.
     """
@@ -122,6 +124,7 @@ class Risk(ABC):
     shift_invariant: ClassVar[bool]
     has_curvature: bool = False
     has_loss_free: ClassVar[bool] = True
+    sums_over_examples: ClassVar[bool] = False
     extra_rounding: float = 0.0
 
     @abstractmethod

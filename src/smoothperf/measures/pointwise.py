@@ -82,6 +82,7 @@ class PointwiseRisk(BlockRisk):
     """
 
     shift_invariant: ClassVar[bool] = False
+    sums_over_examples: ClassVar[bool] = True
 
     def __init__(self, blocks: Blocks, positive_cost: float = 1.0, negative_cost: float = 1.0):
         super().__init__(blocks)

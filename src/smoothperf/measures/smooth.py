@@ -78,6 +78,7 @@ class SmoothRisk(BlockRisk):
     """
 
     shift_invariant: ClassVar[bool] = False
+    sums_over_examples: ClassVar[bool] = True
     has_loss_free: ClassVar[bool] = False
     diameter = 0.0
     #: The method of the blocks, and the largest second derivative of the loss.
