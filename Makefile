@@ -5,7 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PACKAGE := $(shell find src -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test test-browser lint bench clean
+# A build of its own in which kernels watch every access to memory, and numbers that do not fit; gcc or clang on Linux.
+SANITIZED := .venv-sanitized
+SANITIZERS := -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Db_sanitize=address,undefined \
+  -Csetup-args=-Db_lundef=false -Csetup-args=-Dc_args=-fsanitize=float-cast-overflow
+WATCHED := tests/kernels tests/measures tests/design tests/solvers tests/store tests/io tests/test_simplex_qp.py \
+  tests/test_space.py tests/test_hard_edges.py
+
+.PHONY: demo test test-browser test-sanitized lint bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -21,6 +28,13 @@ test-browser: $(VENV)/installed-dev
 	$(BIN)/python -m playwright install chromium
 	REQUIRE_BROWSER=1 $(BIN)/python -m pytest tests/report/test_browser.py
 
+# Slow, so neither part of `make test` nor of what every change must pass: for changes of kernels. Python itself loses
+# memory when it ends, so leaks are not looked for.
+test-sanitized: $(SANITIZED)/installed
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	$(SANITIZED)/bin/python -m pytest -n auto $(WATCHED)
+
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -32,7 +46,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.page
 
 clean:
-	rm -rf $(VENV) build demo
+	rm -rf $(VENV) $(SANITIZED) build demo
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -43,4 +57,9 @@ $(VENV)/installed: $(BIN)/python pyproject.toml meson.build $(PACKAGE)
 
 $(VENV)/installed-dev: $(BIN)/python pyproject.toml meson.build $(PACKAGE)
 	$(BIN)/python -m pip install --quiet '.[test,lint]'
+	touch $@
+
+$(SANITIZED)/installed: pyproject.toml meson.build $(PACKAGE)
+	test -d $(SANITIZED) || $(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python -m pip install --quiet '.[test]' $(SANITIZERS)
 	touch $@

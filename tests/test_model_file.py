@@ -412,6 +412,16 @@ def test_later_version(tmp_path):
         lambda model: model["fitted"].update(x_={"type": "scalar", "dtype": "M8[s]", "value": 1}),
         lambda model: model["fitted"]["result_"]["fields"]["status"].update(value="FANTASTIC"),
         lambda model: model["fitted"]["result_"]["fields"].pop("gap"),
+        lambda model: model["parameters"].update(checkpoint="/somebody/elses/file"),
+        lambda model: model["parameters"].update(callback="print"),
+        lambda model: model["fitted"].update(n_features_in_=1000),
+        lambda model: model["fitted"].update(n_features_in_=True),
+        lambda model: model["fitted"].pop("n_features_in_"),
+        lambda model: model["fitted"]["coef_"].update(shape=[-1]),
+        lambda model: model["fitted"].update(coef_=[[1.0] * 3]),
+        lambda model: model["fitted"].update(intercept_=model["fitted"]["coef_"]),
+        lambda model: model["fitted"].update(classes_=model["fitted"]["intercept_"]),
+        lambda model: model["fitted"].update(feature_names_in_={"type": "objects", "items": ["a"]}),
     ],
 )  # fmt: skip
 def test_files_made_by_hand_are_refused(tmp_path, change):
@@ -425,6 +435,21 @@ def test_deeply_nested_header(tmp_path):
         nested = "[" * 100_000 + "]" * 100_000
         archive.writestr("smoothperf-model.json", f'{{"format": "smoothperf model", "version": 1, "model": {nested}}}')
     assert "RecursionError" in complaint(tmp_path / "a.model")
+
+
+@pytest.mark.parametrize("make", [sp.csr_matrix, sp.csc_matrix])
+def test_weights_fewer_than_features_are_no_model(tmp_path, make):
+    """They were read beyond their end."""
+    X, _ = data()
+    path = save_model(fitted(), tmp_path / "a.model")
+    rewrite(path, lambda header: header["model"]["fitted"].update(n_features_in_=X.shape[1] + 1000))
+    assert "coef_ must be an array of float64 of shape" in complaint(path)
+    # And a model that somebody has spoilt in memory is no better.
+    model = fitted()
+    model.n_features_in_ += 1000
+    wide = make((np.ones(3, dtype=np.float32), ([0, 1, 2], [0, 5, X.shape[1] + 900])), shape=(3, X.shape[1] + 1000))
+    with pytest.raises(ValueError, match=r"fit|needed"):
+        model.predict(wide)
 
 
 class Trap:

@@ -198,3 +198,36 @@ def test_a_loose_tolerance_is_respected_and_used():
     loose = maximise_on_simplex(factor @ factor.T, 1.0, linear, vertex(40, 0), tolerance=0.05)
     lost = quadratic(factor, linear, tight) - quadratic(factor, linear, loose)
     assert 1e-9 < lost <= 0.05
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", ["everywhere", "gram", "diagonal", "linear", "start", "scale"])
+def test_numbers_that_are_not_finite_are_survived(odd, place):
+    """What comes back then is anything of the right length; no memory is touched that belongs to others."""
+    rng = np.random.default_rng(7)
+    for size in (1, 2, 8, 40):
+        factor = rng.normal(size=(size, 3))
+        gram, linear, start = factor @ factor.T, rng.normal(size=size), np.full(size, 1.0 / size)
+        if place in ("gram", "everywhere"):
+            gram[rng.random((size, size)) < (0.2 if place == "gram" else 1.0)] = odd
+        if place == "diagonal":
+            np.fill_diagonal(gram, odd)
+        if place in ("linear", "everywhere"):
+            linear[:: 3 if place == "linear" else 1] = odd
+        if place == "start":
+            start[size // 2] = odd
+        for _ in range(20):
+            weights = maximise_on_simplex(gram, odd if place == "scale" else 1.0, linear, start)
+            assert weights.shape == (size,)
+    assert_solved(factor, rng.normal(size=size), vertex(size, 0))  # the memory that is left is in order
+
+
+def test_a_program_has_arrays_of_one_size_and_at_least_one_plane():
+    for gram, linear, start in [
+        (np.eye(2), np.zeros(3), np.full(3, 1 / 3)),
+        (np.ones((3, 2)), np.zeros(3), np.full(3, 1 / 3)),
+        (np.eye(3), np.zeros(3), np.full(2, 0.5)),
+        (np.empty((0, 0)), np.zeros(0), np.zeros(0)),
+    ]:
+        with pytest.raises(ValueError, match=r"start|gram|plane"):
+            maximise_on_simplex(gram, 1.0, linear, start)

@@ -244,13 +244,37 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
         case "object":
             return PARTS[value["class"]](**contents("fields"))
         case "model":
-            model = MODELS[value["class"]](**contents("parameters"))
+            parameters = contents("parameters")
+            for key in NOT_KEPT:
+                if key in parameters:
+                    raise ValueError(f"{key!r} is a parameter that no model file has")
+            model = MODELS[value["class"]](**parameters)
             for key, child in contents("fitted").items():
                 if not _is_fitted_attribute(key):
                     raise ValueError(f"{key!r} is not the name of a fitted attribute")
                 setattr(model, key, child)
+            _check_shapes(model)
             return model
     raise ValueError(f"unknown type {value['type']!r}")
+
+
+def _check_shapes(model: Any) -> None:
+    """Refuse a model whose parts do not fit one another: prediction relies on that they do."""
+    d = model.n_features_in_
+    if type(d) is not int or d < 1:
+        raise ValueError(f"n_features_in_ must be a whole number of at least 1, got {d!r}")
+    for name, shape in (("coef_", (1, d)), ("intercept_", (1,))):
+        numbers = getattr(model, name)
+        if not isinstance(numbers, np.ndarray) or numbers.dtype != np.float64 or numbers.shape != shape:
+            raise ValueError(f"{name} must be an array of float64 of shape {shape}")
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"{name} must be finite")
+    for name, count in (("classes_", 2), ("feature_names_in_", d)):
+        entries = getattr(model, name, None)
+        if entries is None and name == "feature_names_in_":
+            continue
+        if not isinstance(entries, np.ndarray) or entries.shape != (count,):
+            raise ValueError(f"{name} must be an array of {count} entries")
 
 
 def _is_fitted_attribute(name: str) -> bool:

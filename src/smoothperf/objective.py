@@ -25,6 +25,9 @@ from .kernels import inner_products
 from .measures import Risk, RiskValue
 from .space import Space, WeightSpace, smaller_space
 
+#: Largest score that a run may meet: the square of it, and sums of such squares, are numbers still.
+LARGEST_SCORE = 1e145
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -87,6 +90,7 @@ class RegularizedRisk:
         self.design = design
         self.risk = risk
         self.alpha = positive_number("alpha", alpha, hint="It is the strength of the regulariser; try 1e-4.")
+        _check_magnitude(design.frobenius_norm, self.alpha)
         self.n_matvec = 0
         self.n_rmatvec = 0
         self.vectors = design.vectors
@@ -158,6 +162,9 @@ class RegularizedRisk:
 
         With ``in_weights`` vectors are weights during the run as well; so they are where rows are not in this process.
         """
+        largest = 0.0 if start is None else float(np.abs(start).max())
+        if not largest * math.sqrt(self.design.shape[1]) * max(self.design.frobenius_norm, 1.0) <= LARGEST_SCORE:
+            raise ValueError(f"start must be finite, and small enough for its scores to be; got a weight of {largest}.")
         if not in_weights and not self.far:
             self.space = smaller_space(self, self.design.shape, self.design.frobenius_norm, start)
         try:
@@ -186,6 +193,20 @@ class StartingWithScores(RegularizedRisk):
             self._start = None
             return scores
         return super().matvec(coef)
+
+
+def _check_magnitude(norm: float, alpha: float) -> None:
+    """Refuse X if anything between it and the bound cannot be held.
+
+    The sum of the absolute values of a gradient in scores is at most 2 or so. Then weights that solvers visit are no
+    longer than ``2 |X| / alpha``, and their scores than ``2 |X|^2 / alpha``. Both are squared on the way.
+    """
+    if not max(norm, norm / alpha, norm * (norm / alpha)) <= LARGEST_SCORE:
+        raise ValueError(
+            f"X is too large for alpha={alpha:g}: with |X| = {norm:.3g} the root of the sum of its squares, neither "
+            f"|X| / alpha nor |X|^2 / alpha may exceed {LARGEST_SCORE:g}. Scale the columns of X, for instance with "
+            "sklearn.preprocessing.MaxAbsScaler, or use a larger alpha."
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,10 +164,64 @@ def rewritten(path, change):
         lambda index: index["blocks"][2].update(n_entries=-1),
         lambda index: index["blocks"][2].update(surprise=1),
         lambda index: index["blocks"].pop(),
+        lambda index: index.update(shape=[float("inf"), 30]),
+        lambda index: index.update(shape=[400.0, 30]),
+        lambda index: index.update(shape=[400, 10**30]),
+        lambda index: index.update(shape=[400, 2**31]),
+        lambda index: index.update(n_entries=float("inf")),
+        lambda index: index.update(row_norm=-1.0),
+        lambda index: index.update(frobenius_norm=10**400),
+        lambda index: index.update(feature_names=["one"]),
+        lambda index: index.update(feature_names=[1] * 30),
+        lambda index: index.update(zero_based="perhaps"),
+        lambda index: index.update(source={"name": [1]}),
+        lambda index: index["labels"].update(classes=[10**400, 1]),
+        lambda index: index["labels"].update(classes=[[1, -1]]),
+        lambda index: index["labels"].update(crc32=float("inf")),
+        lambda index: index["blocks"][2].update(n_rows=float(index["blocks"][2]["n_rows"])),
+        lambda index: index["blocks"][2].update(crc32="0"),
     ],
 )
 def test_an_index_that_lies(stored, change):
     complaint(rewritten(stored[2], change))
+
+
+def test_an_index_that_is_a_pit(stored):
+    """Nested deeper than JSON can be followed."""
+    path = stored[2]
+    content = path.read_bytes()
+    offset = struct.unpack("<QQII8s", content[-32:])[0]
+    text = b"[" * 100_000 + b"]" * 100_000
+    place = struct.pack("<QQI", offset, len(text), zlib.crc32(text))
+    path.write_bytes(content[:offset] + text + place + struct.pack("<I8s", zlib.crc32(place), b"\x93SPSTORE"))
+    assert "its index is damaged" in complaint(path)
+
+
+@pytest.mark.parametrize(
+    "what", ["index beyond the columns", "index below 0", "start beyond the entries", "starts fall"]
+)
+def test_a_store_that_is_written_to_in_place_is_never_read_beyond_its_arrays(stored, what):
+    """Size and date stay, and so does nothing that would tell."""
+    _, _, path = stored
+    store = open_store(path)
+    design = store.design()
+    design.rmatvec(design.matvec(np.ones(30)))  # all blocks have been read, and found intact
+    block = store.blocks[1]
+    starts, indices, _, _ = (block.offset + place for place in block.places(store.types))
+    status = path.stat()
+    place, number = {
+        "index beyond the columns": (indices, 10**9),
+        "index below 0": (indices + 4, -5),
+        "start beyond the entries": (starts + 4 * block.n_rows, 10**9),
+        "starts fall": (starts + 4, block.n_entries),
+    }[what]
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(struct.pack("<i", number))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    for product in (lambda: design.matvec(np.ones(30)), lambda: design.rmatvec(np.ones(400))):
+        with pytest.raises(StoreError, match=rf"{path.name}: block 1 \(rows .* is not a sound matrix"):
+            product()
 
 
 def test_later_versions_are_refused(stored):

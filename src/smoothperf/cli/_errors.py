@@ -11,6 +11,8 @@ from typing import Any, NoReturn, ParamSpec
 import typer
 from typer.core import TyperGroup
 
+from ._visible import visible
+
 P = ParamSpec("P")
 
 #: Exit codes: 1 means "ran, but the certified gap is above the tolerance", 2 "could not run".
@@ -24,7 +26,7 @@ TRACEBACK = "SMOOTHPERF_TRACEBACK"
 
 def fail(message: object) -> NoReturn:
     """Say in one line on standard error what is wrong, and exit."""
-    typer.echo(f"smoothperf: {' '.join(str(message).split())}", err=True)
+    typer.echo(f"smoothperf: {visible(' '.join(str(message).split()))}", err=True)
     raise typer.Exit(CANNOT_RUN)
 
 
@@ -100,7 +102,7 @@ def _report_usage(error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return CANNOT_RUN
-    message = " ".join(error.format_message().split())
+    message = visible(" ".join(error.format_message().split()))
     path = context.command_path if context is not None else "smoothperf"
     typer.echo(f"{path}: {message}{'' if message.endswith(('.', '?')) else '.'} See '{path} --help'.", err=True)
     return CANNOT_RUN

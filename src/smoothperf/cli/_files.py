@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._errors import fail
+from ._visible import visible
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
@@ -33,7 +34,7 @@ def read_examples(
     from ..io import read_data
     from ..io.dataset import data_error
 
-    with screen.progress.status(f"Reading {path}"):
+    with screen.progress.status(reading(path)):
         if stored and label is None and is_store(path, format):
             from ..store import open_store
 
@@ -47,6 +48,13 @@ def read_examples(
     for line in summary_lines(data):
         screen.say(line)
     return data
+
+
+def reading(path: Path) -> str:
+    """Say that a file is being read, for a line that moves."""
+    from rich.markup import escape
+
+    return f"Reading {escape(visible(path))}"
 
 
 def as_dataset(store: Store) -> Dataset:
@@ -76,18 +84,20 @@ def summary_lines(data: Dataset) -> list[str]:
     rows, columns = data.X.shape
     entries = getattr(data.X, "nnz", getattr(data.X, "n_entries", None))
     stored = "" if entries is None else f", {entries:,} stored values"
-    lines = [f"{data.path}: {data.format}, {rows:,} rows x {columns:,} features{stored}"]
+    lines = [f"{visible(data.path)}: {data.format}, {rows:,} rows x {columns:,} features{stored}"]
     if data.y is None:
         return lines
     labels, counts = np.unique(data.y, return_counts=True)
     if labels.size == 2:
         (negative, positive), (n_negative, n_positive) = labels, counts
         lines.append(
-            f"Positive: {n_positive:,} ({n_positive / rows:.2%}) labelled {positive}; "
-            f"negative: {n_negative:,} labelled {negative}"
+            f"Positive: {n_positive:,} ({n_positive / rows:.2%}) labelled {visible(positive)}; "
+            f"negative: {n_negative:,} labelled {visible(negative)}"
         )
     else:
-        shown = ", ".join(f"{label} ({count:,})" for label, count in list(zip(labels, counts, strict=True))[:5])
+        shown = ", ".join(
+            f"{visible(label)} ({count:,})" for label, count in list(zip(labels, counts, strict=True))[:5]
+        )
         lines.append(f"Labels: {shown}{', ...' if labels.size > 5 else ''}")
     return lines
 

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ._visible import visible, visible_json, visible_lines
+
 
 class Screen:
     """What a command says, and to whom.
@@ -37,17 +39,17 @@ class Screen:
     def say(self, text: str = "", *, wrap: bool = False) -> None:
         """Information that accompanies a result; prose may ``wrap``, lines with paths stay in one piece."""
         if not (self.as_json or self.quiet):
-            self._information.print(escape(text), soft_wrap=not wrap)
+            self._information.print(escape(visible_lines(text)), soft_wrap=not wrap)
 
     def result(self, *parts: str | Table) -> None:
         """What the command is for: tables, and prose that wraps."""
         if not self.as_json:
             for part in parts:
-                self._out.print(escape(part) if isinstance(part, str) else part)
+                self._out.print(escape(visible_lines(part)) if isinstance(part, str) else part)
 
     def note(self, text: str) -> None:
         """Something to know that is not a result, on standard error."""
-        self.progress.print(f"Note: {escape(' '.join(text.split()))}", soft_wrap=True)
+        self.progress.print(f"Note: {escape(visible(' '.join(text.split())))}", soft_wrap=True)
 
     def document(self, content: dict[str, Any]) -> None:
         """The result for machines."""
@@ -69,7 +71,7 @@ def to_json(content: Any) -> str:
       ]
     }
     """
-    return json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False)
+    return visible_json(json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False))
 
 
 def _plain(value: Any) -> Any:
@@ -96,9 +98,9 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, words: int =
         box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, title=title, title_justify="left"
     )
     for place, header in enumerate(headers):
-        made.add_column(escape(header), no_wrap=True, justify="left" if place < words else "right")
+        made.add_column(escape(visible_lines(header)), no_wrap=True, justify="left" if place < words else "right")
     for row in rows:
-        made.add_row(*map(escape, row))
+        made.add_row(*(escape(visible(cell)) for cell in row))
     return made
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -33,6 +34,7 @@ from ..measures import PRBEP, Measure, ROCArea
 from ..objective import RegularizedRisk
 from ..solvers import BMRM, LBFGS, Callback, Nesterov, Result, Solver, Status, TraceRow
 from ._errors import fail
+from ._visible import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,7 +114,7 @@ def show(output: Path, *, quick: bool) -> bool:
         path = plots.save(figure(runs), output / "convergence.png")
     except OSError as error:
         fail(f"cannot write the figure: {error}")
-    screen.print(f"Figure: {path}", soft_wrap=True)
+    screen.print(f"Figure: {escape(visible(path))}", soft_wrap=True)
     return all(run.converged for run in runs)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import one_line_errors
-from ._files import check_writable, summary_lines
+from ._files import check_writable, reading, summary_lines
 from ._screen import Screen
 
 MIB = 1 << 20
@@ -48,7 +48,7 @@ def convert(
     from ..store import open_store
     from ._files import as_dataset
 
-    with screen.progress.status(f"Reading {data}") as status:
+    with screen.progress.status(reading(data)) as status:
         make_store(
             data,
             output,
@@ -57,7 +57,7 @@ def convert(
             zero_based=zero_based,
             dtype="float32" if float32 else "float64",
             block_size=block_size * MIB,
-            progress=lambda share, rows: status.update(f"Reading {data}: {share:.0%}, {rows:,} rows"),
+            progress=lambda share, rows: status.update(f"{reading(data)}: {share:.0%}, {rows:,} rows"),
         )
     store = open_store(output)
     for line in summary_lines(as_dataset(store)):

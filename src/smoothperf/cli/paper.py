@@ -12,6 +12,7 @@ from . import _options as options
 from ._errors import INTERRUPTED, fail, one_line_errors
 from ._progress import Watch
 from ._screen import Screen, table
+from ._visible import visible
 
 
 class What(StrEnum):
@@ -83,7 +84,7 @@ def paper(
                     if what in (What.ALL, *figures):
                         experiments.run_contest(bench, measure)
         except KeyboardInterrupt:
-            typer.echo(f"smoothperf: interrupted; {output} has the CSV files of what was finished.", err=True)
+            typer.echo(f"smoothperf: interrupted; {visible(output)} has the CSV files of what was finished.", err=True)
             raise typer.Exit(INTERRUPTED) from None
         experiments.write_about(bench, time.monotonic() - begin)
     elif not any(output.glob("*.csv")):

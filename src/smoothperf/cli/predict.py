@@ -11,6 +11,7 @@ from . import _options as options
 from ._errors import one_line_errors
 from ._files import check_writable, read_for_model, read_model
 from ._screen import Screen
+from ._visible import visible
 
 
 @one_line_errors
@@ -36,7 +37,8 @@ def predict(
 
     DATA needs no labels, and those that it has are not looked at. A table may
     have a column of them: name it with --label. In an svmlight file the format
-    asks for some: write 0.
+    asks for some: write 0. Control characters in labels, such as ends of lines,
+    are written as Python writes them: a row is a line, whatever its label.
     """
     screen = Screen(as_json=as_json, quiet=quiet, side=True)
     if output is not None:
@@ -50,7 +52,7 @@ def predict(
         screen.document({"command": "predict", "model": model, "scores" if scores else "labels": values})
         if output is None:
             return
-    lines = "".join(f"{value}\n" for value in values)
+    lines = "".join(f"{visible(value)}\n" for value in values)
     if output is None:
         typer.echo(lines, nl=False)
     else:

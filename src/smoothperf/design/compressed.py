@@ -34,6 +34,8 @@ class CompressedRows:
     indptr, indices, data : ndarray
         Row i has the entries ``data[indptr[i]:indptr[i+1]]`` in the columns ``indices[indptr[i]:indptr[i+1]]``; the
         first two of one type, int32 or int64, the last float32 or float64. Or indices are uint16.
+    n_columns : int
+        All indices are below it: products trust them, so whoever makes such an object has looked (:meth:`are_sound`).
     ones : bool
         Whether all entries are known to be 1, so that they need not be read.
     levels : ndarray or None
@@ -43,6 +45,7 @@ class CompressedRows:
     indptr: NDArray[Any]
     indices: NDArray[Any]
     data: NDArray[Any]
+    n_columns: int
     ones: bool = False
     levels: Array | None = None
 
@@ -56,13 +59,28 @@ class CompressedRows:
         """Number of entries."""
         return int(self.data.shape[0])
 
+    def are_sound(self) -> bool:
+        """Whether starts ascend from 0 to no more than the entries, and indices are columns; one pass over both."""
+        starts, indices = self.indptr, self.indices
+        # As numbers without sign, those below 0 are above all columns.
+        highest = int(indices.view(f"u{indices.itemsize}").max()) if indices.size else -1
+        return bool(
+            starts.size > 0
+            and starts[0] == 0
+            and starts[-1] <= min(indices.size, self.data.size)
+            and (starts[1:] >= starts[:-1]).all()
+            and highest < self.n_columns
+        )
+
     def gather(self, x: Array, out: Array) -> None:
         """``out = A x``."""
+        _check_columns(x, self.n_columns)
         pieces = threads.pieces(self.n_entries, least=LEAST_ENTRIES)
         kernels.gather(self.indptr, self.indices, self.data, self.ones, self.levels, x, out, pieces)
 
     def scatter(self, g: Array, out: Array, workspace: Workspace, *, clear: bool) -> None:
         """``out += A^T g``, or ``=`` if it is to be cleared; rows with ``g_i = 0`` are not read."""
+        _check_columns(out, self.n_columns)
         # Each further thread has a sum of its own, which must be cleared and added up: that pays for long ranges only.
         pieces = threads.pieces(self.n_entries, least=max(LEAST_ENTRIES, ENTRIES_PER_SUM * out.shape[0]))
         room = workspace.take(kernels.room_for_sums(out.shape[0], pieces))
@@ -80,8 +98,13 @@ class CompressedRows:
             levels = self.data[np.minimum(self.indptr[:-1], self.n_entries - 1)].astype(np.float64)
         return replace(self, ones=ones, levels=levels), row_norm, norm
 
-    def with_short_indices(self, n_columns: int) -> CompressedRows:
+    def with_short_indices(self) -> CompressedRows:
         """Return the same rows with a copy of the indices, of two bytes each, if columns are so few."""
-        if n_columns > 1 << 16 or self.indices.dtype == np.uint16:
+        if self.n_columns > 1 << 16 or self.indices.dtype == np.uint16:
             return self
         return replace(self, indices=self.indices.astype(np.uint16))
+
+
+def _check_columns(vector: Array, n_columns: int) -> None:
+    if vector.shape != (n_columns,):
+        raise ValueError(f"a vector of shape {vector.shape} does not fit rows of {n_columns} columns.")

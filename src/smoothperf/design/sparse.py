@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..recycling import Workspace
-from .base import Array, Design
+from .base import Array, Design, check_rows
 from .compressed import CompressedRows
 
 #: Products with X before its indices are copied. (Measured: the copy takes as long as one to three products, or ten
@@ -54,6 +54,7 @@ class RowBlocks(Design):
 
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:
         """``X^T g``; rows with ``g_i = 0`` are not read. Blocks are added in their order: sums are always the same."""
+        check_rows(g, self.shape[0])
         result = np.empty(self.shape[1]) if out is None else out
         fresh = True
         for rows, block in self._blocks(g):
@@ -108,7 +109,7 @@ class CSRDesign(RowBlocks):
         Where several processes of a machine read their rows at the same time, they wait for memory, and this pays.
         """
         short = copy(self)
-        short._rows = self._rows.with_short_indices(self.shape[1])
+        short._rows = self._rows.with_short_indices()
         return short
 
     def _blocks(
@@ -116,7 +117,7 @@ class CSRDesign(RowBlocks):
     ) -> Iterator[tuple[slice, CompressedRows]]:
         self._products_left -= 1
         if self._products_left == 0:
-            self._rows = self._rows.with_short_indices(self.shape[1])
+            self._rows = self._rows.with_short_indices()
         yield slice(0, self.shape[0]), self._rows
 
 
@@ -168,10 +169,14 @@ def _compressed(matrix: Any, length: int) -> CompressedRows:
     indices = matrix.indices
     if indices.dtype not in (np.int32, np.int64):
         indices = indices.astype(np.int64)
-    if indices.size and not (indices.min() >= 0 and indices.max() < length):
-        raise ValueError(f"X has column or row indices outside 0..{length - 1}; call X.check_format().")
-    return CompressedRows(
+    rows = CompressedRows(
         np.ascontiguousarray(matrix.indptr, dtype=indices.dtype),
         np.ascontiguousarray(indices),
         np.ascontiguousarray(data),
+        length,
     )
+    if not rows.are_sound():
+        raise ValueError(
+            f"X has column or row indices outside 0..{length - 1}, or pointers that fall; call X.check_format()."
+        )
+    return rows

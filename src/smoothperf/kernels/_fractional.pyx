@@ -27,6 +27,8 @@ from libc.stdlib cimport free, malloc, qsort, realloc
 
 import numpy as np
 
+from ._lengths cimport check_length, check_room
+
 cdef enum:
     BLOCK = 512        # terms of a sum that are added up in double precision
     MOST_STEPS = 1000  # of the root finder: never reached
@@ -198,6 +200,11 @@ def prefix_sums(const double[::1] x, const double[::1] weights, double[::1] mass
     cdef Py_ssize_t j, m = x.shape[0]
     cdef long double s0 = 0.0, s1 = 0.0, s2 = 0.0
     cdef double c
+    check_room("first", first.shape[0], m + 1)
+    check_room("second", second.shape[0], m + 1)
+    if weights is not None:
+        check_length("weights", weights.shape[0], m)
+        check_room("mass", mass.shape[0], m + 1)
     with nogil:
         first[0] = second[0] = 0.0
         if weights is None:
@@ -222,6 +229,11 @@ cdef Side _side(parts):
     """The tuple, whose arrays must stay alive."""
     cdef const double[::1] x = parts[0], mass = parts[1], first = parts[2], second = parts[3]
     cdef Side side
+    check_room("first", first.shape[0], x.shape[0] + 1)
+    if mass is not None:
+        check_room("mass", mass.shape[0], x.shape[0] + 1)
+    if second is not None:
+        check_room("second", second.shape[0], x.shape[0] + 1)
     side.x = &x[0]
     side.mass = NULL if mass is None else &mass[0]
     side.first = &first[0]
@@ -446,6 +458,16 @@ def near_best(positives, negatives, fractional_loss, double slope, double floor)
     )
 
 
+cdef int _check_rows(
+    const double[::1] scores, const unsigned char[::1] positive, const double[::1] weights, double[::1] gradient
+) except -1:
+    check_length("positive", positive.shape[0], scores.shape[0])
+    check_length("gradient", gradient.shape[0], scores.shape[0])
+    if weights is not None:
+        check_length("weights", weights.shape[0], scores.shape[0])
+    return 0
+
+
 def flip_exact(
     const double[::1] scores,
     const unsigned char[::1] positive,
@@ -463,12 +485,15 @@ def flip_exact(
     cdef double x, beta, block
     cdef long double inner = 0.0
     cdef int side
+    _check_rows(scores, positive, weights, gradient)
+    check_length("cuts", cuts.shape[0], 2)
+    check_length("shares", shares.shape[0], 2)
     with nogil:
         while i < n:
             end = min(i + BLOCK, n)
             block = 0.0
             while i < end:
-                side = positive[i]
+                side = positive[i] != 0
                 x = scores[i] if side else -scores[i]
                 beta = (1.0 if x < cuts[side] else (shares[side] if x == cuts[side] else 0.0))
                 if weights is not None:
@@ -719,7 +744,8 @@ cdef void _ramps(Step* steps, Py_ssize_t m, double w, double[:, ::1] table) noex
         steps[i].z += 0.5 * w
     last = steps[m - 1].z
     for i in range(2 * m - 1, -1, -1):
-        if outer >= 0 and steps[outer].z >= steps[inner].z - w:
+        # (Without the look at inner, knots that are not finite would be taken from before the first.)
+        if outer >= 0 and (inner < 0 or steps[outer].z >= steps[inner].z - w):
             knot = steps[outer].z
             value += rate * (last - knot)
             rate += <long double>steps[outer].share / w
@@ -740,7 +766,10 @@ cdef void _ramps(Step* steps, Py_ssize_t m, double w, double[:, ::1] table) noex
 def ramp_table(const double[::1] z, const double[::1] shares, double w):
     """Table for :func:`flip_smoothed` of ``sum_k shares[k] clip(1/2 + (z[k] - x) / w, 0, 1)``; shares sum to 1."""
     cdef Py_ssize_t i, m = z.shape[0]
-    cdef Step* steps = <Step*>malloc(m * sizeof(Step))
+    cdef Step* steps
+    check_room("z", m, 1)
+    check_length("shares", shares.shape[0], m)
+    steps = <Step*>malloc(m * sizeof(Step))
     if steps == NULL:
         raise MemoryError("no memory for a table of knots")
     table = np.empty((3, 2 * m))
@@ -891,9 +920,12 @@ def mixture(const double[:, ::1] levels, fractional_loss, double w, double nu, i
     cdef Loss loss = _loss_of(fractional_loss)
     cdef Py_ssize_t i, size = 0, m = levels.shape[1]
     cdef double best = -INFINITY, rest = 0.0, cut = negligible(nu, count), total = 0.0, offset = 0.0, wobble = 0.0, share, t
-    cdef Step* neg = <Step*>malloc(m * sizeof(Step))
-    cdef Step* pos = <Step*>malloc(m * sizeof(Step))
+    cdef Step* neg
+    cdef Step* pos
     cdef double[:, ::1] pos_table, neg_table
+    check_length("levels", levels.shape[0], 6)
+    neg = <Step*>malloc(m * sizeof(Step))
+    pos = <Step*>malloc(m * sizeof(Step))
     if neg == NULL or pos == NULL:
         free(neg); free(pos)
         raise MemoryError("no memory for levels")
@@ -914,6 +946,9 @@ def mixture(const double[:, ::1] levels, fractional_loss, double w, double nu, i
         for i in range(size):
             neg[i].share /= total
             pos[i].share /= total
+    if size == 0:
+        free(neg); free(pos)
+        raise ValueError("no level has a value: scores must be finite, and not too large to be squared")
     tables = np.empty((3, 2 * size)), np.empty((3, 2 * size))
     neg_table, pos_table = tables
     with nogil:
@@ -990,6 +1025,7 @@ cdef class LevelSearch:
         int64_t count, double pos_top, double neg_top,
     ):
         cdef Py_ssize_t i, m = numbers.shape[0]
+        check_length("starts", starts.shape[0], m)
         self.problem = _problem(fractional_loss, slope, w, count, pos_top, neg_top)
         self.levels = np.empty((6, m))
         self.searches = <Search*>malloc(m * sizeof(Search))
@@ -1025,6 +1061,10 @@ cdef class LevelSearch:
         cdef Search* search
         cdef Flips pos, neg
         cdef Level level, top
+        check_length("pos_sums", pos_sums.shape[0], SUMS)
+        check_length("neg_sums", neg_sums.shape[0], SUMS)
+        check_length("pos_sums", pos_sums.shape[1], extra + self.remaining)
+        check_length("neg_sums", neg_sums.shape[1], extra + self.remaining)
         if not self.begun:
             _read(pos_sums, 0, &pos)
             _read(neg_sums, 0, &neg)
@@ -1064,6 +1104,7 @@ cdef struct Table:
 cdef bint _index(const double[:, ::1] rows, Table* table) noexcept nogil:
     """Buckets of equal width that say where to look for a knot; false if there is no memory."""
     cdef Py_ssize_t i, b = 0, place
+    cdef double position
     table.size = rows.shape[1]
     table.knots, table.values, table.rates = &rows[0, 0], &rows[1, 0], &rows[2, 0]
     table.buckets = 8 * table.size
@@ -1075,7 +1116,8 @@ cdef bint _index(const double[:, ::1] rows, Table* table) noexcept nogil:
     if table.starts == NULL:
         return False
     for i in range(table.size):
-        place = min(<Py_ssize_t>((table.knots[i] - table.origin) * table.scale), table.buckets - 1)
+        position = (table.knots[i] - table.origin) * table.scale
+        place = <Py_ssize_t>position if position < table.buckets else table.buckets - 1
         while b <= place:
             table.starts[b] = <int32_t>i
             b += 1
@@ -1086,15 +1128,19 @@ cdef bint _index(const double[:, ::1] rows, Table* table) noexcept nogil:
 
 
 cdef inline double _beta(const Table* table, double x) noexcept nogil:
-    """The mixture of ramps at x: 1 before the first knot, 0 from the last on."""
+    """The mixture of ramps at x: 1 before the first knot, 0 from the last on; NaN if x or a knot is."""
     cdef Py_ssize_t bucket, low, high, middle
+    cdef double position = (x - table.origin) * table.scale
     if x >= table.knots[table.size - 1]:
         return 0.0
     if x < table.knots[0]:
         return 1.0
-    bucket = <Py_ssize_t>((x - table.origin) * table.scale)
-    bucket = bucket if bucket < table.buckets else table.buckets - 1
+    if not position >= 0.0:
+        return NAN
+    bucket = <Py_ssize_t>position if position < table.buckets else table.buckets - 1
     low = table.starts[bucket]
+    if low == table.size:
+        return NAN   # knots that are not in order, as they are not finite
     if table.knots[low] <= x:   # most buckets hold no knot
         low += 1
         high = table.starts[bucket + 1]
@@ -1104,6 +1150,8 @@ cdef inline double _beta(const Table* table, double x) noexcept nogil:
                 low = middle + 1
             else:
                 high = middle
+        if low >= table.size:
+            return NAN
     return min(table.values[low] + table.rates[low] * (table.knots[low] - x), 1.0)
 
 
@@ -1123,6 +1171,11 @@ def flip_smoothed(
     cdef Table[2] tables
     cdef int side
     cdef bint ready
+    _check_rows(scores, positive, weights, gradient)
+    check_length("neg_table", neg_table.shape[0], 3)
+    check_length("pos_table", pos_table.shape[0], 3)
+    check_room("neg_table", neg_table.shape[1], 1)
+    check_room("pos_table", pos_table.shape[1], 1)
     tables[0].starts = tables[1].starts = NULL
     with nogil:
         ready = _index(neg_table, &tables[0]) and _index(pos_table, &tables[1])
@@ -1130,7 +1183,7 @@ def flip_smoothed(
             end = min(i + BLOCK, n)
             block = 0.0
             while i < end:
-                side = positive[i]
+                side = positive[i] != 0
                 x = scores[i] if side else -scores[i]
                 beta = _beta(&tables[side], x)
                 if weights is not None:

@@ -19,6 +19,7 @@ Sums run in double over blocks of 512 and in long double across blocks: a relati
 from libc.stddef cimport ptrdiff_t
 from libc.stdlib cimport free, malloc
 
+from ._lengths cimport check_length
 from ._pool cimport run_pieces
 
 cdef extern from "_pointwise_loops.h":
@@ -103,6 +104,10 @@ def pointwise_hinges(
     cdef Py_ssize_t piece
     rows.n = scores.shape[0]
     rows.pieces = pieces
+    check_length("positive", positive.shape[0], rows.n)
+    check_length("gradient", gradient.shape[0], rows.n)
+    if weights is not None:
+        check_length("weights", weights.shape[0], rows.n)
     if rows.n == 0:
         return 0.0, 0.0, 0.0, 0.0
     rows.f = &scores[0]

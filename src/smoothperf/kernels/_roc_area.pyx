@@ -29,6 +29,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from ._lengths cimport check_length, check_room
+
 cdef extern from *:
     """
     #if defined(__GNUC__) || defined(__clang__)
@@ -146,6 +148,9 @@ cdef class RampTable:
 
     def __cinit__(self, const double[::1] ordered, const double[::1] ordered_weights):
         cdef Py_ssize_t m = ordered.shape[0]
+        check_room("ordered", m, 1)
+        if ordered_weights is not None:
+            check_length("ordered_weights", ordered_weights.shape[0], m)
         self._m = m
         self._a = <double*>malloc((m + NEAR) * sizeof(double))
         self._records = <Record*>malloc((m + 1) * sizeof(Record))
@@ -211,6 +216,11 @@ cdef class RampTable:
         cdef Py_ssize_t[BATCH] outer_place
         cdef Py_ssize_t[BATCH] inner_place
         cdef const Record* record
+        check_length("gradient", gradient.shape[0], scores.shape[0])
+        if weighted:
+            check_length("weights", weights.shape[0], scores.shape[0])
+        check_length("bins", bins.shape[0], self._m + 1)
+        check_length("bins", bins.shape[1], 4)
         with nogil:
             while l < count:
                 size = min(<Py_ssize_t>BATCH, count - l)
@@ -296,6 +306,10 @@ cdef class RampTable:
         cdef double[BATCH] batch
         cdef Py_ssize_t[BATCH] bucket
         cdef Py_ssize_t[BATCH] place
+        check_length("gradient", gradient.shape[0], scores.shape[0])
+        if weighted:
+            check_length("weights", weights.shape[0], scores.shape[0])
+        check_length("slopes", slopes.shape[0], self._m)
         with nogil:
             while l < count:
                 size = min(<Py_ssize_t>BATCH, count - l)
@@ -329,6 +343,9 @@ def sweep_bins(const double[::1] ordered, const double[:, ::1] bins, double kapp
     cdef const Bin* bin = <const Bin*>&bins[0, 0]
     cdef double gap, crowd = 0.0, inverse = 1.0 / kappa if kappa > 0.0 else 0.0
     cdef long double mass_o = 0.0, ramp_o = 0.0, mass_i = 0.0, ramp_i = 0.0, excess = 0.0
+    check_length("bins", bins.shape[0], m + 1)
+    check_length("bins", bins.shape[1], 4)
+    check_length("slopes", slopes.shape[0], m)
     with nogil:
         # From the right: ramp = sum over the z behind a_s of c (z - a_s).
         for s in range(m - 1, -1, -1):
@@ -355,14 +372,21 @@ def huber_sums(
         ``a``, sorted upwards, and its weights; None for ones.
     """
     cdef Py_ssize_t m = ordered.shape[0], count = z.shape[0], l = 0, j, size
-    cdef double* a = <double*>malloc((m + NEAR) * sizeof(double))
-    cdef Record* records = <Record*>malloc((m + 1) * sizeof(Record))
-    cdef int32_t* starts = <int32_t*>malloc((m + 1) * sizeof(int32_t))
+    cdef double* a
+    cdef Record* records
+    cdef int32_t* starts
     cdef Table table
     cdef double x, squares
     cdef Py_ssize_t[2 * BATCH] buckets
     cdef Py_ssize_t[2 * BATCH] places
     cdef const Record* record
+    check_room("ordered", m, 1)
+    check_length("out", out.shape[0], count)
+    if ordered_weights is not None:
+        check_length("ordered_weights", ordered_weights.shape[0], m)
+    a = <double*>malloc((m + NEAR) * sizeof(double))
+    records = <Record*>malloc((m + 1) * sizeof(Record))
+    starts = <int32_t*>malloc((m + 1) * sizeof(int32_t))
     if a == NULL or records == NULL or starts == NULL:
         free(a); free(records); free(starts)
         raise MemoryError(f"no memory for the prefix sums of {m} examples")

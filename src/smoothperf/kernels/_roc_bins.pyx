@@ -26,6 +26,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from ._lengths cimport check_length, check_room
 from ._pool cimport run_pieces
 
 cdef extern from "_roc_bins_loops.h":
@@ -102,7 +103,7 @@ cdef score_range _joined(const Rows* rows) noexcept nogil:
 
 
 def extremes(const double[::1] scores, Py_ssize_t pieces):
-    """The lowest and the highest score; infinities if there are none."""
+    """The lowest and the highest score; infinities if there are none, or if one is NaN."""
     cdef Rows rows
     cdef score_range found
     if scores.shape[0] == 0:
@@ -168,6 +169,12 @@ def bin_moments(
     cdef Py_ssize_t piece
     cdef score_range found
     rows.n = scores.shape[0]
+    check_length("positive", positive.shape[0], rows.n)
+    if weights is not None:
+        check_length("weights", weights.shape[0], rows.n)
+    check_room("moments", moments.shape[0], 2)
+    check_length("moments", moments.shape[2], 2)
+    check_length("moments", moments.shape[3], 4)
     rows.pieces = moments.shape[0] // 2
     rows.table_size = moments.shape[1] * moments.shape[2]
     rows.tables = <Moments*>&moments[0, 0, 0, 0]
@@ -220,6 +227,10 @@ def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, doubl
     cdef double beyond = 0.0            # mass of the bins with d > r
     cdef double mass = 0.0, ramp = 0.0  # of all bins with d > 0: sum c, and sum c times the distance
     cdef double squares = 0.0, ceiling = 0.0, cornered = 0.0, crowd = 0.0
+    check_length("moments", moments.shape[1] * moments.shape[2], 2 * 4)
+    check_length("lines", lines.shape[0], bins)
+    check_length("lines", lines.shape[1] * lines.shape[2], 2 * 2)
+    check_room("r", r, 1)
     zero.mass = 0.0
     zero.first = 0.0
     zero.second = 0.0
@@ -337,6 +348,12 @@ def bin_gradient(
     cdef Py_ssize_t piece
     rows.n = scores.shape[0]
     rows.pieces = pieces
+    check_length("positive", positive.shape[0], rows.n)
+    check_length("gradient", gradient.shape[0], rows.n)
+    if weights is not None:
+        check_length("weights", weights.shape[0], rows.n)
+    if direction is not None:
+        check_length("direction", direction.shape[0], rows.n)
     if rows.n == 0:
         return 0.0, 0.0, 0.0, 0.0
     rows.f = &scores[0]

@@ -37,30 +37,36 @@ typedef struct {
     double low, high;
 } score_range;
 
-/* The lowest and the highest of some numbers; infinities if there are none. */
+/* The lowest and the highest of some numbers; infinities if there are none. If one is NaN, for which there is no bin, the
+ * range is all there is. */
 INLINED score_range range_loop(const double *f, ptrdiff_t n)
 {
     double low[8], high[8];
+    int64_t odd[8];
     ptrdiff_t i = 0;
     for (int lane = 0; lane < 8; lane++) {
         low[lane] = INFINITY;
         high[lane] = -INFINITY;
+        odd[lane] = 0;
     }
     for (; i + 8 <= n; i += 8)
         for (int lane = 0; lane < 8; lane++) {
             const double x = f[i + lane];
             low[lane] = x < low[lane] ? x : low[lane];
             high[lane] = x > high[lane] ? x : high[lane];
+            odd[lane] |= x != x;
         }
     for (; i < n; i++) {
         low[0] = f[i] < low[0] ? f[i] : low[0];
         high[0] = f[i] > high[0] ? f[i] : high[0];
+        odd[0] |= f[i] != f[i];
     }
     for (int lane = 1; lane < 8; lane++) {
         low[0] = low[lane] < low[0] ? low[lane] : low[0];
         high[0] = high[lane] > high[0] ? high[lane] : high[0];
+        odd[0] |= odd[lane];
     }
-    return (score_range){low[0], high[0]};
+    return odd[0] ? (score_range){-INFINITY, INFINITY} : (score_range){low[0], high[0]};
 }
 
 /* Row in a table with two entries for each bin, and position in the bin. */

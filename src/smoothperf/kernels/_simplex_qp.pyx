@@ -22,6 +22,8 @@ from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
+from ._lengths cimport check_length, check_room
+
 #: A plane counts as dependent on the support when its squared distance from it, relative to its size, is below this.
 cdef double DEPENDENT = 1e-13
 
@@ -142,14 +144,14 @@ cdef void _admit(Program* p, Py_ssize_t k) noexcept nogil:
                 used_up = i
         if rate < 0.0:
             step = -min(step, p.x[k])
-        if used_up < 0 and rate >= 0.0:
-            return   # cannot be, but for rounding: sum z = 1
+        if used_up < 0 and not rate < 0.0:
+            return   # cannot be, as sum z = 1, but for rounding and for numbers that are not finite
         for i in range(p.size):
             weight = p.x[p.members[i]] - step * z[i]
             p.x[p.members[i]] = weight if weight > 0.0 else 0.0
         weight = p.x[k] + step
         p.x[k] = weight if weight > 0.0 else 0.0
-        if p.x[k] == 0.0:
+        if p.x[k] == 0.0 or used_up < 0:
             return
         _expel(p, used_up)
     for i in range(p.size):
@@ -270,12 +272,21 @@ def maximise_on_simplex(
         The value of q that may be lost.
     max_changes : int
         Most planes to admit; the value never decreases, so an early stop costs quality only.
+
+    Notes
+    -----
+    Numbers that are not finite do no harm, but then the weights are not of use.
     """
     cdef Py_ssize_t planes = linear.shape[0], k
     cdef Program p
     cdef double centre = 0.0, size = 0.0, largest = 0.0
     cdef double[::1] best = np.empty(planes)
-    cdef double* numbers = <double*>malloc(5 * planes * sizeof(double))
+    cdef double* numbers
+    if planes < 1:
+        raise ValueError("linear must have an entry for each plane, of which there is at least one")
+    check_length("start", start.shape[0], planes)
+    check_room("gram", min(gram.shape[0], gram.shape[1]), planes)
+    numbers = <double*>malloc(5 * planes * sizeof(double))
     p.members = <Py_ssize_t*>malloc((planes + 1) * sizeof(Py_ssize_t))
     p.factor = <double*>malloc(planes * planes * sizeof(double))   # memory is taken up as the support grows
     if numbers == NULL or p.members == NULL or p.factor == NULL:

@@ -15,6 +15,7 @@ _sparse_loops.h.
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
+from ._lengths cimport check_length, check_room
 from ._pool cimport piece_function, run_pieces
 
 cdef extern from "_sparse.h":
@@ -49,6 +50,14 @@ ctypedef fused any_index_t:
     uint16_t
 
 
+cdef int _check_rows(const pointer_t[::1] indptr, Py_ssize_t n_entries) except -1:
+    """Refuse rows that begin or end outside the entries; that they ascend in between, whoever made them has seen to."""
+    check_room("indptr", indptr.shape[0], 1)
+    if indptr[0] < 0 or indptr[indptr.shape[0] - 1] > n_entries:
+        raise ValueError(f"rows go from {indptr[0]} to {indptr[indptr.shape[0] - 1]} where there are {n_entries} entries")
+    return 0
+
+
 cdef sparse_product _product(
     const pointer_t[::1] indptr, const any_index_t[::1] indices, const value_t[::1] data, bint ones,
     const double[::1] levels, const double[::1] x, double[::1] out, Py_ssize_t pieces,
@@ -56,6 +65,11 @@ cdef sparse_product _product(
     cdef sparse_product product
     if gather_piece_for(sizeof(pointer_t), sizeof(any_index_t), sizeof(value_t)) == NULL:
         raise TypeError("indptr must be of the type of indices, unless these are uint16")
+    _check_rows(indptr, indices.shape[0])
+    if levels is not None:
+        check_length("levels", levels.shape[0], indptr.shape[0] - 1)
+    elif not ones:
+        check_length("data", data.shape[0], indices.shape[0])
     product.indptr = &indptr[0]
     product.indices = NULL
     product.data = NULL
@@ -90,12 +104,13 @@ def gather(
     double[::1] out,
     Py_ssize_t pieces,
 ):
-    """``out[i] = sum_j A[i, j] x[j]`` for all rows: each gathers from ``x``.
+    """``out[i] = sum_j A[i, j] x[j]`` for all rows: each gathers from ``x``, which must have an entry for each column.
 
     ``ones`` says that all values are 1, ``levels`` that all in row i are ``levels[i]``; it is None otherwise.
     """
     cdef sparse_product product = _product(indptr, indices, data, ones, levels, x, out, pieces)
     cdef piece_function loop = gather_piece_for(sizeof(pointer_t), sizeof(any_index_t), sizeof(value_t))
+    check_length("out", out.shape[0], indptr.shape[0] - 1)
     with nogil:
         run_pieces(loop, &product, pieces)
 
@@ -117,13 +132,14 @@ def scatter(
     Py_ssize_t pieces,
     double[::1] room,
 ):
-    """``out[j] += sum_i A[i, j] g[i]`` over all rows; a row with ``g[i] == 0`` is not read.
+    """``out[j] += sum_i A[i, j] g[i]`` over all rows; a row with ``g[i] == 0`` is not read. All columns must be in out.
 
     With ``clear`` it is ``=`` instead of ``+=``. ``room`` is for sums: ``room_for_sums(d, pieces)`` numbers. ``ones`` and
     ``levels`` as in gather.
     """
     cdef sparse_product product = _product(indptr, indices, data, ones, levels, g, out, pieces)
     cdef piece_function loop = scatter_piece_for(sizeof(pointer_t), sizeof(any_index_t), sizeof(value_t))
+    check_length("g", g.shape[0], indptr.shape[0] - 1)
     if room.shape[0] < room_for_sums(out.shape[0], pieces):
         raise ValueError(f"room for {room.shape[0]} numbers is too small")
     if out.shape[0] == 0:
@@ -146,6 +162,13 @@ def half_gram(
     """Add to ``out`` so that ``out + out.T`` is ``sum_k weights[k] a_k a_k^T`` with ``a_k`` the row ``rows[k]``."""
     cdef Py_ssize_t i, k, p, q, start
     cdef double scaled
+    _check_rows(indptr, indices.shape[0])
+    check_length("data", data.shape[0], indices.shape[0])
+    check_length("weights", weights.shape[0], rows.shape[0])
+    check_length("out", out.shape[1], out.shape[0])
+    for k in range(rows.shape[0]):
+        if not 0 <= rows[k] < indptr.shape[0] - 1:
+            raise ValueError(f"there is no row {rows[k]} among {indptr.shape[0] - 1}")
     with nogil:
         for k in range(rows.shape[0]):
             i = rows[k]
@@ -167,6 +190,7 @@ def row_norms(const pointer_t[::1] indptr, const value_t[::1] data, bint distinc
     cdef Py_ssize_t i, p, begin
     cdef double row, largest = 0.0, total = 0.0
     cdef bint ones = True, level = True
+    _check_rows(indptr, data.shape[0])
     with nogil:
         for i in range(indptr.shape[0] - 1):
             row = 0.0

@@ -23,6 +23,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stddef cimport ptrdiff_t
 from libc.stdlib cimport free, malloc
 
+from ._lengths cimport check_length, check_room
 from ._pool cimport run_pieces
 
 cdef extern from "_top_k_loops.h":
@@ -166,6 +167,11 @@ def collect(
     cdef Py_ssize_t piece
     rows.n = scores.shape[0]
     rows.pieces = pieces
+    check_length("positive", positive.shape[0], rows.n)
+    check_room("kept", kept.shape[0], rows.n)
+    if weights is not None:
+        check_length("weights", weights.shape[0], rows.n)
+        check_room("kept_weights", kept_weights.shape[0], rows.n)
     if rows.n == 0:
         return [(0, 0, 0.0)] * pieces
     rows.f = &scores[0]
@@ -203,6 +209,8 @@ def sample(
     """Fill in ``v_i`` of every so manieth row; returns the lowest and the highest of them."""
     cdef Py_ssize_t k
     cdef double v, low = BEYOND, high = -BEYOND
+    check_length("positive", positive.shape[0], scores.shape[0])
+    check_room("scores", scores.shape[0], (out.shape[0] - 1) * step + 1 if out.shape[0] > 0 else 0)
     with nogil:
         for k in range(out.shape[0]):
             v = scale * scores[k * step] + (shift + shift_step * positive[k * step])
@@ -343,6 +351,8 @@ cdef class RootSearch:
         cdef const double* v = &values[0] if n > 0 else NULL
         cdef const double* c = &weights[0] if weights is not None and n > 0 else NULL
         cdef Sums sums
+        if weights is not None:
+            check_length("weights", weights.shape[0], n)
         with nogil:
             while self._phase != DONE:
                 sums = _sums_at(self.tau, v, c, n)
@@ -359,6 +369,8 @@ def sums_at(double tau, const double[::1] values, const double[::1] weights):
     """Sum of ``c_i clip(v_i - tau, 0, 1)``, and what a double loses of it, and the active weight."""
     cdef Py_ssize_t n = values.shape[0]
     cdef Sums sums
+    if weights is not None:
+        check_length("weights", weights.shape[0], n)
     with nogil:
         sums = _sums_at(
             tau, &values[0] if n > 0 else NULL, &weights[0] if weights is not None and n > 0 else NULL, n
@@ -377,6 +389,9 @@ def weigh_cells(const double[::1] values, const double[::1] weights, double low,
     cdef double scale = last / (high - low), x, above = 0.0
     cdef double[BLOCK] inside
     cdef double[BLOCK] inside_weights
+    check_room("cells", cells.shape[0], 2)
+    if weights is not None:
+        check_length("weights", weights.shape[0], n)
     with nogil:
         while begin < n:
             size = min(<Py_ssize_t>BLOCK, n - begin)
@@ -390,8 +405,9 @@ def weigh_cells(const double[::1] values, const double[::1] weights, double low,
                     inside_weights[kept] = c[i]
                 kept += (x > low) & (x <= high)
             for i in range(kept):
-                cell = <Py_ssize_t>((inside[i] - low) * scale)
-                cells[cell if cell < last else last - 1] += inside_weights[i] if c != NULL else 1.0
+                x = (inside[i] - low) * scale
+                cell = <Py_ssize_t>x if x < last else last - 1   # no number is too large for the last cell
+                cells[cell] += inside_weights[i] if c != NULL else 1.0
             begin += size
         cells[last] += above
 
@@ -409,6 +425,7 @@ def cut_of_cells(const double[::1] cells, double above, double total, double low
     """
     cdef Py_ssize_t count = cells.shape[0] - 1, cell = count - 1
     cdef double width = (high - low) / count, looseness
+    check_room("cells", cells.shape[0], 2)
     above += cells[count]
     looseness = INFINITY if above > total else 0.0
     while cell > 0 and above + cells[cell] <= total:
@@ -520,6 +537,12 @@ def finish(
     cdef Py_ssize_t piece
     rows.n = scores.shape[0]
     rows.pieces = pieces
+    check_length("positive", positive.shape[0], rows.n)
+    check_length("gradient", gradient.shape[0], rows.n)
+    if weights is not None:
+        check_length("weights", weights.shape[0], rows.n)
+    if direction is not None:
+        check_length("direction", direction.shape[0], rows.n)
     if rows.n == 0:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     rows.f = &scores[0]

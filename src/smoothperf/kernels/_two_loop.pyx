@@ -6,6 +6,8 @@ update and the inner product that follows are one pass over the vector.
 
 from libc.stdlib cimport free, malloc
 
+from ._lengths cimport check_length, check_room
+
 
 cdef inline double _dot(const double* u, const double* v, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
@@ -52,12 +54,22 @@ def two_loop(
     order : array
         The rows in use, oldest first; at least one.
     """
-    cdef Py_ssize_t count = order.shape[0], length = p.shape[0], i, k, i_next
+    cdef Py_ssize_t count = order.shape[0], length = p.shape[0], i, k
     cdef const double* s = &steps[0, 0]
     cdef const double* y = &changes[0, 0]
     cdef double* v = &p[0]
-    cdef double* coefficients = <double*>malloc(count * sizeof(double))
+    cdef double* coefficients
     cdef double value
+    check_room("order", count, 1)
+    check_length("steps", steps.shape[1], length)
+    check_length("changes", changes.shape[1], length)
+    check_length("changes", changes.shape[0], steps.shape[0])
+    check_length("curvatures", curvatures.shape[0], steps.shape[0])
+    check_room("p", length, terms + shift)
+    for k in range(count):
+        if not 0 <= order[k] < steps.shape[0]:
+            raise ValueError(f"order has a row {order[k]}, but there are {steps.shape[0]}")
+    coefficients = <double*>malloc(count * sizeof(double))
     if coefficients == NULL:
         raise MemoryError(f"no memory for {count} coefficients")
     with nogil:

@@ -3,6 +3,7 @@
 The inner product of u and v is ``u[:terms] . v[shift:shift+terms]`` (:mod:`smoothperf.space`).
 """
 
+from ._lengths cimport check_length, check_room
 from ._pool cimport run_pieces
 
 
@@ -27,7 +28,12 @@ cdef void _along_piece(void* context, Py_ssize_t piece) noexcept nogil:
 
 def along(const double[::1] start, double step, const double[::1] direction, double[::1] out, Py_ssize_t pieces=1):
     """``out = start + step * direction``, in one pass; in pieces for several threads."""
-    cdef Sum sum = Sum(&start[0], &direction[0], &out[0], step, start.shape[0], pieces)
+    cdef Sum sum
+    check_length("direction", direction.shape[0], start.shape[0])
+    check_length("out", out.shape[0], start.shape[0])
+    if start.shape[0] == 0:
+        return
+    sum = Sum(&start[0], &direction[0], &out[0], step, start.shape[0], pieces)
     with nogil:
         run_pieces(_along_piece, &sum, pieces)
 
@@ -38,6 +44,9 @@ def sum_and_squares(
     """``out = u + a v``; returns ``<v, v>`` and ``<out, out>``."""
     cdef Py_ssize_t i, n = u.shape[0]
     cdef double of_v = 0.0, of_sum = 0.0, value
+    check_length("v", v.shape[0], n)
+    check_length("out", out.shape[0], n)
+    check_room("v", n, terms + shift)
     with nogil:
         if shift == 0:
             for i in range(n):
@@ -60,6 +69,9 @@ def inner_products(
     """``<u, p>``, ``<v, p>`` and ``<p, p>``."""
     cdef Py_ssize_t i
     cdef double of_u = 0.0, of_v = 0.0, of_p = 0.0
+    check_room("u", u.shape[0], terms)
+    check_room("v", v.shape[0], terms)
+    check_room("p", p.shape[0], terms + shift)
     with nogil:
         for i in range(terms):
             of_u += u[i] * p[i + shift]
@@ -81,6 +93,12 @@ def differences(
     """``s = u - u_before`` and ``y = v - v_before``; returns ``<s, y>``, ``<y, y>`` and ``<s, s>``."""
     cdef Py_ssize_t i, n = u.shape[0]
     cdef double sy = 0.0, yy = 0.0, ss = 0.0, ds, dy
+    check_length("u_before", u_before.shape[0], n)
+    check_length("v", v.shape[0], n)
+    check_length("v_before", v_before.shape[0], n)
+    check_length("s", s.shape[0], n)
+    check_length("y", y.shape[0], n)
+    check_room("u", n, terms + shift)
     with nogil:
         if shift == 0:
             for i in range(n):

@@ -109,33 +109,39 @@ class Store:
             self._understand(index, end)
         except OSError as error:
             raise store_error(self.path, f"cannot be read: {explain(error)}") from error
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, StoreError):
-                raise
+        except StoreError:
+            raise
+        except Exception as error:  # whatever an index can lead to, it is the file that is wrong
             raise store_error(
                 self.path, f"its index is damaged, or written by another version of smoothperf: {error!r}"
             ) from error
-        self._sound: set[int] = set()
+        self._intact: set[int] = set()
 
     def _understand(self, index: dict[str, Any], end: int) -> None:
         n, d = index["shape"]
-        self.shape = (int(n), int(d))
-        self.n_entries = int(index["n_entries"])
+        self.shape = n, d = _count(n), _count(d)
+        self.n_entries = _count(index["n_entries"])
         if index["index_type"] not in INDEX_TYPES or index["value_type"] not in VALUE_TYPES:
             raise ValueError("unknown types of numbers")
         self.types = Types(np.dtype(index["index_type"]), np.dtype(index["value_type"]))
         self.row_norm = float(index["row_norm"])
         self.frobenius_norm = float(index["frobenius_norm"])
-        if not (math.isfinite(self.row_norm) and math.isfinite(self.frobenius_norm)):
+        if not (0.0 <= self.row_norm < math.inf and 0.0 <= self.frobenius_norm < math.inf):
             raise ValueError("norms are not finite")
+        if n < 1 or not 1 <= d <= np.iinfo(self.types.index).max:
+            raise ValueError(f"a matrix of {n} rows and {d} columns cannot be")
         self.feature_names: list[str] | None = index["feature_names"]
         self.zero_based: bool | None = index["zero_based"]
         self.source: dict[str, str] = index["source"]
-        self.blocks = [Block(**block) for block in index["blocks"]]
+        if self.feature_names is not None and not (_are_words(self.feature_names) and len(self.feature_names) == d):
+            raise ValueError("names of features are not as many words as there are columns")
+        if self.zero_based not in (None, True, False) or not _are_words(list(self.source.values())):
+            raise ValueError("what it says of its source is of another kind")
+        self.blocks = [Block(**{name: _count(number) for name, number in block.items()}) for block in index["blocks"]]
         rows = entries = 0
         at = HEADER.size
         for block in self.blocks:
-            if (block.offset, block.first_row) != (at, rows) or block.n_rows < 1 or block.n_entries < 0:
+            if (block.offset, block.first_row) != (at, rows) or block.n_rows < 1:
                 raise ValueError("blocks do not follow one another")
             at += block.places(self.types)[-1]
             rows += block.n_rows
@@ -145,9 +151,11 @@ class Store:
             raise ValueError("unknown type of labels")
         self.classes = np.array(labels["classes"], dtype=labels["type"])
         self._code_type = np.dtype(labels["code_type"])
-        self._codes_at, self._codes_crc32 = int(labels["offset"]), int(labels["crc32"])
+        self._codes_at, self._codes_crc32 = _count(labels["offset"]), _count(labels["crc32"])
+        if self.classes.ndim != 1 or self.classes.size == 0:
+            raise ValueError("labels are not a list")
         size = aligned(rows * self._code_type.itemsize)
-        if (rows, entries) != (n, self.n_entries) or (self._codes_at, self._codes_at + size) != (at, end) or d < 1:
+        if (rows, entries) != (n, self.n_entries) or (self._codes_at, self._codes_at + size) != (at, end):
             raise ValueError("its numbers contradict one another")
 
     def codes(self) -> NDArray[Any]:
@@ -185,7 +193,11 @@ class Store:
         return self.blocks[number].places(self.types)[-1]
 
     def load(self, number: int, buffer: NDArray[np.uint8]) -> CompressedRows:
-        """Read a block into a buffer that is large enough, and refer to it; checked when it is read the first time."""
+        """Read a block into a buffer that is large enough, and refer to it.
+
+        Its checksum is compared when it is read the first time. Whether starts and indices stay inside the matrix is
+        looked at every time, as the kernels trust them and a file may be written to while it is read.
+        """
         from ..design.compressed import CompressedRows
 
         block = self.blocks[number]
@@ -202,14 +214,14 @@ class Store:
             array(starts, block.n_rows + 1, index),
             array(indices, block.n_entries, index),
             array(values, block.n_entries, value),
+            self.shape[1],
         )
-        if number not in self._sound:
+        if number not in self._intact:
             if zlib.crc32(content.data) != block.crc32:
                 raise store_error(self.path, f"{name} is damaged: its checksum is wrong; convert the data again")
-            # The kernels trust these numbers: a file must not be able to send them outside the matrix.
-            if not _is_sound(rows, self.shape[1]):
-                raise store_error(self.path, f"{name} is not a sound matrix; convert the data again")
-            self._sound.add(number)
+            self._intact.add(number)
+        if not rows.are_sound() or rows.indptr[-1] != block.n_entries:
+            raise store_error(self.path, f"{name} is not a sound matrix; convert the data again")
         return rows
 
     def _read_into(self, content: NDArray[np.uint8], offset: int, name: str) -> None:
@@ -228,6 +240,17 @@ class Store:
                     rest = rest[count:]
         except OSError as error:
             raise store_error(self.path, f"{name} cannot be read: {explain(error)}") from error
+
+
+def _count(number: Any) -> int:
+    """A whole number, not below 0, that 63 bits hold; as JSON has it, and nothing that may pass for one."""
+    if type(number) is not int or not 0 <= number < 1 << 63:
+        raise ValueError(f"{str(number)[:40]!r} where a count should be")
+    return number
+
+
+def _are_words(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 def _stamp(file: Any) -> tuple[int, ...]:
@@ -266,14 +289,3 @@ def _read_index(file: Any, path: Path) -> tuple[dict[str, Any], int]:
     if index["format"] != FORMAT or index["version"] != version:
         raise ValueError("it contradicts the header")
     return index, offset
-
-
-def _is_sound(rows: CompressedRows, n_features: int) -> bool:
-    """Whether starts ascend from 0 to the number of entries, and indices are columns."""
-    starts, indices = rows.indptr, rows.indices
-    return bool(
-        starts[0] == 0
-        and starts[-1] == rows.n_entries
-        and np.all(starts[1:] >= starts[:-1])
-        and (indices.size == 0 or (indices.min() >= 0 and indices.max() < n_features))
-    )
