@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from distributed import Client
 
 from ..certificate import Planes
-from ..checkpoint import CheckpointKeeper, State, description, probing_columns, worth_keeping
+from ..checkpoint import CheckpointKeeper, State, description, worth_keeping
 from ..design.base import Array
 from ..estimators.bias import Bias
 from ..measures import Measure, get_measure
@@ -255,7 +255,6 @@ def fingerprint(training: Training) -> dict[str, Any]:
     digest = hashlib.sha256(labels.encode()).hexdigest()
 
     def ask(objective: RegularizedRisk) -> dict[str, Any]:
-        probed = placement.probe(probing_columns(objective.design.shape[1]))
-        return description(objective, training.measure, digest, *probed)
+        return description(objective, training.measure, digest, placement.contents())
 
     return training.on_all_rows(ask)
