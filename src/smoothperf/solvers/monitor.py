@@ -36,8 +36,8 @@ class Keeper(Protocol):
     def most_planes(self, length: int) -> int:
         """How many planes of a length to keep."""
 
-    def keep(self, coef: Array, objective: float, planes: Planes) -> None:
-        """Keep the best weights so far, the objective there, and planes."""
+    def keep(self, coef: Array, objective: float, planes: Planes, mu: float) -> None:
+        """Keep the best weights so far, the objective there, planes, and the last mu."""
 
 
 class Monitor:
@@ -174,7 +174,7 @@ class Monitor:
 
     def _keep(self, keeper: Keeper, coef: Array) -> None:
         limit = keeper.most_planes(self._objective.space.plane_length)
-        keeper.keep(coef, self._best, self.bundle.heaviest(limit))
+        keeper.keep(coef, self._best, self.bundle.heaviest(limit), self._mu)
 
     def _weights_of(self, coef: Array) -> Array:
         """Weights for an observer, who must not change what is counted."""
