@@ -120,9 +120,10 @@ def swap(X):
         (lambda X, y: ((X, y), {"alpha": 2e-3}), "with another alpha: 0.001, not 0.002"),
         (lambda X, y: ((X[1:], y[1:]), {}), r"of other data: their shape: \[240, 6\], not \[239, 6\]"),
         (lambda X, y: ((sp.csr_matrix(X * (X > 0)), y), {}), "of other data: their entries"),
-        (lambda X, y: ((X * 1.01, y), {}), "of other data: their largest row"),
-        (lambda X, y: ((swap(X), y), {}), "of other data: their sum"),
-        (lambda X, y: ((X[:, ::-1], y), {}), "of other data: their sum"),
+        (lambda X, y: ((X * 1.01, y), {}), "of other data: their entries"),
+        (lambda X, y: ((swap(X), y), {}), "of other data: their entries"),
+        (lambda X, y: ((X[:, ::-1], y), {}), "of other data: their entries"),
+        (lambda X, y: ((X, y), {"measure": "error_rate"}), "with another measure: PRBEP"),
         (lambda X, y: ((X, -y), {}), "of other data: their labels"),
         (lambda X, y: ((X, y, np.linspace(1, 2, 240)), {}), "of other data: their labels"),
     ],
@@ -137,12 +138,32 @@ def test_other_problems_are_refused(data, file, change, message):
 
 def test_the_same_data_in_another_form_are_the_same_data(data, file, tmp_path):
     X, y = data
-    X = sp.csr_matrix(X)
-    interrupted((X, y), file, after=3)
+    interrupted((sp.csr_matrix(X), y), file, after=3)
     with StoreWriter(tmp_path / "s", block_size=500) as writer:
-        writer.add(X, y)
-    fitted = classifier(checkpoint=Checkpoint(file, resume=True)).fit(tmp_path / "s")
-    assert abs(fitted.objective_ - classifier().fit(X, y).objective_) <= 1e-5
+        writer.add(sp.csr_matrix(X), y)
+    begin = file.read_bytes()
+    for same in [(X, y), (np.asfortranarray(X), y), (sp.csc_matrix(X), y), (tmp_path / "s",)]:
+        file.write_bytes(begin)
+        fitted = classifier(checkpoint=Checkpoint(file, resume=True), n_threads=2).fit(*same)
+        assert abs(fitted.objective_ - classifier().fit(X, y).objective_) <= 1e-5
+
+
+def test_no_column_hides_the_others(data, file):
+    """A sum of all entries, or a norm, does not see small columns beside one of 1e8."""
+    X, y = data
+    X = np.column_stack([np.full(len(X), 1e8), X])
+    other = X.copy()
+    other[:, 1:] = np.random.default_rng(0).permutation(other[:, 1:])
+    interrupted((other, y), file, after=3)
+    with pytest.raises(CheckpointError, match="of other data: their entries"):
+        classifier(checkpoint=Checkpoint(file, resume=True)).fit(X, y)
+
+
+def test_the_height_of_the_constant_feature_counts(data, file):
+    options = {"measure": "error_rate", "alpha": 1e-4}
+    interrupted(data, file, after=1, **options)
+    with pytest.raises(CheckpointError, match="of other data: their entries"):
+        classifier(checkpoint=Checkpoint(file, resume=True), intercept_scaling=2.0, **options).fit(*data)
 
 
 def test_damaged_files_are_refused(data, file):
@@ -158,12 +179,14 @@ def test_damaged_files_are_refused(data, file):
         assert "\n" not in str(caught.value)
 
 
-def test_later_versions_are_refused(data, file, monkeypatch):
-    monkeypatch.setattr("smoothperf.checkpoint.VERSION", 2)
-    interrupted(data, file, after=3)
-    monkeypatch.setattr("smoothperf.checkpoint.VERSION", 1)
-    with pytest.raises(CheckpointError, match=r"written in version 2 of the format.*upgrade smoothperf"):
-        classifier(checkpoint=Checkpoint(file, resume=True)).fit(*data)
+def test_other_versions_are_refused(data, file, monkeypatch):
+    for version, message in [(1, r"written in version 1 .*remove it to begin anew"), (3, r"version 3 .*upgrade")]:
+        with monkeypatch.context() as patch:
+            patch.setattr("smoothperf.checkpoint_file.VERSION", version)
+            file.unlink(missing_ok=True)
+            interrupted(data, file, after=3)
+        with pytest.raises(CheckpointError, match=message):
+            classifier(checkpoint=Checkpoint(file, resume=True)).fit(*data)
 
 
 def test_parameters(data, file):
@@ -209,7 +232,7 @@ def full_disk(monkeypatch):
             with written_whole(path) as file:
                 yield Full(file) if len(written) > first else file
 
-        monkeypatch.setattr("smoothperf.checkpoint.written_whole", on_a_full_disk)
+        monkeypatch.setattr("smoothperf.checkpoint_file.written_whole", on_a_full_disk)
 
     return fill
 

@@ -1,45 +1,37 @@
 """The state of a run in a file, every so many seconds, so that a run that was killed can go on.
 
-The state is the best weights so far, and the planes that certify them: with both, a run goes on about where the one
-before ended. Planes hold only for the data and the measure that they come from; so a checkpoint has a fingerprint of
-these, and is refused for any others. docs/store-files.md describes the file, in which there is no code.
+The state is the best weights so far, the planes that certify them, and how much the risk was smoothed: with these, a
+run goes on about where the one before ended. Planes hold only for the data and the measure that they come from; so a
+checkpoint has a fingerprint of these, and is refused for any others. :mod:`smoothperf.checkpoint_file` has the file,
+in which there is no code.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
 import time
 import warnings
-import zipfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._files import written_whole
 from ._validation import positive_number
 from .certificate import Planes
+from .checkpoint_file import CheckpointError, State, read_state, write_state
+from .contents import contents
 from .design.base import Array
 from .io.streams import explain
 from .measures import Measure
 from .objective import RegularizedRisk
 
-FORMAT = "smoothperf checkpoint"
-VERSION = 1
 #: Memory for the planes in a checkpoint, in bytes, and most of them.
 PLANE_MEMORY = 1 << 27
 MOST_PLANES = 20
-#: Numbers that sums make may differ by rounding from machine to machine.
-TOLERANCE = 1e-9
-
-
-class CheckpointError(ValueError):
-    """A checkpoint cannot be written or used; one line says which file, and why."""
 
 
 class CheckpointWarning(UserWarning):
@@ -80,15 +72,6 @@ class Checkpoint:
         positive_number("seconds", self.seconds)
 
 
-@dataclass(frozen=True)
-class State:
-    """What a run needs to go on: the best weights, the objective there, and planes."""
-
-    coef: Array
-    objective: float
-    planes: Planes
-
-
 class CheckpointKeeper:
     """Writes the states of one run; see :class:`smoothperf.solvers.monitor.Keeper`.
 
@@ -119,7 +102,7 @@ class CheckpointKeeper:
                 raise CheckpointError(
                     f"{self._path}: there is a checkpoint already; resume from it, remove it, or name another file."
                 )
-            self.state = self._read()
+            self.state = read_state(self._path, fingerprint)
 
     def due(self) -> bool:
         """Whether it is time to write a state."""
@@ -129,22 +112,12 @@ class CheckpointKeeper:
         """How many planes of a length are worth keeping."""
         return worth_keeping(length)
 
-    def keep(self, coef: Array, objective: float, planes: Planes) -> None:
+    def keep(self, coef: Array, objective: float, planes: Planes, mu: float) -> None:
         """Write a state; if that fails, the first time is an error, any other a warning: nothing is lost then."""
         begin = self._last == -math.inf
         self._last = time.monotonic()
-        header = {
-            "format": FORMAT,
-            "version": VERSION,
-            "objective": objective,
-            "fingerprint": self._fingerprint,
-        }
-        arrays = {f"planes.{part.name}": getattr(planes, part.name) for part in fields(Planes)}
         try:
-            with written_whole(self._path) as file:
-                np.savez(file, header=np.array(json.dumps(header)), coef=coef, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
+            write_state(self._path, self._fingerprint, State(coef, objective, planes, mu))
         except OSError as error:
             message = f"{self._path}: the checkpoint cannot be written: {explain(error)}"
             if begin:
@@ -152,42 +125,6 @@ class CheckpointKeeper:
             warnings.warn(
                 f"{message}; the one before is as it was, and the fit goes on.", CheckpointWarning, stacklevel=2
             )
-
-    def _read(self) -> State:
-        try:
-            with open(self._path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-                header = json.loads(archive["header"].item())
-                if header["format"] != FORMAT or not isinstance(header["version"], int):
-                    raise ValueError("its header says something else")
-                if header["version"] > VERSION:
-                    raise CheckpointError(
-                        f"{self._path}: written in version {header['version']} of the format, of which this smoothperf "
-                        f"reads up to {VERSION}: upgrade smoothperf."
-                    )
-                self._check(header["fingerprint"])
-                planes = Planes(**{part.name: archive[f"planes.{part.name}"] for part in fields(Planes)})
-                return State(archive["coef"], float(header["objective"]), planes)
-        except CheckpointError:
-            raise
-        except OSError as error:
-            raise CheckpointError(f"{self._path}: cannot be read: {explain(error)}.") from error
-        except (zipfile.BadZipFile, EOFError, KeyError, TypeError, ValueError, AttributeError) as error:
-            what = " ".join(f"{error}".split())
-            raise CheckpointError(
-                f"{self._path}: truncated, damaged, or not a checkpoint of smoothperf: {what}."
-            ) from error
-
-    def _check(self, found: dict[str, Any]) -> None:
-        """Refuse a checkpoint of another problem."""
-        for name, now in self._fingerprint.items():
-            then = found[name]
-            same = math.isclose(now, then, rel_tol=TOLERANCE) if isinstance(now, float) else now == then
-            if not same:
-                what = f"with another {name}" if name in ("measure", "alpha") else f"of other data: their {name}"
-                raise CheckpointError(
-                    f"{self._path}: it is a checkpoint {what}: {then}, not {now}; name another file, or remove it to "
-                    "begin anew."
-                )
 
 
 def worth_keeping(length: int) -> int:
@@ -202,38 +139,15 @@ def fingerprint(
     digest = hashlib.sha256(np.packbits(positive).tobytes())
     if weights is not None:
         digest.update(weights.tobytes())
-    design = objective.design
-    u, v = probing_rows(0, design.shape[0]), probing_columns(design.shape[1])
-    return description(objective, measure, digest.hexdigest(), float(u @ design.matvec(v)), float(u @ u))
+    return description(objective, measure, digest.hexdigest(), contents(objective.design))
 
 
-def description(
-    objective: RegularizedRisk, measure: Measure, labels: str, product: float, squared_norm: float
-) -> dict[str, Any]:
-    """Make a fingerprint of a digest of the labels and weights, of ``u . X v`` and of ``|u|^2``.
-
-    u and v differ from entry to entry: other rows, or another order, change the number. ``|u| |X| |v|`` is added to
-    keep it away from 0, so that it can be compared with a relative tolerance.
-    """
-    design = objective.design
-    size = math.sqrt(squared_norm) * design.frobenius_norm * float(np.linalg.norm(probing_columns(design.shape[1])))
+def description(objective: RegularizedRisk, measure: Measure, labels: str, entries: int) -> dict[str, Any]:
+    """Make a fingerprint of a digest of the labels and weights, and of (contents); all of it is compared exactly."""
     return {
         "measure": repr(measure),
         "alpha": objective.alpha,
-        "shape": list(design.shape),
-        "entries": design.n_entries,
-        "largest row": design.row_norm,
-        "norm": design.frobenius_norm,
+        "shape": list(objective.design.shape),
         "labels": labels[:16],
-        "sum": product + size,
+        "entries": f"{entries:016x}",
     }
-
-
-def probing_rows(first: int, n: int) -> Array:
-    """``u`` of n rows from one on."""
-    return np.cos(np.arange(first, first + n, dtype=np.float64))
-
-
-def probing_columns(d: int) -> Array:
-    """``v``."""
-    return np.sin(1.0 + np.arange(d, dtype=np.float64))

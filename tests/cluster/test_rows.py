@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from smoothperf.contents import contents
 from smoothperf.dask import rows
 from smoothperf.dask.agreement import common_columns, common_labels, common_names, weights_of_classes
 from smoothperf.design import CSRDesign, DenseDesign, StoredDesign, as_design
@@ -99,6 +100,7 @@ def test_stacked_designs_are_one(kinds, tmp_path):
         np.testing.assert_allclose(design.matvec(w, out=outs[0]), expected.matvec(w), rtol=1e-13, atol=1e-14)
         np.testing.assert_allclose(design.rmatvec(g, out=outs[1]), expected.rmatvec(g), rtol=1e-13, atol=1e-14)
     np.testing.assert_allclose(design.gram(some, weights), expected.gram(some, weights), rtol=1e-12, atol=1e-14)
+    assert contents(design, 5) == contents(expected, 5)
 
 
 def test_data_frames():

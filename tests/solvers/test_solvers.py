@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import oracles
 from problems import gaussians, problem
 from smoothperf import BMRM, LBFGS, PRBEP, Adaptive, Fixed, Nesterov, ROCArea, Status
+from smoothperf.solvers.result import FalseBoundError
 
 SOLVERS = [LBFGS, Nesterov, BMRM]
 NESTEROV_VARIANTS = [
@@ -240,3 +241,31 @@ def test_weights_are_copies(solver):
 def test_bad_settings(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_planes_of_other_data_are_an_error_and_not_a_certificate(solver):
+    """Planes of classes that overlap are false where the classes are apart."""
+    X, y = gaussians(20, 30, shift=1.0)
+    planes = solver(tol=1e-4).run(problem(PRBEP(), X, y, 1e-2), keep_planes=10).planes
+    X, y = gaussians(20, 30, shift=3.0)
+    with pytest.raises(FalseBoundError, match=r"the lower bound 0\.\d+ is above 0\.\d+.*do not belong to these data"):
+        solver(tol=1e-4).run(problem(PRBEP(), X, y, 1e-2), planes=planes)
+
+
+def test_no_result_has_a_negative_gap():
+    X, y = gaussians()
+    result = LBFGS().run(problem(PRBEP(), X, y, 1e-2))
+    with pytest.raises(FalseBoundError, match="the lower bound 2 is above 1"):
+        replace(result, objective=1.0, lower_bound=2.0, gap=-1.0)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_rounding_is_no_false_bound(solver, scale):
+    """As accurate as it gets, and a little farther: honest runs never end with that error."""
+    X, y = gaussians(6, 9, 20, scale=scale)  # in the space of the rows, too
+    for columns in (3, 20):
+        result = solver(tol=1e-300, max_iter=300).run(problem(PRBEP(), X[:, :columns], y, 1e-3 * scale**2))
+        assert result.gap >= 0.0
+        assert min(result.trace["gap"]) >= 0.0

@@ -9,7 +9,6 @@ is one, and otherwise by the one with the fewest; Dask computes again what was l
 from __future__ import annotations
 
 import itertools
-import math
 import secrets
 import time
 from collections import Counter
@@ -18,7 +17,6 @@ from contextlib import suppress
 
 from distributed import CancelledError, Client, Future, wait
 
-from ..design.base import Array
 from . import server, wire
 from .inputs import Source
 from .remote import RemoteBlocks, RemoteDesign, Servers
@@ -97,12 +95,11 @@ class Placement:
         design = RemoteDesign(self.servers, shapes)
         return design, RemoteBlocks(self.servers, design.vectors)
 
-    def probe(self, v: Array) -> tuple[float, float]:
-        """``u . X v`` and ``|u|^2`` with a u that differs from row to row."""
+    def contents(self) -> int:
+        """What tells the entries of all rows from others: :mod:`smoothperf.contents`."""
         first_rows = itertools.accumulate((shape.n_rows for shape in self._shapes[:-1]), initial=0)
-        parts = self.servers.ask_each("rows", "probe", [(first_row, v) for first_row in first_rows])
-        products, squares = zip(*parts, strict=True)
-        return math.fsum(products), math.fsum(squares)
+        parts = self.servers.ask_each("rows", "contents", [(first_row,) for first_row in first_rows])
+        return int(sum(parts) % 2**64)
 
     def mend(self) -> None:
         """Load again what workers had that are gone; the others have done what they were told."""

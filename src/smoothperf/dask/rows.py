@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._validation import vector
+from ..contents import contents
 from ..design import CSRDesign, Design, as_design
 from ..design.base import Array
 from ..design.compressed import CompressedRows
@@ -263,6 +264,11 @@ class StackedDesigns(Design):
         for part in self._parts:
             yield slice(begin, begin + part.shape[0]), part
             begin += part.shape[0]
+
+
+@contents.register
+def _(design: StackedDesigns, first_row: int = 0) -> int:
+    return sum(contents(part, first_row + rows.start) for rows, part in design._with_rows()) % 2**64
 
 
 def _totals(parts: Sequence[Design]) -> tuple[int, float, float]:

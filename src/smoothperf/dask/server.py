@@ -24,7 +24,7 @@ from distributed.comm.addressing import get_address_host
 from distributed.protocol.pickle import loads
 
 from .. import kernels
-from ..checkpoint import probing_rows
+from ..contents import contents
 from ..design import BiasedDesign, Design
 from ..design.base import Array
 from ..measures import Measure
@@ -148,10 +148,9 @@ class RowServer:
         """Return what a method of the risk does, and ``rmatvec`` of its last argument, a gradient that it fills in."""
         return getattr(self._risk, method)(*arguments), self.rmatvec(arguments[-1])
 
-    def probe(self, first_row: int, v: Array) -> tuple[float, float]:
-        """``u . X v`` and ``|u|^2`` with a u that differs from row to row, counted from the first of all."""
-        u = probing_rows(first_row, self._design.shape[0])
-        return float(u @ self._design.matvec(v)), float(u @ u)
+    def contents(self, first_row: int) -> int:
+        """What tells the entries of these rows from others; rows are counted from the first of all."""
+        return contents(self._design, first_row)
 
     def serve(self, link: wire.Link) -> None:
         """Do what the client says until it is gone."""

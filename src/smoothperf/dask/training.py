@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 from distributed import Client
 
 from ..certificate import Planes
-from ..checkpoint import CheckpointKeeper, State, description, probing_columns, worth_keeping
+from ..checkpoint import CheckpointKeeper, description, worth_keeping
+from ..checkpoint_file import State
 from ..design.base import Array
 from ..estimators.bias import Bias
 from ..measures import Measure, get_measure
@@ -67,12 +68,12 @@ class Memory:
         """How many planes of a length are worth keeping."""
         return worth_keeping(length)
 
-    def keep(self, coef: Array, objective: float, planes: Planes) -> None:
+    def keep(self, coef: Array, objective: float, planes: Planes, mu: float) -> None:
         """Keep a state, which may be the solver's own arrays."""
         begin = time.monotonic()
-        self.state = State(coef.copy(), objective, planes)
+        self.state = State(coef.copy(), objective, planes, mu)
         if self._file is not None and self._file.due():
-            self._file.keep(coef, objective, planes)
+            self._file.keep(coef, objective, planes, mu)
         now = time.monotonic()
         self._due = now + max(SECONDS, RARELY * (now - begin))
 
@@ -142,7 +143,7 @@ class Training:
 
         result = story.complete(self.on_all_rows(go_on))
         if file is not None and memory.state is not None:
-            file.keep(result.coef, result.objective, memory.state.planes)
+            file.keep(result.coef, result.objective, memory.state.planes, memory.state.mu)
         return result
 
     def threshold(self, coef: Array) -> float:
@@ -197,7 +198,6 @@ def fingerprint(training: Training) -> dict[str, Any]:
     digest = hashlib.sha256(labels.encode()).hexdigest()
 
     def ask(objective: RegularizedRisk) -> dict[str, Any]:
-        probed = placement.probe(probing_columns(objective.design.shape[1]))
-        return description(objective, training.measure, digest, *probed)
+        return description(objective, training.measure, digest, placement.contents())
 
     return training.on_all_rows(ask)

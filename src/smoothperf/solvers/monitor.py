@@ -13,12 +13,13 @@ from typing import Protocol
 
 import numpy as np
 
+from ..blocks import Vector
 from ..certificate import Bundle, Planes
 from ..design.base import Array
 from ..measures import RiskValue
 from ..objective import RegularizedRisk
 from .curvature import CurvatureMemory, Pairs
-from .result import Result, Status, Trace, TraceRow
+from .result import Result, Status, Trace, TraceRow, check_gap
 
 #: Called after every iteration; a true return value stops the run.
 Callback = Callable[[TraceRow], bool | None]
@@ -35,8 +36,8 @@ class Keeper(Protocol):
     def most_planes(self, length: int) -> int:
         """How many planes of a length to keep."""
 
-    def keep(self, coef: Array, objective: float, planes: Planes) -> None:
-        """Keep the best weights so far, the objective there, and planes."""
+    def keep(self, coef: Array, objective: float, planes: Planes, mu: float) -> None:
+        """Keep the best weights so far, the objective there, planes, and the last mu."""
 
 
 class Monitor:
@@ -105,6 +106,10 @@ class Monitor:
             self._best, self._coef, self._coef_square = exact, coef, coef_square
         self._mu = mu
         bound = self._certify()
+        if self.gap < 0.0:  # by rounding that scores have gathered, or because the bound is false
+            self._evaluate_again()
+            bound = self._certify()
+            check_gap(self._best, bound)
         row = TraceRow(
             iteration=len(self._trace),
             seconds=time.perf_counter() - self._begin,
@@ -138,10 +143,7 @@ class Monitor:
         """Finish. The scores are computed once more from the weights, so that no drift of updates is left in J."""
         objective = self._objective
         self.catch_up()
-        coef = objective.space.weights(self._coef)
-        scores = objective.matvec(coef)
-        self._coef_square = float(coef @ coef)
-        self._best = objective.alpha / 2.0 * self._coef_square + objective.risk.exact_value(scores)
+        coef, scores = self._evaluate_again()
         bound = self._certify()
         if status is Status.CONVERGED and self.gap > self._tol:
             status = Status.PRECISION_LIMIT
@@ -167,9 +169,18 @@ class Monitor:
             pairs=memory.pairs(objective.alpha) if self._keep_planes and memory is not None else None,
         )
 
+    def _evaluate_again(self) -> tuple[Array, Vector]:
+        """Weights and scores of the best point, and J from these; one pass over the data."""
+        objective = self._objective
+        coef = objective.space.weights(self._coef)
+        scores = objective.matvec(coef)
+        self._coef_square = float(coef @ coef)
+        self._best = objective.alpha / 2.0 * self._coef_square + objective.risk.exact_value(scores)
+        return coef, scores
+
     def _keep(self, keeper: Keeper, coef: Array) -> None:
         limit = keeper.most_planes(self._objective.space.plane_length)
-        keeper.keep(coef, self._best, self.bundle.heaviest(limit))
+        keeper.keep(coef, self._best, self.bundle.heaviest(limit), self._mu)
 
     def _weights_of(self, coef: Array) -> Array:
         """Weights for an observer, who must not change what is counted."""

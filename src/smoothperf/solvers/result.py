@@ -87,9 +87,23 @@ class Trace:
         return np.array([getattr(row, column) for row in self.rows])
 
 
+class FalseBoundError(ValueError):
+    """A lower bound is above the objective of weights that were found, so it is a bound of something else."""
+
+
+def check_gap(objective: float, lower_bound: float) -> None:
+    """Refuse a negative gap: rounding is taken off the bound, so a true one is never above an objective."""
+    if objective - lower_bound < 0.0:
+        raise FalseBoundError(
+            f"the lower bound {lower_bound:.9g} is above {objective:.9g}, the objective of weights that were found: "
+            "the planes that the run was given, by a checkpoint or by an earlier run, do not belong to these data; "
+            "begin without them."
+        )
+
+
 @dataclass(frozen=True)
 class Result:
-    """Outcome of a run.
+    """Outcome of a run. A negative gap is a :class:`FalseBoundError`.
 
     Attributes
     ----------
@@ -137,3 +151,8 @@ class Result:
     planes: Planes | None = field(default=None, repr=False)
     pairs: Pairs | None = field(default=None, repr=False)
     stationarity_gap: float = float("nan")
+
+
+
+    def __post_init__(self) -> None:
+        check_gap(self.objective, self.lower_bound)
