@@ -34,6 +34,7 @@ from smoothperf import (
     PrecisionAtK,
     RecallAtK,
     ROCArea,
+    SquaredHinge,
     model_file,
 )
 from smoothperf.model_file import ModelFileError, load_model, save_model
@@ -102,6 +103,8 @@ def assert_same_model(left, right):
         PartialROCArea(0.2),
         ErrorRate(3.0),
         BalancedErrorRate(),
+        "log_loss",
+        SquaredHinge(),
     ],
     ids=str,
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer as get_sklearn_scorer
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
@@ -67,6 +68,19 @@ def test_measures_of_decisions_judge_what_is_predicted(data):
         weights = np.where(y > 0, 3.0, 1.0)
         weighted = scorers.error_rate(model, X, words, sample_weight=weights)
         assert weighted == pytest.approx(np.average(right, weights=weights))
+
+
+def test_log_loss_and_squared_hinge_judge_the_decision_function(data):
+    X, y = data
+    model = LogisticRegression().fit(X, y)
+    assert scorers.log_loss(model, X, y) == pytest.approx(get_sklearn_scorer("neg_log_loss")(model, X, y))
+    margins = np.maximum(0.0, 1.0 - y * model.decision_function(X))
+    assert scorers.squared_hinge(model, X, y) == pytest.approx(-np.mean(margins**2))
+    weights = np.where(y > 0, 3.0, 1.0)
+    weighted = scorers.squared_hinge(model, X, y, sample_weight=weights)
+    assert weighted == pytest.approx(-np.average(margins**2, weights=weights))
+    with pytest.raises(AttributeError, match="decision_function"):  # chances are no scores
+        scorers.log_loss(GaussianNB().fit(X, y), X, y)
 
 
 def test_measures_with_parameters(data):

@@ -39,7 +39,13 @@ NAMES = {
     "accuracy": "accuracy",
 }
 #: What the scores of measures to train for are called, where that is not their name.
-TITLES = {"error_rate": "accuracy", "balanced_error_rate": "balanced accuracy", "jaccard": "Jaccard"}
+TITLES = {
+    "error_rate": "accuracy",
+    "balanced_error_rate": "balanced accuracy",
+    "jaccard": "Jaccard",
+    "log_loss": "minus log loss",
+    "squared_hinge": "minus squared hinge",
+}
 
 
 def title_of(measure: str) -> str:

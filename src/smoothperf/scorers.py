@@ -3,7 +3,8 @@
 They are scikit-learn's own scorer objects, so everything that takes a scorer takes them, and
 ``scorers.prbep.set_score_request(sample_weight=True)`` routes weights to them. Any binary classifier can be scored.
 Measures that compare scores take its ``decision_function``, or its ``predict_proba`` if it has no other; measures of
-decisions (error rates, F-beta and the like) take its ``predict``. The larger label is positive.
+decisions (error rates, F-beta and the like) take its ``predict``; log loss and squared hinge, which depend on how far
+scores are from 0, take its ``decision_function``. The larger label is positive.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 
-from .measures import PRBEP, BalancedErrorRate, ErrorRate, Measure, ROCArea, get_measure
+from .measures import PRBEP, BalancedErrorRate, ErrorRate, LogLoss, Measure, ROCArea, SquaredHinge, get_measure
 
-__all__ = ["balanced_error_rate", "error_rate", "get_scorer", "prbep", "roc_area"]
+__all__ = ["balanced_error_rate", "error_rate", "get_scorer", "log_loss", "prbep", "roc_area", "squared_hinge"]
 
 
 def get_scorer(measure: str | Measure) -> Any:
@@ -36,8 +37,10 @@ def get_scorer(measure: str | Measure) -> Any:
     True
     """
     found = get_measure(measure)
-    if found.fits_bias:
+    if found.judges_decisions:
         return make_scorer(_score_decisions, response_method="predict", measure=found)
+    if found.fits_bias:
+        return make_scorer(_score, response_method="decision_function", measure=found)
     return make_scorer(_score, response_method=("decision_function", "predict_proba"), measure=found)
 
 
@@ -71,3 +74,7 @@ roc_area = get_scorer(ROCArea())
 error_rate = get_scorer(ErrorRate())
 #: 1 less the balanced error rate: balanced accuracy.
 balanced_error_rate = get_scorer(BalancedErrorRate())
+#: Minus the log loss of the decision function.
+log_loss = get_scorer(LogLoss())
+#: Minus the squared hinge of the decision function.
+squared_hinge = get_scorer(SquaredHinge())

@@ -18,6 +18,7 @@ TITLES = {
     "error_rate": "accuracy",
     "error_rate@10:1": "accuracy@10:1",
     "balanced_error_rate": "balanced accuracy",
+    "log_loss": "minus log loss",
 }
 
 
@@ -29,13 +30,13 @@ def test_train_evaluate_and_report(run, run_json, train_file, test_file, example
     assert model.measure == measure
     X, y = examples(300, 0)
     training_score = model.score(X, y)
-    said = re.search(r"^(.*) on these rows: (\d\.\d{4})$", trained.stdout, re.MULTILINE)
+    said = re.search(r"^(.*) on these rows: (-?\d\.\d{4})$", trained.stdout, re.MULTILINE)
     assert float(said[2]) == pytest.approx(training_score, abs=5e-5)
     X, y = examples(200, 1)
     score, name = model.score(X, y), get_measure(measure).name
     rows = dict(
         re.findall(
-            r"^(.+?) {2,}(\d\.\d{4}) +\d\.\d{4} +\d\.\d{4}$",
+            r"^(.+?) {2,}(-?\d\.\d{4}) +-?\d\.\d{4} +-?\d\.\d{4}$",
             run("evaluate", model_path, test_file).stdout,
             re.MULTILINE,
         )
@@ -44,7 +45,8 @@ def test_train_evaluate_and_report(run, run_json, train_file, test_file, example
     document = run_json("evaluate", model_path, test_file, "--bootstrap", 20)
     found = document["measures"]["accuracy" if name == "error_rate" else name]
     assert found["value"] == pytest.approx(score)
-    assert 0.0 <= found["low"] <= found["high"] <= 1.0
+    assert found["low"] <= found["high"] <= 1.0
+    assert found["low"] >= 0.0 or measure == "log_loss"
     run("report", model_path, test_file, "-o", tmp_path / "report.html", "--bootstrap", 10)
     page = (tmp_path / "report.html").read_text()
     assert f"{score:.4f}" in page

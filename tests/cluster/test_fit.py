@@ -21,6 +21,7 @@ from smoothperf.measures import get_measure
 from smoothperf.objective import RegularizedRisk
 
 MEASURES = ["prbep", "precision@30", "recall@10%", "roc_area", "f1", "jaccard", "error_rate@5:1", "balanced_error_rate"]
+MEASURES += ["log_loss", "squared_hinge"]
 TOL = 1e-4
 
 
@@ -68,6 +69,9 @@ def test_risk_and_gradient_are_those_in_memory(client, data, measure, order, wei
         *itertools.product(["prbep", "roc_area", "error_rate"], ["lbfgs", "nesterov", "bmrm"]),
         ("f1", "lbfgs"),
         ("f1", "bmrm"),
+        ("log_loss", "lbfgs"),
+        ("squared_hinge", "nesterov"),
+        ("log_loss", "bmrm"),
     ],
 )
 def test_fits_are_certified_and_agree_with_memory(client, data, measure, solver):

@@ -83,7 +83,7 @@ def test_other_numbers_of_features(model):
 
 
 @pytest.mark.parametrize(
-    "measure", ["prbep", "roc_area", "precision@20", "f1", "error_rate@3:1", "balanced_error_rate"]
+    "measure", ["prbep", "roc_area", "precision@20", "f1", "error_rate@3:1", "balanced_error_rate", "log_loss"]
 )
 def test_score_is_that_in_memory(model, measure, tmp_path):
     clf, local, X, y = model(measure)

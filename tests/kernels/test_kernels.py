@@ -528,6 +528,34 @@ def test_pointwise_hinges(data, n, seed):
     assert found[3] == pytest.approx(expected[3], abs=1024 * EPS * np.abs(gradients[1] * scores).sum())
 
 
+@searching
+@given(data=st.data(), n=st.integers(1, 1100), seed=st.integers(0, 1000))
+def test_smooth_losses(data, n, seed):
+    rng = np.random.default_rng(seed)
+    scale = 10.0 ** data.draw(st.sampled_from([-8, -1, 0, 1, 3]))
+    scores = frozen(scale * rng.choice([rng.normal(size=n), rng.integers(-2, 3, size=n) / 2.0]))
+    positive = frozen(rng.random(n) < 0.4, np.uint8)
+    weights = data.draw(st.sampled_from([None, frozen(rng.exponential(size=n) * (rng.random(n) < 0.8))]))
+    direction = data.draw(st.sampled_from([None, frozen(rng.normal(size=n))]))
+    pieces = data.draw(st.integers(1, 4))
+    exponentials = np.exp(-np.abs(scores))
+    logs = None if weights is None else frozen(np.log1p(exponentials))
+    c = 1.0 if weights is None else weights
+    for name, more in (("logistic_losses", [logs]), ("squared_hinges", [])):
+        gradients = np.tile(exponentials, (2, 1))
+        found, expected = (
+            getattr(module, name)(scores, positive, weights, *more, 0.7, direction, gradient, pieces)
+            for module, gradient in zip((kernels, reference), gradients, strict=True)
+        )
+        np.testing.assert_allclose(*gradients, rtol=8 * EPS, atol=0.0)
+        x = np.maximum(0.0, 1.0 - np.where(positive, 1.0, -1.0) * scores)
+        terms = np.sum(c * np.ones(n)) if more else np.sum(c * (2.0 * x + x**2))
+        np.testing.assert_allclose(found[:2], expected[:2], rtol=1024 * EPS, atol=4 * EPS * terms)
+        assert found[2] == pytest.approx(expected[2], rel=1024 * EPS)
+        along = 0.0 if direction is None else np.abs(gradients[1] * direction).sum()
+        assert found[3] == pytest.approx(expected[3], abs=1024 * EPS * along)
+
+
 # --- pairs ------------------------------------------------------------------------------------------------------
 
 

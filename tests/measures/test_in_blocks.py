@@ -14,21 +14,25 @@ from smoothperf import (
     BalancedErrorRate,
     Contingency,
     ErrorRate,
+    LogLoss,
     Nesterov,
     Newton,
     PartialROCArea,
     PrecisionAtK,
     RecallAtK,
     ROCArea,
+    SquaredHinge,
 )
 from smoothperf.design import as_design
 from smoothperf.kernels import selection
 from smoothperf.objective import RegularizedRisk
 from smoothperf.operating_point import threshold_for_weight, threshold_of_blocks
+from smoothperf.smoothing import mu_for
 
 EPS = np.finfo(np.float64).eps
 TOP_K = [PRBEP(), PrecisionAtK(0.3), PrecisionAtK(1), RecallAtK(0.6)]
 MEASURES = [*TOP_K, ROCArea(), ROCArea(as_printed=True), ErrorRate(3.0, 1.0), BalancedErrorRate()]
+MEASURES += [LogLoss(), SquaredHinge()]
 every_measure = pytest.mark.parametrize("measure", MEASURES, ids=repr)
 searching = settings(deadline=None, max_examples=40, derandomize=True)
 
@@ -87,7 +91,8 @@ def assert_same(near, far, scores, *, deviation=1.0):
     off = 16.0 * EPS * size
     assert far.value == pytest.approx(near.value, abs=off * size / deviation)
     assert far.height == pytest.approx(near.height, abs=off * size / deviation)
-    assert far.offset == pytest.approx(near.offset, abs=off / deviation)
+    steepness = max(1.0, np.abs(near.gradient).sum())  # at most 2, but for squared hinges
+    assert far.offset == pytest.approx(near.offset, abs=off * steepness / deviation)
     assert np.abs(FarVectors.gathered(far.gradient) - near.gradient).sum() <= off / deviation
     assert far.rounding == pytest.approx(near.rounding, rel=0.5, abs=off / deviation)
     assert far.error == pytest.approx(near.error, rel=1e-12)
@@ -103,7 +108,7 @@ def test_smoothed_risks_are_those_in_memory(measure, problem, deviation):
         return
     near, far, blocks = risks
     assert far.diameter == pytest.approx(near.diameter, rel=1e-14)
-    mu = deviation / near.diameter
+    mu = mu_for(deviation, near)
     assert far.lipschitz(mu) == pytest.approx(near.lipschitz(mu), rel=1e-14)
     for few in (selection.FEW, 0):
         with pytest.MonkeyPatch.context() as patch:

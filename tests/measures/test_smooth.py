@@ -21,6 +21,7 @@ from smoothperf import (
     LogLoss,
     MeasureClassifier,
     Nesterov,
+    Newton,
     SquaredHinge,
     Status,
     regularization_path,
@@ -28,7 +29,7 @@ from smoothperf import (
 
 MEASURES = [LogLoss(), SquaredHinge()]
 every_measure = pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
-SOLVERS = [LBFGS(tol=1e-6), Nesterov(tol=1e-6), Nesterov(tol=1e-6, form="convex"), BMRM(tol=1e-4)]
+SOLVERS = [LBFGS(tol=1e-6), Newton(tol=1e-6), Nesterov(tol=1e-6), Nesterov(tol=1e-6, form="convex"), BMRM(tol=1e-4)]
 searching = settings(deadline=None, max_examples=60, derandomize=True)
 
 
@@ -94,6 +95,38 @@ def test_lipschitz_constant_is_attained(measure, scores, weights):
     c = 1.0 if weights is None else weights[0]
     assert change[0] == pytest.approx(risk.lipschitz(0.1) * c * 1e-5, rel=1e-9)
     assert risk.lipschitz(0.0) == risk.lipschitz(5.0)
+
+
+@every_measure
+@searching
+@given(seed=st.integers(0, 1000), weighted=st.booleans(), scale=st.sampled_from([0.1, 1.0, 5.0]))
+def test_curvature_is_the_derivative_of_the_gradient(measure, seed, weighted, scale):
+    rng = np.random.default_rng(seed)
+    y, scores = np.where(np.arange(12) % 3, 1, -1), scale * rng.normal(size=12)
+    weights = rng.integers(0, 4, size=12) + np.arange(12) // 10 if weighted else None
+    step = 1e-5
+    scores[np.abs(y * scores - 1.0) < 2 * step] += 0.1  # where squared hinges have no second derivative
+    risk = measure.bind(y, weights)
+    curvature = risk.curvature(risk.exact(scores), 0.0, 0.0)
+    found = np.zeros(12)
+    found[curvature.rows] = curvature.weights
+    change = risk.exact(scores + step).gradient - risk.exact(scores - step).gradient
+    np.testing.assert_allclose(found, change / (2 * step), atol=1e-9)
+    assert not curvature.centred
+    assert not curvature.change.any()
+
+
+@every_measure
+@pytest.mark.parametrize("weighted", [False, True])
+def test_newton_takes_few_steps(measure, weighted):
+    X, y = gaussians(300, 700, 20)
+    X *= np.logspace(0.0, -2.0, 20)
+    weights = np.random.default_rng(1).uniform(0.0, 3.0, size=1000) if weighted else None
+    newton, lbfgs = (s.run(problem(measure, X, y, 1e-6, weights)) for s in (Newton(tol=1e-8), LBFGS(tol=1e-8)))
+    assert newton.status is Status.CONVERGED
+    assert newton.n_iter <= 10
+    assert lbfgs.n_iter > 3 * newton.n_iter
+    assert max(newton.lower_bound, lbfgs.lower_bound) <= min(newton.objective, lbfgs.objective)
 
 
 @every_measure
@@ -174,7 +207,7 @@ def test_solvers_certify_the_same_optimum(measure, solver):
 
 @every_measure
 @pytest.mark.parametrize("smoothing", [Adaptive(), Fixed(mu=0.5), Fixed(deviation=0.5)])
-@pytest.mark.parametrize("solver", [LBFGS, Nesterov])
+@pytest.mark.parametrize("solver", [LBFGS, Nesterov, Newton])
 def test_smoothing_has_no_effect(measure, solver, smoothing):
     X, y = gaussians(60, 140, 4)
     plain, other = (run.run(problem(measure, X, y, 1e-2)) for run in (solver(), solver(smoothing=smoothing)))
@@ -183,7 +216,7 @@ def test_smoothing_has_no_effect(measure, solver, smoothing):
 
 
 @every_measure
-@pytest.mark.parametrize("solver", [LBFGS, Nesterov])
+@pytest.mark.parametrize("solver", [LBFGS, Nesterov, Newton])
 def test_what_rounding_forbids_is_not_blamed_on_smoothing(measure, solver):
     X, y = gaussians(60, 140, 4)
     result = solver(tol=1e-300).run(problem(measure, X, y, 1e-1))

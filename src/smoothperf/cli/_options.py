@@ -53,7 +53,7 @@ MeasureName = Annotated[
         "-m",
         metavar="NAME",
         help="What to be good at: prbep, roc_area, roc_area@0.1, precision@100, recall@5%, f1, f2, "
-        "jaccard, error_rate, error_rate@10:1, balanced_error_rate.",
+        "jaccard, error_rate, error_rate@10:1, balanced_error_rate, log_loss, squared_hinge.",
     ),
 ]
 SolverName = Annotated[str, typer.Option("--solver", metavar="NAME", help="lbfgs, nesterov, newton or bmrm.")]

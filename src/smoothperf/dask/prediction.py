@@ -57,8 +57,8 @@ def _of_frame(frame: Any, model: MeasureClassifier, method: str) -> Any:
 def score(client: Client, model: MeasureClassifier, X: Any, y: Any, sample_weight: Any) -> float:
     """The measure on blocks of rows.
 
-    For measures of decisions (those that cut at score 0) each block replies with four numbers. The others compare the
-    scores of all rows with one another, so scores and labels are gathered: 9 bytes a row, or 17 with weights.
+    For measures of decisions (``Measure.judges_decisions``) each block replies with four numbers. The others depend on
+    the scores of all rows, so scores and labels are gathered: 9 bytes a row, or 17 with weights.
     """
     measure = get_measure(model.measure)
     blocks = sources(X, y, sample_weight)
@@ -68,7 +68,11 @@ def score(client: Client, model: MeasureClassifier, X: Any, y: Any, sample_weigh
         raise ValueError(f"the cluster at {client.scheduler.address} has no worker; start some.")
     judged = [
         client.submit(
-            _judge, shared, measure.fits_bias, block.near(client, homes[i * len(homes) // len(blocks)]), pure=False
+            _judge,
+            shared,
+            measure.judges_decisions,
+            block.near(client, homes[i * len(homes) // len(blocks)]),
+            pure=False,
         )
         for i, block in enumerate(blocks)
     ]

@@ -46,9 +46,10 @@ ZERO_MODEL_REMEDY = (
 class MeasureClassifier(LinearMeasureClassifier):
     """Linear binary classifier that minimises a regularised upper bound of ``1 - measure`` on the training set.
 
-    Minimises ``J(w) = (alpha/2) |w|^2 + R(Xw)`` to a certified gap, where R is the structural-SVM bound. It is convex,
-    and loose on noisy data: there w = 0 may be its minimiser for every alpha, except for ROC area. ``bound="tight"``
-    minimises a bound that does not collapse, and is not convex.
+    Minimises ``J(w) = (alpha/2) |w|^2 + R(Xw)`` to a certified gap, where R is the structural-SVM bound,
+    or the mean loss itself for log loss and squared hinge. The bound is convex, and loose on noisy data: there w = 0
+    may be its minimiser for every alpha, except for ROC area. ``bound="tight"`` minimises one that does not collapse,
+    and is not convex.
 
     Parameters
     ----------
@@ -69,14 +70,15 @@ class MeasureClassifier(LinearMeasureClassifier):
         Most iterations.
     solver : {"lbfgs", "nesterov", "newton", "bmrm"} or solver object, default="lbfgs"
         An object brings its own ``tol``, ``max_iter`` and ``smoothing``. "newton" is for few features and tight
-        tolerances, with measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k).
+        tolerances, with measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), log loss and
+        squared hinge.
     smoothing : "adaptive", float or Smoothing object, default="adaptive"
         How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
     fit_intercept : bool, default=True
         Whether there is an intercept; otherwise it is 0. For measures that compare scores (ROC area, PRBEP,
         precision@k, recall@k) it is chosen after training, and realises the operating point that the measure asks for:
         as many positives predicted in the training set as there are, or k. Measures that cut at score 0 (error rates,
-        F-beta and the like) train a bias with the weights, as that of a constant feature which is regularised too.
+        F-beta, losses) train a bias with the weights, as that of a constant feature which is regularised too.
     intercept_scaling : float, default=1.0
         Value of the constant feature; the larger, the less the bias is regularised. Of no effect where none is
         trained.

@@ -107,7 +107,7 @@ def check_suits(solver: Solver, measure: Measure, risk: Risk, *, tight: bool = F
     if isinstance(solver, Newton) and not risk.has_curvature:
         raise ValueError(
             f'solver "newton" needs second derivatives of a form that {measure.name!r} lacks and that "prbep", '
-            '"precision@k" and "recall@k" have; use "lbfgs".'
+            '"precision@k", "recall@k", "log_loss" and "squared_hinge" have; use "lbfgs".'
         )
 
 

@@ -78,7 +78,7 @@ class RiskValue:
 
 @dataclass(frozen=True, slots=True)
 class Curvature:
-    """The second derivative of a smoothed risk where few examples make it up: ``diag(k) - k k^T / sum(k)``.
+    """The second derivative of a smoothed risk: ``diag(k) - k k^T / sum(k)``, or ``diag(k)``.
 
     Attributes
     ----------
@@ -88,11 +88,14 @@ class Curvature:
         ``k`` on these rows.
     change : ndarray of float64
         How the gradient changes on these rows when mu does, at the same scores and as long as the rows stay the same.
+    centred : bool
+        Whether it has the second term: labels are exchanged for one another, so that a shift changes nothing.
     """
 
     rows: NDArray[np.intp]
     weights: Array
     change: Array
+    centred: bool = True
 
 
 class Risk(ABC):

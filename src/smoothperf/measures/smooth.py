@@ -28,7 +28,7 @@ from .._validation import binary_labels, vector, weights_of
 from ..blocks import Blocks, Vector
 from ..kernels import logistic_losses, squared_hinges
 from ..kernels.selection import added
-from .base import EPS, LONG_EPS, Array, Measure, RiskValue
+from .base import EPS, LONG_EPS, Array, Curvature, Measure, RiskValue
 from .in_blocks import BlockRisk
 from .row_block import RiskBlock
 
@@ -39,8 +39,8 @@ LEAST_ROWS = 1 << 16
 class SmoothBlock(RiskBlock):
     """The rows of a :class:`SmoothRisk`, or some of them.
 
-    Both methods fill the gradient and return sums of losses, of offsets, of ``gradient_i^2`` and of ``gradient_i
-    direction_i``; a direction may be None.
+    The methods named for losses fill the gradient and return sums: of losses, of offsets, of ``gradient_i^2`` and of
+    ``gradient_i direction_i``. A direction may be None.
     """
 
     def logistic(self, scores: Array, scale: float, direction: Array | None, gradient: Array) -> Sequence[float]:
@@ -60,6 +60,18 @@ class SmoothBlock(RiskBlock):
             gradient,
             threads.pieces(scores.shape[0], least=LEAST_ROWS),
         )
+
+    def logistic_curvature(self, gradient: Array, total: float) -> tuple[NDArray[np.intp], Array]:
+        """Rows with second derivatives, and these: ``c p (1 - p) / N`` where the gradient is ``c p / N``."""
+        rows = np.flatnonzero(gradient)
+        slopes = np.abs(gradient[rows])
+        chances = slopes * total if self.weights is None else slopes * total / self.weights[rows]
+        return rows, slopes * np.maximum(0.0, 1.0 - chances)
+
+    def squared_hinge_curvature(self, gradient: Array, total: float) -> tuple[NDArray[np.intp], Array]:
+        """The same for squared hinges: ``2 c / N`` where there is any gradient."""
+        rows = np.flatnonzero(gradient)
+        return rows, np.full(rows.size, 2.0 / total) if self.weights is None else 2.0 / total * self.weights[rows]
 
     def squared_hinge(self, scores: Array, scale: float, direction: Array | None, gradient: Array) -> Sequence[float]:
         """Squared hinges."""
@@ -87,6 +99,7 @@ class SmoothRisk(BlockRisk):
 
     def __init__(self, blocks: Blocks):
         super().__init__(blocks)
+        self.has_curvature = not blocks.far
         # Of sums blocked by 512, relative to the terms; docs/maths.md, rounding.
         self._rounding = 1024 * EPS + self.n_examples * LONG_EPS
 
@@ -124,6 +137,13 @@ class SmoothRisk(BlockRisk):
     def lipschitz(self, mu: float) -> float:
         """The largest second derivative over N: the Hessian is diagonal."""
         return self.largest_curvature / self._totals.weight
+
+    def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
+        """The Hessian, which is diagonal and does not depend on mu; O(n)."""
+        if not self.has_curvature:
+            return super().curvature(smoothed, mu, following)
+        ((rows, weights),) = self._blocks.each(f"{self.method}_curvature", smoothed.gradient, self._totals.weight)
+        return Curvature(rows, weights, np.zeros(rows.size), centred=False)
 
     @abstractmethod
     def _size(self, value: float) -> float:
