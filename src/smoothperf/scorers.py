@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 
-from .measures import PRBEP, BalancedErrorRate, ErrorRate, Measure, ROCArea, get_measure
+from .measures import PRBEP, AveragePrecision, BalancedErrorRate, ErrorRate, Measure, ROCArea, get_measure
 
-__all__ = ["balanced_error_rate", "error_rate", "get_scorer", "prbep", "roc_area"]
+__all__ = ["average_precision", "balanced_error_rate", "error_rate", "get_scorer", "prbep", "roc_area"]
 
 
 def get_scorer(measure: str | Measure) -> Any:
@@ -67,6 +67,8 @@ def _score(y: ArrayLike, scores: ArrayLike, *, measure: Measure, sample_weight: 
 prbep = get_scorer(PRBEP())
 #: Area under the ROC curve.
 roc_area = get_scorer(ROCArea())
+#: Mean of the precision over the recall.
+average_precision = get_scorer(AveragePrecision())
 #: 1 less the error rate: accuracy.
 error_rate = get_scorer(ErrorRate())
 #: 1 less the balanced error rate: balanced accuracy.

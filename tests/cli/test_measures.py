@@ -18,6 +18,9 @@ TITLES = {
     "error_rate": "accuracy",
     "error_rate@10:1": "accuracy@10:1",
     "balanced_error_rate": "balanced accuracy",
+    "average_precision": "average precision",
+    "recall@precision=70%": "recall@precision=0.7",
+    "recall@fpr=0.1": "recall@fpr=0.1",
 }
 
 
@@ -62,7 +65,7 @@ def test_path_and_alpha_auto(run_json, train_file, tmp_path, measure):
 
 
 def test_compare_has_a_column_for_what_is_trained_for(run_json, run, train_file, test_file):
-    measures = ["error_rate", "precision@10", "balanced_error_rate", "roc_area@0.1"]
+    measures = ["error_rate", "precision@10", "precision@recall=0.8", "roc_area@0.1"]
     chosen = [argument for measure in measures for argument in ("-m", measure)]
     found = run_json("compare", train_file, "--test", test_file, "--bootstrap", 20, *chosen)
     columns = ["prbep", "roc_area", "average_precision", "f1", "accuracy", *measures[1:]]
@@ -73,7 +76,7 @@ def test_compare_has_a_column_for_what_is_trained_for(run_json, run, train_file,
             assert 0.0 <= values["low"] <= values["value"] + 0.1 <= 1.1
     assert [verdict.split(":")[0] for verdict in found["verdicts"][-3:]] == [
         "precision@10",
-        "balanced accuracy",
+        "precision@recall=0.8",
         "ROC area@0.1",
     ]
 

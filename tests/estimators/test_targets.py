@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from problems import gaussians
 from smoothperf import MeasureClassifier
-from smoothperf.operating_point import threshold_for_target
+from smoothperf.targets import threshold_for_target
 
 examples = st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), min_size=1, max_size=12)
 shares = st.sampled_from([0.01, 0.1, 0.25, 0.29, 1 / 3, 0.5, 0.6, 2 / 3, 0.7, 0.75, 0.8, 0.9, 1.0])
@@ -119,7 +119,7 @@ def test_predict_meets_the_target_and_can_be_moved_again(clf, target):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, r"give exactly one of precision, recall, k and rate; got none"),
+        ({}, r"give exactly one of precision, recall, fpr, k and rate; got none"),
         ({"k": 3, "rate": 0.1}, r"give exactly one of .*; got k=3, rate=0.1"),
         ({"precision": 0.0}, r"precision must be a finite number above 0, got 0.0"),
         ({"precision": 90}, r"precision must lie above 0 and not above 1, got 90; a percentage is divided by 100"),

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import vector
 from ..design import as_design
 from ..measures import Measure, get_measure
-from ..operating_point import threshold_for_target
 from ..solvers import Result
+from ..targets import threshold_for_target
 from .inputs import known_labels
 from .stored import as_store
 
