@@ -21,6 +21,8 @@ from scipy.special import betainc, betaincinv
 from ._validation import positive_number
 
 Array = NDArray[np.float64]
+#: How sure a promise is where nobody says so.
+CONFIDENCE = 0.9
 
 
 def chance_of_as_many(hits: ArrayLike, trials: ArrayLike, rate: float) -> Array:

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._validation import positive_number, whole_number
-from .confidence import chance_of_as_few, chance_of_as_many, checked_confidence, effective_number
+from .confidence import bounds, chance_of_as_few, chance_of_as_many, checked_confidence, effective_number
 from .operating_point import Cuts
 
 Array = NDArray[np.float64]
@@ -165,6 +166,41 @@ def threshold_for_target(
     if confidence is not None:
         return cuts.threshold(_promised_fpr(wanted, table, confidence))
     return cuts.threshold(int(np.flatnonzero(at_most(table.fpr, wanted))[0]))
+
+
+def expected_rates(
+    positive: NDArray[np.bool_], predicted: NDArray[np.bool_], weights: Array | None = None, *, confidence: float = 0.9
+) -> dict[str, Any]:
+    """Return precision, recall and false positive rate of predictions, with what they are on new rows.
+
+    Returns
+    -------
+    dict
+        For "precision", "recall" and "fpr" the ``value`` on these rows (NaN if there is nothing to count), and the
+        bounds ``low`` and ``high``: on new rows it is at least, or at most, that, each with the ``confidence``.
+
+    Examples
+    --------
+    >>> positive, predicted = np.array([True] * 9 + [False] * 11), np.arange(20) < 10
+    >>> {name: round(rate, 4) for name, rate in expected_rates(positive, predicted)["precision"].items()}
+    {'value': 0.9, 'low': 0.6632, 'high': 0.9895}
+    """
+    c = np.ones(positive.shape[0]) if weights is None else weights
+
+    def rate(hits: NDArray[np.bool_], among: NDArray[np.bool_]) -> dict[str, float]:
+        total = float(c[among].sum())
+        value = float(c[hits & among].sum()) / total if total > 0.0 else math.nan
+        trials = float(effective_number(total, (c[among] ** 2).sum()))
+        low, high = bounds(value * trials, trials, confidence) if total > 0.0 else (0.0, 1.0)
+        return {"value": value, "low": low, "high": high}
+
+    return {
+        "confidence": confidence,
+        "rows": int(positive.shape[0]),
+        "precision": rate(positive, predicted),
+        "recall": rate(predicted, positive),
+        "fpr": rate(predicted, ~positive),
+    }
 
 
 def share(name: str, value: float | None) -> float:

@@ -202,6 +202,7 @@ def test_a_fit_is_that_of_roc_area_with_another_cut(goal):
     assert chosen.score(X, Y) == goal.score(Y, chosen.decision_function(X))
 
 
+@pytest.mark.filterwarnings("ignore::smoothperf.TargetWarning")
 @every_goal
 def test_model_files_keep_the_parameters(goal, tmp_path):
     MeasureClassifier(goal, alpha=1e-2).fit(X, Y).save(tmp_path / "model")

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, vector, weights_of
 from ..blocks import Blocks, Vector
-from ..confidence import checked_confidence
+from ..confidence import CONFIDENCE, checked_confidence
 from ..operating_point import Cuts
 from ..targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
 from .base import Measure, Risk
@@ -32,7 +32,6 @@ from .roc_area import ROCArea
 from .row_block import RiskBlock
 
 Array = NDArray[np.float64]
-CONFIDENCE = 0.9
 
 
 class TargetWarning(UserWarning):

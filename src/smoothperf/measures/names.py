@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from ..confidence import CONFIDENCE
 from .base import Measure
 from .fractional import FBeta, Jaccard
-from .goals import CONFIDENCE, AveragePrecision, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision
+from .goals import AveragePrecision, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
 from .roc_area import ROCArea
