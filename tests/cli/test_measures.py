@@ -81,6 +81,22 @@ def test_compare_has_a_column_for_what_is_trained_for(run_json, run, train_file,
     ]
 
 
+def test_goals_are_cut_on_validation_rows(run, run_json, train_file, test_file, examples, tmp_path):
+    arguments = ("train", train_file, "-m", "recall@fpr=0.1", "-a", "1e-3", "-o", tmp_path / "model")
+    assert run_json(*arguments)["expected"] is None
+    found = run_json(*arguments, "--validation", test_file)["expected"]
+    model = smoothperf.load(tmp_path / "model")
+    assert model.expected_ == found
+    X, y = examples(200, 1)
+    predicted = model.predict(X) == 1
+    assert found["fpr"]["value"] == predicted[y == -1].mean()
+    assert found["fpr"]["high"] <= 0.1
+    assert found["recall"]["value"] == predicted[y == 1].mean()
+    said = run(*arguments, "--validation", test_file).stdout
+    assert f"false positive rate at most {found['fpr']['high']:.4f} ({found['fpr']['value']:.4f} there)" in said
+    assert f"recall at least {found['recall']['low']:.4f}" in said
+
+
 def test_newton_by_name(run_json, run, train_file, tmp_path):
     arguments = ("train", train_file, "--solver", "newton", "-a", "1e-3", "-o", tmp_path / "model")
     assert run_json(*arguments, "-m", "precision@50", "--tol", "1e-6")["gap"] <= 1e-6
