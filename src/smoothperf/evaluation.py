@@ -201,9 +201,12 @@ class Ranking:
         >>> Ranking([1, 1, 0, 0, 0], [0.9, 0.2, 0.7, 0.1, 0.0]).score(PrecisionAtK(2))
         0.5
         """
-        from .measures import PartialROCArea, PrecisionAtK, RecallAtK
+        from .measures import Goal, PartialROCArea, PrecisionAtK, RecallAtK
 
         # From the cuts where that is possible, as they are sorted already.
+        if isinstance(measure, Goal):
+            cuts = self.cuts(multiplicity)
+            return measure.of_cuts(cuts.tp, cuts.fp)
         if isinstance(measure, PartialROCArea):
             return partial_roc_area(self.cuts(multiplicity), float(measure.max_fpr))
         if isinstance(measure, (PrecisionAtK, RecallAtK)):
@@ -298,7 +301,9 @@ def average_precision(cuts: Cuts) -> float:
     >>> average_precision(Ranking([1, 0, 1], [3.0, 2.0, 1.0]).cuts()).__round__(4)
     0.8333
     """
-    return float(np.diff(cuts.recall) @ cuts.precision[1:])
+    from .measures import AveragePrecision
+
+    return AveragePrecision().of_cuts(cuts.tp, cuts.fp)
 
 
 def ratio(part: Array, whole: Array | float) -> Array:

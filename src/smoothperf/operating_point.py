@@ -1,4 +1,4 @@
-"""Where to cut: thresholds that realise a wanted weight of predicted positives, a precision or a recall.
+"""Where to cut: all cuts of a score vector, and thresholds that realise a wanted weight of predicted positives.
 
 An example is predicted positive if its score exceeds the threshold, so examples with equal scores share their fate:
 only cuts between two different scores, below all or above all can be realised.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ._validation import positive_number, whole_number
 from .blocks import Blocks, Vector
 from .kernels.selection import level_of_blocks, most_from_each
 
@@ -68,65 +67,6 @@ def _neighbours(blocks: Blocks, scores: Vector, at: float) -> tuple[float, float
     return max(below), min(above), min(lowest), max(highest)
 
 
-def threshold_for_target(
-    positive: NDArray[np.bool_],
-    scores: Array,
-    *,
-    precision: float | None = None,
-    recall: float | None = None,
-    k: int | None = None,
-    rate: float | None = None,
-) -> float:
-    """Return the threshold that meets one target on given examples.
-
-    precision
-        The most predicted positives among all cuts whose precision is at least this.
-    recall
-        The fewest predicted positives whose recall is at least this.
-    k, rate
-        The most predicted positives that are no more than k, or than this share of the examples.
-
-    Examples
-    --------
-    >>> positive = np.array([True, True, False, True, False])
-    >>> threshold_for_target(positive, np.array([5.0, 4.0, 3.0, 2.0, 1.0]), precision=0.75)
-    1.5
-    """
-    targets = {"precision": precision, "recall": recall, "k": k, "rate": rate}
-    given = {name: value for name, value in targets.items() if value is not None}
-    if len(given) != 1:
-        got = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "none"
-        raise ValueError(f"give exactly one of precision, recall, k and rate; got {got}.")
-    cuts = Cuts(scores)
-    predicted = cuts.above(None)
-    hits = cuts.above(positive.astype(np.float64))
-    if k is not None:
-        return cuts.threshold(_at_most(whole_number("k", k, at_least=1), predicted, f"k={k!r}"))
-    if rate is not None:
-        n = scores.shape[0]
-        # Quotients are compared, not products: they round as the user's decimal number does.
-        room = int(predicted[predicted / n <= _share("rate", rate)].max())
-        if room == 0 and 1.0 / n > rate:
-            raise ValueError(
-                f"rate={rate!r} is less than one example of {n}; use a larger rate, or more validation data."
-            )
-        return cuts.threshold(_at_most(room, predicted, f"rate={rate!r}"))
-    if hits[0] == 0.0:
-        raise ValueError("y has no positive example, so that no precision or recall can be reached; use k or rate.")
-    if precision is not None:
-        reached = hits[:-1] / predicted[:-1]
-        good = np.flatnonzero(reached >= _share("precision", precision))
-        if good.size == 0:
-            best = int(reached.argmax())
-            raise ValueError(
-                f"precision={precision!r} cannot be reached: the highest precision on these examples is "
-                f"{reached[best]:.4g}, for {predicted[best]:.0f} predicted positives; ask for no more than that."
-            )
-        return cuts.threshold(int(good[0]))
-    assert recall is not None
-    return cuts.threshold(int(np.flatnonzero(hits / hits[0] >= _share("recall", recall))[-1]))
-
-
 class Cuts:
     """All cuts of a score vector: cut i is below the i-th smallest different score, the last one above all."""
 
@@ -154,21 +94,3 @@ def _between(below: float, above: float, scores: Array) -> float:
         return beyond if beyond != outermost else float(np.nextafter(outermost, away * np.inf))
     middle = below + (above - below) / 2.0
     return middle if middle < above else below
-
-
-def _share(name: str, value: float) -> float:
-    share = positive_number(name, value)
-    if share > 1.0:
-        raise ValueError(f"{name} must lie above 0 and not above 1, got {value!r}; a percentage is divided by 100.")
-    return share
-
-
-def _at_most(room: int, predicted: Array, target: str) -> int:
-    """The cut with the most predicted positives that are no more than ``room``, and at least one."""
-    cut = int(np.flatnonzero(predicted <= room)[0])
-    if cut == predicted.size - 1:
-        raise ValueError(
-            f"{target} cannot be realised: the {predicted[-2]:.0f} highest scores are equal, so that all of these "
-            "examples or none is predicted positive; ask for at least as many."
-        )
-    return cut

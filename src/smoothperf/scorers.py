@@ -15,9 +15,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 
-from .measures import PRBEP, BalancedErrorRate, ErrorRate, LogLoss, Measure, ROCArea, SquaredHinge, get_measure
+from .measures import (
+    PRBEP,
+    AveragePrecision,
+    BalancedErrorRate,
+    ErrorRate,
+    LogLoss,
+    Measure,
+    ROCArea,
+    SquaredHinge,
+    get_measure,
+)
 
-__all__ = ["balanced_error_rate", "error_rate", "get_scorer", "log_loss", "prbep", "roc_area", "squared_hinge"]
+__all__ = [
+    "average_precision",
+    "balanced_error_rate",
+    "error_rate",
+    "get_scorer",
+    "log_loss",
+    "prbep",
+    "roc_area",
+    "squared_hinge",
+]
 
 
 def get_scorer(measure: str | Measure) -> Any:
@@ -70,6 +89,8 @@ def _score(y: ArrayLike, scores: ArrayLike, *, measure: Measure, sample_weight: 
 prbep = get_scorer(PRBEP())
 #: Area under the ROC curve.
 roc_area = get_scorer(ROCArea())
+#: Mean of the precision over the recall.
+average_precision = get_scorer(AveragePrecision())
 #: 1 less the error rate: accuracy.
 error_rate = get_scorer(ErrorRate())
 #: 1 less the balanced error rate: balanced accuracy.

@@ -19,6 +19,9 @@ TITLES = {
     "error_rate@10:1": "accuracy@10:1",
     "balanced_error_rate": "balanced accuracy",
     "log_loss": "minus log loss",
+    "average_precision": "average precision",
+    "recall@precision=70%": "recall@precision=0.7",
+    "recall@fpr=0.1": "recall@fpr=0.1",
 }
 
 
@@ -64,7 +67,7 @@ def test_path_and_alpha_auto(run_json, train_file, tmp_path, measure):
 
 
 def test_compare_has_a_column_for_what_is_trained_for(run_json, run, train_file, test_file):
-    measures = ["error_rate", "precision@10", "balanced_error_rate", "roc_area@0.1"]
+    measures = ["error_rate", "precision@10", "precision@recall=0.8", "roc_area@0.1"]
     chosen = [argument for measure in measures for argument in ("-m", measure)]
     found = run_json("compare", train_file, "--test", test_file, "--bootstrap", 20, *chosen)
     columns = ["prbep", "roc_area", "average_precision", "f1", "accuracy", *measures[1:]]
@@ -75,9 +78,25 @@ def test_compare_has_a_column_for_what_is_trained_for(run_json, run, train_file,
             assert 0.0 <= values["low"] <= values["value"] + 0.1 <= 1.1
     assert [verdict.split(":")[0] for verdict in found["verdicts"][-3:]] == [
         "precision@10",
-        "balanced accuracy",
+        "precision@recall=0.8",
         "ROC area@0.1",
     ]
+
+
+def test_goals_are_cut_on_validation_rows(run, run_json, train_file, test_file, examples, tmp_path):
+    arguments = ("train", train_file, "-m", "recall@fpr=0.1", "-a", "1e-3", "-o", tmp_path / "model")
+    assert run_json(*arguments)["expected"] is None
+    found = run_json(*arguments, "--validation", test_file)["expected"]
+    model = smoothperf.load(tmp_path / "model")
+    assert model.expected_ == found
+    X, y = examples(200, 1)
+    predicted = model.predict(X) == 1
+    assert found["fpr"]["value"] == predicted[y == -1].mean()
+    assert found["fpr"]["high"] <= 0.1
+    assert found["recall"]["value"] == predicted[y == 1].mean()
+    said = run(*arguments, "--validation", test_file).stdout
+    assert f"false positive rate at most {found['fpr']['high']:.4f} ({found['fpr']['value']:.4f} there)" in said
+    assert f"recall at least {found['recall']['low']:.4f}" in said
 
 
 def test_newton_by_name(run_json, run, train_file, tmp_path):

@@ -380,7 +380,7 @@ def test_what_is_saved_comes_back_as_a_classifier_with_its_alpha(cancer, model, 
     frame = pd.DataFrame(X, columns=[f"feature {i}" for i in range(30)])
     labels = np.where(y == 1, "benign", "malignant")
     model = clone(model).fit(frame, labels)
-    model.set_operating_point(labels, model.decision_function(frame), k=7)
+    model.set_operating_point(frame, labels, k=7)
     model.save(tmp_path / "model")
     loaded = smoothperf.load(tmp_path / "model")
     assert type(loaded) is MeasureClassifier

@@ -123,7 +123,7 @@ def test_in_a_pipeline_with_words_and_a_threshold_of_ones_own():
     words = np.where(Y > 0, "yes", "no")
     model = make_pipeline(StandardScaler(), MeasureClassifierCV(n_alphas=4, cv=3)).fit(X, words)
     assert set(model.predict(X)) == {"no", "yes"}
-    model[-1].set_operating_point(words, model.decision_function(X), k=12)
+    model[-1].set_operating_point(model[:-1].transform(X), words, k=12)
     assert (model.predict(X) == "yes").sum() == 12
 
 

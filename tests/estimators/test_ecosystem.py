@@ -83,7 +83,7 @@ def test_labels_of_every_kind(cancer, kind):
     predicted = clf.predict(X)
     assert predicted.dtype == clf.classes_.dtype
     np.testing.assert_array_equal(predicted == clf.classes_[1], expected.predict(X) == 1)
-    clf.set_operating_point(labels, clf.decision_function(X), k=10)
+    clf.set_operating_point(X, labels, k=10)
     assert (clf.predict(X) == clf.classes_[1]).sum() == 10
 
 

@@ -15,6 +15,7 @@ from ._screen import Screen
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
+    from ..io import Dataset
 
 AUTO = "auto"
 
@@ -36,7 +37,10 @@ def train(
     validation: Annotated[
         Path | None,
         typer.Option(
-            "--validation", metavar="FILE", help="For --alpha auto: choose on this file instead of cross-validation."
+            "--validation",
+            metavar="FILE",
+            help="For --alpha auto: choose on this file instead of cross-validation. For goals such as "
+            "recall@precision=0.9: choose the threshold on it.",
         ),
     ] = None,
     folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="For --alpha auto: how many folds.")] = 5,
@@ -80,7 +84,7 @@ def train(
     strength = _strength(alpha)
     check_writable(output)
     check_measure(measure)
-    if validation is not None and strength is not None:
+    if validation is not None and strength is not None and not _is_goal(measure):
         fail("--validation is for choosing alpha: use it with --alpha auto.")
     if resume and checkpoint is None:
         fail("--resume needs --checkpoint FILE, the file to go on from.")
@@ -107,7 +111,9 @@ def train(
         class_weight="balanced" if balanced else None,
         n_threads=threads,
     )
-    search = None
+    search, others = None, None
+    if validation is not None:
+        others = read_others(screen, validation, examples, label=label, format=format, zero_based=zero_based)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if checkpoint is not None:
@@ -115,15 +121,15 @@ def train(
         if strength is None:
             from ._alpha import choose_alpha
 
-            others = None
-            if validation is not None:
-                others = read_others(screen, validation, examples, label=label, format=format, zero_based=zero_based)
             search = choose_alpha(model, examples, others, folds=folds, screen=screen)
             strength = search.alpha
             caught.clear()  # what the search met on the way is not about the model
         screen.say(f"Training for {_name(measure)}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
         with Watch(screen) as watch:
             model.set_params(alpha=strength, callback=watch).fit(examples.X, None if stored else examples.y)
+        if others is not None and _is_goal(measure):
+            caught.clear()  # of the threshold for the training rows
+            _cut_on(model, others)
     model.set_params(callback=None, checkpoint=None, n_threads=None)  # which are of this machine, not of the model
     remember_data(model, examples)
     save_model(model, output)
@@ -134,6 +140,10 @@ def train(
     for line in _outcome(model, converged=converged, interrupted=watch.interrupted):
         screen.say(line, wrap=True)
     screen.say(f"{_name(measure)} on these rows: {score:.4f}")
+    expected = getattr(model, "expected_", None)
+    if expected is not None:
+        for line in _expectations(expected, str(validation)):
+            screen.say(line)
     screen.say(f"Saved: {output}")
     for note in notes:
         screen.note(note)
@@ -156,6 +166,7 @@ def train(
             "passes": model.result_.n_matvec + model.result_.n_rmatvec,
             "seconds": model.result_.seconds,
             "training_score": score,
+            "expected": expected,
             "notes": notes,
             "model": output,
         }
@@ -175,6 +186,37 @@ def _strength(alpha: str) -> float | None:
     if not 0.0 < value < float("inf"):
         fail(f"--alpha must be a number above 0 or 'auto', got {alpha!r}.")
     return value
+
+
+def _is_goal(measure: str) -> bool:
+    from ..measures import Goal, get_measure
+
+    return isinstance(get_measure(measure), Goal)
+
+
+def _cut_on(model: MeasureClassifier, others: Dataset) -> None:
+    """Choose the threshold for a goal on rows that were not trained on."""
+    from ..confidence import CONFIDENCE
+    from ..estimators.inputs import known_labels
+    from ..measures import get_measure
+
+    goal = get_measure(model.measure)
+    scores = model.raw_scores(others.X)
+    cut = goal.threshold(known_labels(others.y, model.classes_, length=scores.shape[0]), scores)
+    confidence = getattr(goal, "confidence", CONFIDENCE)
+    model.set_operating_point(y=others.y, raw_scores=scores, threshold=cut, confidence=confidence)
+
+
+def _expectations(expected: dict[str, Any], where: str) -> list[str]:
+    """Say what the threshold does, and what new rows will show."""
+    names = {"precision": "precision", "recall": "recall", "fpr": "false positive rate"}
+    sure = f"{100 * expected['confidence']:g} %"
+    lines = [f"Threshold chosen on {where}; new rows will show, each with {sure} confidence:"]
+    for name, title in names.items():
+        rate = expected[name]
+        bound = f"at most {rate['high']:.4f}" if name == "fpr" else f"at least {rate['low']:.4f}"
+        lines.append(f"  {title} {bound} ({rate['value']:.4f} there)")
+    return lines
 
 
 def _outcome(model: MeasureClassifier, *, converged: bool, interrupted: bool) -> list[str]:

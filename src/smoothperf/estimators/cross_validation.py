@@ -50,6 +50,7 @@ FITTED = (
     "result_",
     "n_features_in_",
     "feature_names_in_",
+    "expected_",
 )
 
 

@@ -12,10 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import vector
+from ..confidence import CONFIDENCE, checked_confidence
 from ..design import as_design
 from ..measures import Measure, get_measure
-from ..operating_point import threshold_for_target
 from ..solvers import Result
+from ..targets import expected_rates, threshold_for_target
 from .inputs import known_labels
 from .stored import as_store
 
@@ -37,24 +38,25 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     n_iter_: int
     result_: Result
 
-    def decision_function(self, X: Any) -> Array:
-        """Return the signed scores ``X @ coef_.T + intercept_``; positive ones are predicted positive.
+    def raw_scores(self, X: Any) -> Array:
+        """Return the scores ``X @ coef_.T``, which do not change when the threshold moves.
 
         X may be the path of a store, here and below.
         """
         check_is_fitted(self)
-        scores: Array
         store = as_store(X)
         if store is None:
             X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
-            scores = scores_of(X, self.coef_[0])
-        elif store.shape[1] != self.n_features_in_:
+            return scores_of(X, self.coef_[0])
+        if store.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"{store.path} has {store.shape[1]} features, but the model expects {self.n_features_in_}."
             )
-        else:
-            scores = store.design().matvec(self.coef_[0])
-        scores = scores + self.intercept_[0]
+        return store.design().matvec(self.coef_[0])
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the signed scores ``X @ coef_.T + intercept_``; positive ones are predicted positive."""
+        scores: Array = self.raw_scores(X) + self.intercept_[0]
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -76,38 +78,59 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def set_operating_point(
         self,
-        y: ArrayLike,
-        scores: ArrayLike,
+        X: Any = None,
+        y: ArrayLike | None = None,
         *,
         precision: float | None = None,
         recall: float | None = None,
+        fpr: float | None = None,
         k: int | None = None,
         rate: float | None = None,
+        threshold: float | None = None,
+        confidence: float | None = CONFIDENCE,
+        raw_scores: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Move ``intercept_`` so that :meth:`predict` meets a target on validation data; the weights stay.
+        """Move ``intercept_`` so that :meth:`predict` meets a target; the weights stay.
 
-        Exactly one target is given. Examples with equal scores are predicted alike, so only some numbers of predicted
-        positives can be had; the threshold lies midway between two different scores.
+        Exactly one target is given. A precision, a recall or a false positive rate is met on new rows, with the given
+        confidence, if the rows given here were not trained on. Examples with equal scores are predicted alike, so only
+        some numbers of predicted positives can be had; the threshold lies midway between two different scores.
+        Where it was before makes no difference.
 
         Parameters
         ----------
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Rows that the model was not trained on.
         y : array-like of shape (n,)
-            Labels of the validation data.
-        scores : array-like of shape (n,)
-            Their scores, as :meth:`decision_function` of this model gives them now. To move the threshold again,
-            compute them again.
+            Their labels; not needed for a store, which has them.
         precision : float in (0, 1], optional
-            Predict as many positives as possible with at least this precision. An error if no threshold reaches it.
+            Predict as many positives as possible with at least this precision.
         recall : float in (0, 1], optional
             Predict as few positives as possible with at least this recall.
+        fpr : float in (0, 1), optional
+            Predict as many positives as possible with at most this share of the negatives among them.
         k : int, optional
             Predict as many positives as possible but no more than k.
         rate : float in (0, 1], optional
             Predict as many positives as possible but no more than this share of the examples.
+        threshold : float, optional
+            Predict positive what has a higher :meth:`raw_scores`. X and y may be left out then.
+        confidence : float in (0, 1) or None, default=0.9
+            How sure a precision, recall or false positive rate must be on new rows; docs/maths.md, targets, has the
+            method. If the rows are too few for that, the error says what can be promised. None asks for no more than
+            that the target is met on these rows. Without meaning for k, rate and threshold.
+        raw_scores : array-like of shape (n,), optional
+            In place of X, what :meth:`raw_scores` of it is. Not :meth:`decision_function`, which moves.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights in the rates; for a promise, rows count as their effective number.
 
         Returns
         -------
         self
+            With ``expected_``: a dict with "precision", "recall" and "fpr" on these rows (``value``), and what they
+            are at least (``low``) and at most (``high``) on new rows, each with the ``confidence``, 0.9 if that is
+            None. Absent where only a threshold was given.
 
         Examples
         --------
@@ -117,21 +140,63 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> X = scale(X)
         >>> clf = MeasureClassifier(alpha=1e-2).fit(X[::2], y[::2])
-        >>> clf = clf.set_operating_point(y[1::2], clf.decision_function(X[1::2]), k=20)
+        >>> clf = clf.set_operating_point(X[1::2], y[1::2], recall=0.95)
+        >>> bool(clf.expected_["recall"]["low"] >= 0.95)
+        True
+        >>> clf = clf.set_operating_point(X[1::2], y[1::2], k=20)
         >>> int(clf.predict(X[1::2]).sum())
         20
         """
         check_is_fitted(self)
-        given = vector("scores", scores)
-        if given.shape[0] == 0:
-            raise ValueError("scores are empty: a threshold needs validation data.")
-        labels = np.asarray(y)
-        if labels.shape != given.shape:
-            raise ValueError(f"y has shape {labels.shape} but scores have {given.shape}; they must match.")
-        positive = known_labels(labels, self.classes_, length=given.shape[0])
-        threshold = threshold_for_target(positive, given, precision=precision, recall=recall, k=k, rate=rate)
-        self.intercept_ = self.intercept_ - threshold
+        targets: dict[str, Any] = {"precision": precision, "recall": recall, "fpr": fpr, "k": k, "rate": rate}
+        given = {name: value for name, value in {**targets, "threshold": threshold}.items() if value is not None}
+        if len(given) != 1:
+            got = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "none"
+            raise ValueError(f"give exactly one of precision, recall, fpr, k, rate and threshold; got {got}.")
+        level = checked_confidence(confidence)
+        if threshold is not None:
+            cut = float(vector("threshold", [threshold])[0])
+            if X is None and y is None and raw_scores is None:
+                self.intercept_ = np.array([-cut])
+                self.__dict__.pop("expected_", None)
+                return self
+        scores, labels = self._held_out(X, y, raw_scores)
+        positive = known_labels(labels, self.classes_, length=scores.shape[0])
+        weights = None
+        if sample_weight is not None:
+            weights = vector("sample_weight", sample_weight, length=scores.shape[0])
+            if weights.min() < 0.0:
+                at = int(weights.argmin())
+                raise ValueError(f"sample_weight must not be negative, got {weights[at]} at position {at}.")
+        if threshold is None:
+            cut = threshold_for_target(positive, scores, weights, confidence=level, **targets)
+        self.intercept_ = np.array([-cut])
+        self.expected_: dict[str, Any] = expected_rates(
+            positive, scores > cut, weights, confidence=CONFIDENCE if level is None else level
+        )
         return self
+
+    def _held_out(self, X: Any, y: Any, raw_scores: ArrayLike | None) -> tuple[Array, Any]:
+        """Raw scores and labels of the rows that ``set_operating_point`` was given, in either way."""
+        if (X is None) == (raw_scores is None):
+            raise ValueError("give the rows as X or their raw_scores, one of them.")
+        if not isinstance(X, (str, os.PathLike)) and X is not None and _is_vector(X):
+            raise ValueError(
+                "X must be rows of features, got a vector: call set_operating_point(X, y, ...), or "
+                "set_operating_point(y=y, raw_scores=model.raw_scores(X), ...)."
+            )
+        store = None if X is None else as_store(X)
+        if raw_scores is None:
+            scores = self.raw_scores(X if store is None else store)
+        else:
+            scores = vector("raw_scores", raw_scores)
+        if scores.shape[0] == 0:
+            raise ValueError("raw_scores are empty: a threshold needs validation data.")
+        if y is not None:
+            return scores, y
+        if store is None:
+            raise ValueError("y is None: labels are needed unless X is a store.")
+        return scores, store.labels()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that :func:`smoothperf.load` reads; it holds numbers and text, no code."""
@@ -142,6 +207,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _keep(self, result: Result, coef: Array, intercept: float) -> None:
         """Make the outcome of a run the fitted model."""
+        self.__dict__.pop("expected_", None)  # of another fit
         self.coef_ = coef.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         self.objective_ = result.objective
@@ -157,6 +223,12 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def _is_vector(X: Any) -> bool:
+    """Whether something is one-dimensional, such as labels or scores."""
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    return len(shape) == 1
 
 
 def scores_of(X: Any, coef: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .base import Curvature, Measure, Risk, RiskValue
 from .contingency import Contingency
 from .fractional import FBeta, Jaccard
+from .goals import AveragePrecision, Goal, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision, TargetWarning
 from .names import MEASURE_NAMES, get_measure
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
@@ -15,20 +16,26 @@ from .top_k import PRBEP, PrecisionAtK, RecallAtK
 __all__ = [
     "MEASURE_NAMES",
     "PRBEP",
+    "AveragePrecision",
     "BalancedErrorRate",
     "Contingency",
     "Curvature",
     "ErrorRate",
     "FBeta",
+    "Goal",
     "Jaccard",
     "LogLoss",
     "Measure",
     "PartialROCArea",
     "PrecisionAtK",
+    "PrecisionAtRecall",
     "ROCArea",
+    "RecallAtFPR",
     "RecallAtK",
+    "RecallAtPrecision",
     "Risk",
     "RiskValue",
     "SquaredHinge",
+    "TargetWarning",
     "get_measure",
 ]

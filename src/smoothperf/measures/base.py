@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 #: Measures that :meth:`Measure.bind_blocks` works for, for messages.
 IN_BLOCKS = (
     "prbep, precision@k, recall@k, roc_area, f1 and f-beta, jaccard, error_rate, balanced_error_rate, "
-    "log_loss and squared_hinge"
+    "log_loss, squared_hinge, and goals such as average_precision and recall@precision=0.9"
 )
 #: Spacing of the numbers of the kernels next to 1, for rounding bounds.
 EPS = float(np.finfo(np.float64).eps)

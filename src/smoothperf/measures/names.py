@@ -1,8 +1,9 @@
 """Measures by name, for the command line, configuration files and ``MeasureClassifier(measure=...)``.
 
 A measure without parameters has one name. The others are written with what they are about behind an @: a count
-(``precision@100``), a share (``precision@0.05`` or ``precision@5%``) or costs (``error_rate@10:1``). F-beta is ``f``
-with its beta, as everywhere: ``f1``, ``f2``, ``f0.5``.
+(``precision@100``), a share (``precision@0.05`` or ``precision@5%``), costs (``error_rate@10:1``) or a rate to keep
+(``recall@precision=0.9`` or ``recall@precision=90%``). F-beta is ``f`` with its beta, as everywhere: ``f1``, ``f2``,
+``f0.5``.
 ``get_measure(m.name)`` is the measure m again, or one that is as good.
 """
 
@@ -11,8 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from ..confidence import CONFIDENCE
 from .base import Measure
 from .fractional import FBeta, Jaccard
+from .goals import AveragePrecision, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
 from .roc_area import ROCArea
@@ -32,6 +35,13 @@ def _costs(text: str) -> Measure:
     return ErrorRate(float(positive), float(negative))
 
 
+def _rate_and_confidence(text: str) -> tuple[float, float | None]:
+    """``0.9`` or ``90%``, and what may follow: ``,confidence=0.95`` or ``,confidence=none``."""
+    rate, more, level = text.partition(",confidence=")
+    confidence = (None if level == "none" else _number(level)) if more else CONFIDENCE
+    return float(_number(rate)), confidence
+
+
 #: Measures without parameters.
 _PLAIN: dict[str, Callable[[], Measure]] = {
     "prbep": PRBEP,
@@ -42,11 +52,16 @@ _PLAIN: dict[str, Callable[[], Measure]] = {
     "jaccard": Jaccard,
     "log_loss": LogLoss,
     "squared_hinge": SquaredHinge,
+    "average_precision": AveragePrecision,
 }
 #: f1, f2, f0.5, ...
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
-#: Measures with parameters: how their names begin, an example, and what makes one of the rest of the name.
+#: Measures with parameters: how their names begin, an example, and what makes one of the rest of the name. The first
+#: that fits is it.
 _WITH_PARAMETERS: dict[str, tuple[str, Callable[[str], Measure]]] = {
+    "recall@precision=": ("recall@precision=0.9", lambda text: RecallAtPrecision(*_rate_and_confidence(text))),
+    "precision@recall=": ("precision@recall=0.8", lambda text: PrecisionAtRecall(*_rate_and_confidence(text))),
+    "recall@fpr=": ("recall@fpr=0.01", lambda text: RecallAtFPR(*_rate_and_confidence(text))),
     "precision@": ("precision@100", lambda text: PrecisionAtK(_number(text))),
     "recall@": ("recall@5%", lambda text: RecallAtK(_number(text))),
     "roc_area@": ("roc_area@0.1", lambda text: PartialROCArea(_number(text))),

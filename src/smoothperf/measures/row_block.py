@@ -86,6 +86,10 @@ class RiskBlock(SelectingBlock):
             float(scores.max(initial=-math.inf)),
         )
 
+    def labelled_scores(self, scores: Array) -> tuple[NDArray[np.bool_], Array, Array | None]:
+        """Labels, scores and weights, for what needs those of all rows in one place."""
+        return self.positive, np.asarray(scores), self.weights
+
     def weighted_sum(self, scores: Array) -> float:
         """``sum_i c_i f_i``."""
         return float(scores.sum() if self.weights is None else (scores * self.weights).sum())

@@ -1,0 +1,243 @@
+r"""Goals: measures that are reported and cut for, but trained for by another measure's risk.
+
+With ``tp`` and ``fp`` the weights of positives and negatives above a cut, and cuts between different scores only:
+
+    average precision    sum over cuts, from the highest scores on, of (recall - recall before) * precision
+    recall@precision=p   the largest  tp / N+         over cuts with  tp / (tp + fp) >= p;   0 if there is none
+    precision@recall=r   the largest  tp / (tp + fp)  over cuts with  tp / N+ >= r
+    recall@fpr=q         the largest  tp / N+         over cuts with  fp / N- <= q
+
+All of them reward a good order of the scores. They are trained for by ROC area, whose convex risk never collapses to
+scores that are all equal. A goal with "at least" or "at most" is to be met on new rows: its cut is chosen with a
+confidence (:mod:`smoothperf.targets`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._validation import binary_labels, vector, weights_of
+from ..blocks import Blocks, Vector
+from ..confidence import CONFIDENCE, checked_confidence
+from ..operating_point import Cuts
+from ..targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
+from .base import Measure, Risk
+from .roc_area import ROCArea
+from .row_block import RiskBlock
+
+Array = NDArray[np.float64]
+
+
+class TargetWarning(UserWarning):
+    """A goal cannot be promised for new rows; the cut is one that meets it on the given rows, as far as possible."""
+
+
+class Goal(Measure):
+    """A measure without a risk of its own.
+
+    Attributes
+    ----------
+    trained_with : Measure
+        The measure whose risk is minimised instead.
+    """
+
+    trained_with: ClassVar[Measure] = ROCArea()
+    fits_bias: ClassVar[bool] = ROCArea.fits_bias
+
+    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Risk:
+        """Return the convex risk of ``trained_with`` for given labels; see :meth:`Measure.bind`."""
+        return self.trained_with.bind(y, sample_weight)
+
+    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> RiskBlock:
+        """Return the part of that risk that has some of the rows."""
+        return self.trained_with.block(positive, weights)
+
+    def bind_blocks(self, blocks: Blocks) -> Risk:
+        """Return the convex risk of ``trained_with`` for blocks of rows."""
+        return self.trained_with.bind_blocks(blocks)
+
+    @abstractmethod
+    def of_cuts(self, hits: Array, false: Array) -> float:
+        """Return the score, given the weight of positives and negatives above each cut.
+
+        The first cut predicts nothing positive, the last one everything.
+        """
+
+    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the goal itself; examples with equal scores are cut off together. O(n log n)."""
+        positive = binary_labels(y)
+        f = vector("scores", scores, length=positive.shape[0])
+        weights = weights_of(sample_weight, positive)
+        table = CutTable.of(Cuts(f), positive, weights)
+        return self.of_cuts(table.hits[::-1], table.false[::-1])
+
+
+@dataclass(frozen=True)
+class AveragePrecision(Goal):
+    """Mean of the precision over the recall, as scikit-learn's ``average_precision_score`` has it.
+
+    :meth:`threshold` predicts as many examples positive as there are positives, as ROC area does.
+
+    Examples
+    --------
+    >>> from smoothperf import AveragePrecision
+    >>> round(AveragePrecision().score([1, 0, 1], [3.0, 2.0, 1.0]), 4)
+    0.8333
+    """
+
+    name: ClassVar[str] = "average_precision"
+
+    def of_cuts(self, hits: Array, false: Array) -> float:
+        """``sum_k (recall_k - recall_{k-1}) precision_k``."""
+        return float(np.diff(hits / hits[-1]) @ _precision(hits, false)[1:])
+
+
+class _Target(Goal):
+    """What goals with "at least" or "at most" share: a rate that must be kept, and one that is to be high."""
+
+    confidence: float | None
+    #: What is to be high, and what must be kept: the name is ``high@kept=value``.
+    _high: ClassVar[str]
+    _kept: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if share(self._kept, self._value) == 1.0 and self._kept == "fpr":
+            raise ValueError("fpr must lie between 0 and 1, got 1.0: any cut keeps that.")
+        checked_confidence(self.confidence)
+
+    @property
+    def _value(self) -> float:
+        return float(getattr(self, self._kept))
+
+    @property
+    def name(self) -> str:
+        """``recall@precision=0.9``; a confidence that is not 0.9 is part of it."""
+        name = f"{self._high}@{self._kept}={self._value}"
+        return name if self.confidence == CONFIDENCE else f"{name},confidence={self.confidence}".lower()
+
+    def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return where to cut scores so that new rows keep the rate, with the goal's confidence.
+
+        The scores must be of rows that were not trained on. If so few rows allow no such promise, a
+        :class:`TargetWarning` says what can be promised, and the cut keeps the rate on the given rows; or comes as
+        close as possible.
+        """
+        positive = binary_labels(y)
+        f = vector("scores", scores, length=positive.shape[0])
+        weights = weights_of(sample_weight, positive)
+        target: dict[str, Any] = {self._kept: self._value}
+        try:
+            return threshold_for_target(positive, f, weights, confidence=self.confidence, **target)
+        except TargetError as error:
+            warnings.warn(f"{self.name}: {error}", TargetWarning, stacklevel=3)
+        try:
+            return threshold_for_target(positive, f, weights, **target)
+        except TargetError:  # a precision that no cut reaches
+            cuts = Cuts(f)
+            return cuts.threshold(int(CutTable.of(cuts, positive, weights).precision.argmax()))
+
+    def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
+        """Return :meth:`threshold` for rows in blocks; all scores are gathered for it."""
+        parts = blocks.each("labelled_scores", scores)
+        positive, gathered = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+        weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts])
+        return self.threshold(positive, gathered, weights)
+
+
+@dataclass(frozen=True)
+class RecallAtPrecision(_Target):
+    """The largest recall whose precision is at least what is asked for; 0 if no cut has it.
+
+    Parameters
+    ----------
+    precision : float in (0, 1]
+        What the precision must be.
+    confidence : float in (0, 1) or None, default=0.9
+        How sure :meth:`threshold` is to be that new rows have that precision; None cuts where the given rows have it.
+
+    Examples
+    --------
+    >>> from smoothperf import RecallAtPrecision
+    >>> y, scores = [1, 1, 0, 1, 0], [5.0, 4.0, 3.0, 2.0, 1.0]
+    >>> RecallAtPrecision(0.75).score(y, scores), round(RecallAtPrecision(0.8).score(y, scores), 4)
+    (1.0, 0.6667)
+    >>> RecallAtPrecision(0.75).name
+    'recall@precision=0.75'
+    """
+
+    precision: float
+    confidence: float | None = CONFIDENCE
+    _high: ClassVar[str] = "recall"
+    _kept: ClassVar[str] = "precision"
+
+    def of_cuts(self, hits: Array, false: Array) -> float:
+        """The largest recall over the cuts that are precise enough."""
+        return float((hits / hits[-1]).max(where=at_least(_precision(hits, false), self._value), initial=0.0))
+
+
+@dataclass(frozen=True)
+class PrecisionAtRecall(_Target):
+    """The largest precision whose recall is at least what is asked for.
+
+    Parameters
+    ----------
+    recall : float in (0, 1]
+        What the recall must be.
+    confidence : float in (0, 1) or None, default=0.9
+        How sure :meth:`threshold` is to be that new rows have that recall; None cuts where the given rows have it.
+
+    Examples
+    --------
+    >>> from smoothperf import PrecisionAtRecall
+    >>> PrecisionAtRecall(0.8).score([1, 1, 0, 1, 0], [5.0, 4.0, 3.0, 2.0, 1.0])
+    0.75
+    """
+
+    recall: float
+    confidence: float | None = CONFIDENCE
+    _high: ClassVar[str] = "precision"
+    _kept: ClassVar[str] = "recall"
+
+    def of_cuts(self, hits: Array, false: Array) -> float:
+        """The largest precision over the cuts that find enough."""
+        return float(_precision(hits, false).max(where=at_least(hits / hits[-1], self._value), initial=0.0))
+
+
+@dataclass(frozen=True)
+class RecallAtFPR(_Target):
+    """The largest recall whose false positive rate is at most what is allowed.
+
+    Parameters
+    ----------
+    fpr : float in (0, 1)
+        What share of the negatives may be predicted positive.
+    confidence : float in (0, 1) or None, default=0.9
+        How sure :meth:`threshold` is to be that new rows keep that rate; None cuts where the given rows keep it.
+
+    Examples
+    --------
+    >>> from smoothperf import RecallAtFPR
+    >>> round(RecallAtFPR(0.4).score([1, 1, 0, 1, 0], [5.0, 4.0, 3.0, 2.0, 1.0]), 4)
+    0.6667
+    """
+
+    fpr: float
+    confidence: float | None = CONFIDENCE
+    _high: ClassVar[str] = "recall"
+    _kept: ClassVar[str] = "fpr"
+
+    def of_cuts(self, hits: Array, false: Array) -> float:
+        """The largest recall over the cuts with few enough false alarms."""
+        return float((hits / hits[-1]).max(where=at_most(false / false[-1], self._value), initial=0.0))
+
+
+def _precision(hits: Array, false: Array) -> Array:
+    """``tp / (tp + fp)``; 0 where nothing is predicted positive."""
+    predicted = hits + false
+    return np.divide(hits, predicted, out=np.zeros_like(predicted), where=predicted > 0.0)

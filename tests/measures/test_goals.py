@@ -1,0 +1,225 @@
+"""Goals: scores by brute force over all cuts and against scikit-learn, cuts that keep what is asked for, and fits."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.metrics import average_precision_score
+
+import smoothperf
+from far_blocks import FarVectors, in_blocks
+from problems import gaussians
+from smoothperf import (
+    AveragePrecision,
+    MeasureClassifier,
+    MeasureClassifierCV,
+    PrecisionAtRecall,
+    RecallAtFPR,
+    RecallAtPrecision,
+    ROCArea,
+    TargetWarning,
+    regularization_path,
+    scorers,
+)
+from smoothperf.evaluation import Ranking, column_of, title_of
+from smoothperf.measures import Goal, get_measure
+
+GOALS = [AveragePrecision(), RecallAtPrecision(0.7), PrecisionAtRecall(0.5), RecallAtFPR(0.25)]
+every_goal = pytest.mark.parametrize("goal", GOALS, ids=repr)
+searching = settings(deadline=None, max_examples=60, derandomize=True)
+
+
+def brute_force(goal, y, scores, weights):
+    """The best over all cuts, counted one by one."""
+    c = np.ones(len(y)) if weights is None else weights
+    best = 0.0
+    for cut in [*np.unique(scores), np.inf]:
+        above = scores >= cut
+        hits, false = c[above & y].sum(), c[above & ~y].sum()
+        precision = hits / (hits + false) if hits + false else 0.0
+        recall, fpr = hits / c[y].sum(), false / c[~y].sum()
+        slack = 1e-12
+        if isinstance(goal, RecallAtPrecision) and precision >= goal.precision - slack:
+            best = max(best, recall)
+        if isinstance(goal, PrecisionAtRecall) and recall >= goal.recall - slack:
+            best = max(best, precision)
+        if isinstance(goal, RecallAtFPR) and fpr <= goal.fpr + slack:
+            best = max(best, recall)
+    return best
+
+
+@st.composite
+def problems(draw):
+    n = draw(st.integers(2, 12))
+    y = np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n).filter(lambda y: len(set(y)) == 2)))
+    scores = np.array(draw(st.lists(st.integers(-2, 3).map(float), min_size=n, max_size=n)))
+    weight = st.sampled_from([0.0, 0.1, 0.3, 1.0, 2.0])
+    weights = draw(st.one_of(st.none(), st.lists(weight, min_size=n, max_size=n).map(np.array)))
+    if weights is not None:
+        weights[[np.flatnonzero(y)[0], np.flatnonzero(~y)[0]]] = 0.5
+        weights.flags.writeable = False
+    scores.flags.writeable = y.flags.writeable = False
+    return y, scores, weights
+
+
+@searching
+@given(problem=problems(), rate=st.sampled_from([0.1, 0.25, 1 / 3, 0.5, 0.6, 0.75, 0.9, 0.99]))
+def test_scores_are_the_best_over_all_cuts(problem, rate):
+    for goal in (RecallAtPrecision(rate), PrecisionAtRecall(rate), RecallAtFPR(rate)):
+        assert goal.score(*problem) == pytest.approx(brute_force(goal, *problem), abs=1e-12)
+
+
+@searching
+@given(problem=problems())
+def test_average_precision_is_that_of_scikit_learn(problem):
+    y, scores, weights = problem
+    expected = average_precision_score(y, scores, sample_weight=weights)
+    assert AveragePrecision().score(y, scores, weights) == pytest.approx(expected, abs=1e-12)
+
+
+@every_goal
+@searching
+@given(problem=problems())
+def test_a_ranking_has_the_same_scores(goal, problem):
+    y, scores, weights = problem
+    expected = goal.score(y, scores, weights)
+    assert Ranking(y, scores).score(goal, threshold=1.0, multiplicity=weights) == pytest.approx(expected, abs=1e-12)
+
+
+@every_goal
+@searching
+@given(problem=problems())
+def test_weights_count_as_copies_in_scores(goal, problem):
+    y, scores, _ = problem
+    copies = np.arange(len(y)) % 3 + 1
+    repeated = goal.score(np.repeat(y, copies), np.repeat(scores, copies))
+    assert goal.score(y, scores, copies.astype(float)) == pytest.approx(repeated, abs=1e-12)
+
+
+def test_no_cut_is_precise_enough():
+    assert RecallAtPrecision(0.9).score([0, 1, 0], [3.0, 2.0, 1.0]) == 0.0
+    assert RecallAtFPR(0.4).score([0, 1, 0], [3.0, 2.0, 1.0]) == 0.0
+    assert RecallAtFPR(0.5).score([0, 1, 0], [3.0, 2.0, 1.0]) == 1.0
+    assert RecallAtPrecision(0.5).score([1, 0], [1.0, 1.0]) == 1.0  # tied: both or none
+
+
+@searching
+@given(problem=problems(), rate=st.sampled_from([0.1, 0.5, 0.6, 0.9]))
+def test_without_confidence_the_cut_has_the_score(problem, rate):
+    """What is predicted at the threshold is what the score speaks of."""
+    y, scores, weights = problem
+    c = np.ones(len(y)) if weights is None else weights
+    for goal in (RecallAtPrecision(rate, None), PrecisionAtRecall(rate, None), RecallAtFPR(rate, None)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TargetWarning)
+            above = scores > goal.threshold(y, scores, weights)
+        hits, false = c[above & y].sum(), c[above & ~y].sum()
+        if isinstance(goal, PrecisionAtRecall):  # the fewest that find enough, which need not be the most precise
+            assert hits / c[y].sum() >= rate - 1e-12
+            lowest = scores[above & (c > 0)].min()
+            assert c[(scores > lowest) & y].sum() / c[y].sum() < rate
+        elif goal.score(y, scores, weights) > 0.0:
+            assert hits / c[y].sum() == pytest.approx(goal.score(y, scores, weights))
+        elif isinstance(goal, RecallAtFPR):
+            assert false / c[~y].sum() <= rate + 1e-12
+
+
+def test_where_no_cut_is_precise_enough_the_most_precise_is_taken():
+    y, scores = np.array([0, 1, 1, 0, 0, 0]), np.arange(6.0)[::-1]
+    with pytest.warns(TargetWarning, match=r"recall@precision=0.9,confidence=none: precision=0.9 cannot be reached"):
+        assert RecallAtPrecision(0.9, None).threshold(y, scores) == 2.5
+
+
+def test_average_precision_cuts_as_roc_area_does():
+    X, y = gaussians(20, 30, 3, seed=0)
+    assert AveragePrecision().threshold(y, X[:, 0]) == ROCArea().threshold(y, X[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("name", "goal"),
+    [
+        ("average_precision", AveragePrecision()),
+        ("recall@precision=0.9", RecallAtPrecision(0.9)),
+        ("precision@recall=0.8", PrecisionAtRecall(0.8)),
+        ("recall@fpr=0.01", RecallAtFPR(0.01)),
+        ("recall@fpr=0.01,confidence=0.95", RecallAtFPR(0.01, 0.95)),
+        ("recall@precision=0.9,confidence=none", RecallAtPrecision(0.9, confidence=None)),
+    ],
+)
+def test_names(name, goal):
+    assert get_measure(name) == goal
+    assert goal.name == name
+    assert pickle.loads(pickle.dumps(goal)) == goal
+    assert column_of(goal) == name
+    assert title_of(name) == name.replace("average_", "average ")
+
+
+def test_percentages():
+    assert get_measure("recall@precision=90%") == RecallAtPrecision(0.9)
+    assert get_measure("recall@fpr=1%") == RecallAtFPR(0.01)
+    assert get_measure("precision@recall=80%,confidence=95%") == PrecisionAtRecall(0.8, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "recall@precision=2",
+            r"cannot be read: precision must lie above 0 and not above 1, got 2",
+        ),
+        ("recall@precision=", r"cannot be read: .*Write it like 'recall@precision=0.9'"),
+        ("recall@fpr=0", r"cannot be read: fpr must be a finite number above 0, got 0"),
+        ("recall@fpr=100%", r"cannot be read: fpr must lie between 0 and 1, got 1.0"),
+        ("precision@recall=0.5,confidence=1", r"cannot be read: confidence must lie between 0 and 1, got 1"),
+    ],
+)
+def test_names_that_cannot_be_read(name, message):
+    with pytest.raises(ValueError, match=message):
+        get_measure(name)
+
+
+X, Y = gaussians(80, 160, 4, seed=3)
+
+
+@pytest.mark.filterwarnings("ignore::smoothperf.TargetWarning")  # folds are small
+@every_goal
+def test_a_fit_is_that_of_roc_area_with_another_cut(goal):
+    assert isinstance(goal, Goal)
+    reference = MeasureClassifier(alpha=1e-2).fit(X, Y)
+    clf = clone(MeasureClassifier(goal, alpha=1e-2)).fit(X, Y)
+    np.testing.assert_array_equal(clf.coef_, reference.coef_)
+    raw = X @ clf.coef_[0]
+    assert clf.intercept_[0] == -goal.threshold(Y, raw)
+    assert clf.score(X, Y) == goal.score(Y, raw + clf.intercept_[0])
+    assert scorers.get_scorer(goal)(clf, X, Y) == clf.score(X, Y)
+    path = regularization_path(X, Y, measure=goal, alphas=[1e-2], validation=(X, Y))
+    assert path.validation_scores[0] == goal.score(Y, X @ path.coefs[0])
+    chosen = MeasureClassifierCV(goal, n_alphas=3, cv=2).fit(X, Y)
+    assert chosen.score(X, Y) == goal.score(Y, chosen.decision_function(X))
+
+
+@pytest.mark.filterwarnings("ignore::smoothperf.TargetWarning")
+@every_goal
+def test_model_files_keep_the_parameters(goal, tmp_path):
+    MeasureClassifier(goal, alpha=1e-2).fit(X, Y).save(tmp_path / "model")
+    again = smoothperf.load(tmp_path / "model")
+    assert again.measure == goal
+    assert again.score(X, Y) == goal.score(Y, again.decision_function(X))
+
+
+@pytest.mark.filterwarnings("ignore::smoothperf.TargetWarning")
+@every_goal
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_in_blocks(goal, weighted):
+    weights = np.where(Y > 0, 2.0, 0.5) if weighted else None
+    far = in_blocks(goal, Y > 0, weights, [100, 1, 139])
+    one = X[:, 0].copy()
+    scores = FarVectors([100, 1, 139]).scattered(one)
+    assert goal.threshold_of_blocks(far, scores) == goal.threshold(Y, one, weights)
+    assert goal.bind_blocks(far).exact_value(scores) == pytest.approx(
+        ROCArea().bind(Y, weights).exact_value(one), rel=1e-12
+    )
