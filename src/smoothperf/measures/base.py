@@ -115,6 +115,8 @@ class Risk(ABC):
         Whether there is :meth:`curvature`.
     has_loss_free : bool
         Whether there is :meth:`loss_free`, and with it a tight bound.
+    score_scale : float
+        About how large scores are where loss and margins balance; weights are in proportion to it.
     sums_over_examples : bool
         Whether every example counts by itself, so that R is an ordinary mean.
     extra_rounding : float
@@ -127,6 +129,7 @@ class Risk(ABC):
     shift_invariant: ClassVar[bool]
     has_curvature: bool = False
     has_loss_free: ClassVar[bool] = True
+    score_scale: float = 1.0
     sums_over_examples: ClassVar[bool] = False
     extra_rounding: float = 0.0
 
@@ -239,6 +242,14 @@ class Measure(ABC):
         f = vector("scores", scores, length=positive.shape[0])
         weights = weights_of(sample_weight, positive)
         return threshold_for_weight(f, weights, self.predicted_positive(positive, weights))
+
+    def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return where scores of rows that were not trained on are best cut, whatever they were trained for."""
+        return self.threshold(y, scores, sample_weight)
+
+    def as_share(self, total: float) -> Measure:
+        """Return the measure for parts of data with a given weight: a count becomes a share. Most have none."""
+        return self
 
     def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
         """Return :meth:`threshold` for rows in blocks, which :meth:`block` has made."""

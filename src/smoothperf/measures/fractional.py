@@ -123,6 +123,7 @@ class FractionalRisk(Risk):
         self._total = totals.weight
         self._loss = FractionalLoss(p, r, (p + r) * totals.positive_weight)
         self._slope = 2.0 / self._total
+        self.score_scale = self._total / (2.0 * totals.positive_weight)
         self._groups = groups_of_a_block(len(totals))
         [self.weights] = [None] if blocks.far else blocks.each("sample_weight")
         self.diameter = (1.0 + LEVELS_SHARE) * self._total / 8.0

@@ -17,7 +17,7 @@ at score 0, so a bias is fitted with the weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,6 +29,7 @@ from .._validation import binary_labels, positive_number, vector, weights_of
 from ..blocks import Blocks, Vector
 from ..kernels import pointwise_hinges
 from ..kernels.selection import added
+from ..operating_point import Cuts
 from .base import EPS, LONG_EPS, Array, Measure, RiskValue
 from .in_blocks import BlockRisk
 from .row_block import RiskBlock, Totals
@@ -187,6 +188,12 @@ class ErrorRate(Measure):
         """Return 0 as well."""
         return 0.0
 
+    def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the cut with the lowest costs; of equally good ones the lowest."""
+        return _cheapest_cut(
+            y, scores, sample_weight, lambda masses: (float(self.positive_cost), float(self.negative_cost))
+        )
+
 
 @dataclass(frozen=True)
 class BalancedErrorRate(Measure):
@@ -227,6 +234,10 @@ class BalancedErrorRate(Measure):
         """Return 0 as well."""
         return 0.0
 
+    def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the cut with the lowest costs; of equally good ones the lowest."""
+        return _cheapest_cut(y, scores, sample_weight, lambda masses: (1.0 / masses[0], 1.0 / masses[1]))
+
 
 def _right(
     y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None
@@ -240,3 +251,20 @@ def _right(
     right = float(c[positive & above].sum()), float(c[~positive & ~above].sum())
     totals = RiskBlock(positive, weights).totals()
     return right, (totals.positive_weight, totals.negative_weight)
+
+
+def _cheapest_cut(
+    y: ArrayLike,
+    scores: ArrayLike,
+    sample_weight: ArrayLike | None,
+    costs: Callable[[tuple[float, float]], tuple[float, float]],
+) -> float:
+    """The cut with the lowest costs of missed positives and false alarms, given as a function of the class weights."""
+    positive = binary_labels(y)
+    f = vector("scores", scores, length=positive.shape[0])
+    weights = weights_of(sample_weight, positive)
+    c = np.ones(f.shape[0]) if weights is None else weights
+    cuts = Cuts(f)
+    hits, false = cuts.above(c * positive), cuts.above(c * ~positive)
+    of_positives, of_negatives = costs((float(hits[0]), float(false[0])))
+    return cuts.threshold(int((of_negatives * false - of_positives * hits).argmin()))

@@ -27,7 +27,7 @@ N-)``, which allows a mu that is n/(2 n+) times larger when positives are rare.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -127,6 +127,7 @@ class TopKRisk(BlockRisk):
         within = min(self._places, positives)
         unit = self._places if per_place else positives
         self._gain = 1.0 / unit
+        self.score_scale = self._gain / self._slope
         self._least_loss = (unit - within) / unit
         self._targets = within / positives, (self._places - within) / negatives
         # What places too many or too few cost; where negatives can make up for them, no positive need be missed.
@@ -320,6 +321,10 @@ class _AtK(Measure):
                 f"use a smaller k, or a share such as {type(self).__name__}(0.05)."
             )
         return float(self.k)
+
+    def as_share(self, total: float) -> Measure:
+        """Return the measure with k as a share."""
+        return replace(self, k=min(self.k / total, 1.0)) if isinstance(self.k, (int, np.integer)) else self
 
     def _bound(self, blocks: Blocks, *, per_place: bool) -> TopKRisk:
         totals = Totals.of(blocks.each("totals"))

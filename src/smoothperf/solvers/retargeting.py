@@ -23,6 +23,7 @@ the best multiple of the weights that are given, which is found in score space.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -264,6 +265,11 @@ class _Here:
     def majorant(self, objective: RegularizedRisk) -> Risk:
         """The convex risk that bounds the tight one from above, and touches it here."""
         return objective.risk if self.labeling is None else Retargeted(objective.risk, self.labeling, objective.vectors)
+
+
+def better_start(objective: RegularizedRisk, starts: Sequence[Array]) -> Array:
+    """Of several weights those whose best multiple has the lowest ``J_tight``."""
+    return starts[0] if len(starts) == 1 else min(starts, key=lambda start: _best_multiple(objective, start).value)
 
 
 def _best_multiple(objective: RegularizedRisk, start: Array | None) -> _Here:

@@ -1,0 +1,125 @@
+"""What may be trained in order to be good at a measure: its own risk, convex or tight, and others that are safe.
+
+The convex risk of a measure can collapse on noisy data, its tight one can overfit where positives are few. Log loss and
+squared hinge do neither, and are what people would use instead. So a choice is offered, and held-out rows decide.
+Which candidates earn their time was measured (docs/does-it-pay.md): the partial ROC area with a tight bound is good at
+everything that looks at the top of a ranking, the convex break-even point where that does not collapse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._validation import choice
+from ..measures import (
+    PRBEP,
+    FBeta,
+    Jaccard,
+    LogLoss,
+    Measure,
+    PartialROCArea,
+    PrecisionAtK,
+    RecallAtK,
+    ROCArea,
+    SquaredHinge,
+    get_measure,
+)
+from ..measures.goals import Goal, RecallAtFPR
+
+BOUNDS = ("convex", "tight")
+#: Up to which false positive rate the partial ROC area that stands for the top of a ranking goes.
+TOP = 0.05
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A risk to train with.
+
+    Parameters
+    ----------
+    measure : Measure
+        Whose risk it is.
+    bound : {"convex", "tight"}
+        Which one.
+
+    Examples
+    --------
+    >>> print(Candidate(PRBEP(), "tight"))
+    prbep, tight
+    """
+
+    measure: Measure
+    bound: str = "convex"
+
+    @property
+    def safe(self) -> bool:
+        """Whether it is one of those that anybody would use, and another must be better than."""
+        return isinstance(self.measure, (LogLoss, SquaredHinge))
+
+    def __str__(self) -> str:
+        return f"{self.measure.name}, {self.bound}"
+
+
+SAFE = (Candidate(LogLoss()), Candidate(SquaredHinge()))
+
+
+def candidates_for(measure: Measure, bound: str | Sequence[Any] = "auto") -> tuple[Candidate, ...]:
+    """Return what to choose from, safe ones first.
+
+    Parameters
+    ----------
+    measure : Measure
+        What to be good at.
+    bound : {"auto", "convex", "tight"} or sequence of (measure, bound)
+        "auto" offers what may be worth while, "convex" or "tight" nothing but that risk of the measure; or the
+        candidates themselves.
+
+    Examples
+    --------
+    >>> [str(candidate) for candidate in candidates_for(get_measure("prbep"))]
+    ['log_loss, convex', 'squared_hinge, convex', 'prbep, tight', 'prbep, convex', 'roc_area@0.05, tight']
+    >>> [str(candidate) for candidate in candidates_for(get_measure("f1"), [("f1", "tight"), ("roc_area", "convex")])]
+    ['f1, tight', 'roc_area, convex']
+    """
+    if not isinstance(bound, str):
+        return tuple(_checked(pair) for pair in _not_empty(bound))
+    if choice("bound", bound, ("auto", *BOUNDS)) != "auto":
+        return (Candidate(measure.trained_with if isinstance(measure, Goal) else measure, bound),)
+    if Candidate(measure).safe:
+        return (Candidate(measure),)
+    others = [candidate for candidate in _others(measure) if candidate not in SAFE]
+    return (*SAFE, *dict.fromkeys(others))
+
+
+def _others(measure: Measure) -> tuple[Candidate, ...]:
+    """The candidates that must be better than the safe ones."""
+    top = Candidate(PartialROCArea(TOP), "tight")
+    if isinstance(measure, ROCArea):
+        return (Candidate(measure),)
+    if isinstance(measure, PartialROCArea):
+        return Candidate(measure, "tight"), Candidate(PRBEP())
+    if isinstance(measure, (PRBEP, PrecisionAtK, RecallAtK)):
+        return Candidate(measure, "tight"), Candidate(PRBEP()), top
+    if isinstance(measure, (FBeta, Jaccard)):
+        return Candidate(PRBEP(), "tight"), Candidate(measure, "tight"), top
+    if isinstance(measure, RecallAtFPR):
+        return Candidate(ROCArea()), Candidate(PartialROCArea(measure.fpr), "tight"), top
+    if isinstance(measure, Goal):
+        return Candidate(ROCArea()), Candidate(PRBEP()), top
+    return Candidate(measure), Candidate(measure, "tight")
+
+
+def _not_empty(pairs: Sequence[Any]) -> Sequence[Any]:
+    if len(pairs) == 0:
+        raise ValueError('bound is an empty list; give pairs such as ("prbep", "tight"), or "auto".')
+    return pairs
+
+
+def _checked(pair: Any) -> Candidate:
+    if isinstance(pair, Candidate):
+        return pair
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise ValueError(f'bound must be "auto", "convex", "tight" or a list of (measure, bound), got {pair!r} in it.')
+    return Candidate(get_measure(pair[0]), choice("bound", pair[1], BOUNDS))

@@ -1,0 +1,192 @@
+"""The choice among candidates and strengths of the regulariser, by a measure on held-out rows.
+
+Every candidate is trained along falling levels (:mod:`smoothperf.estimators.trail`). The first two splits look at all
+of them, and go on beyond the last level while their own score still rises. The others look at what is left in the race:
+of each candidate the level with the best mean and its neighbours; and candidates that were behind the best safe one
+in both splits are out.
+
+The rule is cautious. Differences between good candidates are small, and positives that decide on them are often few.
+So the best *safe* candidate (log loss or squared hinge) is taken, unless another is better by more than the standard
+error of the differences over the splits:
+
+    mean(d) > std(d) / sqrt(K),      d_k = score of the other - score of the safe one in split k              (cautious)
+
+Measures of decisions (F-beta, error rates) need a cut: the one that is best for the scores of all held-out rows
+together, the same for all splits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..measures import Measure
+from .candidates import Candidate
+
+Array = NDArray[np.float64]
+#: Factor from one level to the next, how many there are at first, and how many more at most.
+STEP, LEVELS, MORE = 0.1, 7, 4
+#: Splits that look at everything.
+FIRST = 2
+#: A column whose squares exceed so many times those of all smaller ones together is left out of the size of X.
+DOMINANT = 10.0
+#: Scores that differ by less are equally good: they may be sums of the same numbers.
+ROUNDING = 1e-12
+
+
+def typical_size(mean_squares: Array) -> float:
+    """Mean square of a row's length, without columns that are so large that the regulariser does not reach them.
+
+    Examples
+    --------
+    >>> typical_size(np.array([1.0, 2.0, 1.0])), typical_size(np.array([1.0, 1e10, 1.0]))
+    (4.0, 2.0)
+    """
+    ascending = np.sort(mean_squares[mean_squares > 0.0])
+    if ascending.size == 0:
+        return 1.0
+    sums = np.cumsum(ascending)
+    kept = ascending.size
+    while kept > 1 and ascending[kept - 1] > DOMINANT * sums[kept - 2]:
+        kept -= 1
+    return float(sums[kept - 1])
+
+
+@dataclass
+class HeldOut:
+    """Scores of the held-out rows of one split, for each candidate and level that was tried there."""
+
+    positive: NDArray[np.bool_]
+    weights: Array | None
+    scores: dict[tuple[Candidate, int], Array] = field(default_factory=dict)
+
+
+@dataclass
+class Race:
+    """What has been tried so far, and what it was worth.
+
+    Parameters
+    ----------
+    measure : Measure
+        The judge.
+    candidates : sequence of Candidate
+        Who takes part.
+    levels : ndarray
+        Strengths to begin with, descending.
+    open_end : bool
+        Whether smaller ones may be added.
+    """
+
+    measure: Measure
+    candidates: Sequence[Candidate]
+    levels: Array
+    open_end: bool
+    splits: list[HeldOut] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.in_race: dict[Candidate, list[int]] = {one: list(range(self.levels.size)) for one in self.candidates}
+
+    def level(self, index: int) -> float:
+        """The level with an index, which may lie beyond those to begin with."""
+        last = self.levels.size - 1
+        return float(self.levels[min(index, last)] * STEP ** max(0, index - last))
+
+    def goes_on(self, candidate: Candidate, split: HeldOut, tried: list[int]) -> bool:
+        """Whether a split should try a further level: while its score, without a cut chosen elsewhere, rises."""
+        last = self.levels.size - 1
+        if not self.open_end or len(self.splits) >= FIRST or not last <= tried[-1] < last + MORE:
+            return False
+        newest, before = (self._alone(split, split.scores[candidate, index]) for index in (tried[-1], tried[-2]))
+        return newest > before + ROUNDING
+
+    def narrow(self) -> None:
+        """Leave only what may still win, after the first splits."""
+        safe = self._best([one for one in self.candidates if one.safe])
+        for candidate in self.candidates:
+            common = self.tried(candidate)
+            means = [float(np.mean(self.split_scores(candidate, index))) for index in common]
+            best = common[int(np.argmax(means))]
+            behind = (
+                safe is not None
+                and not candidate.safe
+                and bool(np.all(self.split_scores(candidate, best) < self.split_scores(*safe)))
+            )
+            self.in_race[candidate] = [] if behind else [index for index in common if abs(index - best) <= 1]
+
+    def tried(self, candidate: Candidate) -> list[int]:
+        """Levels that all splits so far have tried."""
+        common = set.intersection(
+            *({index for one, index in split.scores if one == candidate} for split in self.splits)
+        )
+        return sorted(common)
+
+    def split_scores(self, candidate: Candidate, index: int) -> Array:
+        """The measure in every split."""
+        cut = self.threshold(candidate, index) if self.measure.judges_decisions else 0.0
+        return np.array(
+            [
+                self.measure.score(split.positive, split.scores[candidate, index] - cut, split.weights)
+                for split in self.splits
+            ]
+        )
+
+    def threshold(self, candidate: Candidate, index: int, splits: slice = slice(None)) -> float:
+        """Where the measure wants the held-out scores of all splits cut."""
+        parts = self.splits[splits]
+        positive = np.concatenate([split.positive for split in parts])
+        scores = np.concatenate([split.scores[candidate, index] for split in parts])
+        weights = None
+        if parts[0].weights is not None:
+            weights = np.concatenate([split.weights for split in parts if split.weights is not None])
+        return self.measure.tuned_threshold(positive, scores, weights)
+
+    def ranked(self) -> list[tuple[Candidate, int]]:
+        """The best level of each candidate that is left: the winner by the cautious rule, then by mean score."""
+        left = [one for one in self.candidates if self.in_race[one]]
+        best = {one: self._best([one]) for one in left}
+        pairs = sorted((pair for pair in best.values() if pair is not None), key=self.mean, reverse=True)
+        safe = self._best([one for one in left if one.safe])
+        if safe is not None and pairs[0] != safe and not pairs[0][0].safe:
+            better = [pair for pair in pairs if not pair[0].safe and self._is_better(pair, safe)]
+            first = better[0] if better else safe
+            pairs = [first, *(pair for pair in pairs if pair != first)]
+        return pairs
+
+    def mean(self, pair: tuple[Candidate, int]) -> float:
+        """The mean score."""
+        return float(self.split_scores(*pair).mean())
+
+    def _best(self, among: Iterable[Candidate]) -> tuple[Candidate, int] | None:
+        """The candidate and level with the best mean; of equal ones the first candidate and the largest level."""
+        pairs = [(one, index) for one in among for index in self.tried(one)]
+        if not pairs:
+            return None
+        means = np.array([self.mean(pair) for pair in pairs])
+        return pairs[int(np.flatnonzero(means >= means.max() - ROUNDING)[0])]
+
+    def _is_better(self, pair: tuple[Candidate, int], safe: tuple[Candidate, int]) -> bool:
+        """(cautious); with a single split any advantage counts."""
+        difference = self.split_scores(*pair) - self.split_scores(*safe)
+        error = float(difference.std(ddof=1)) / math.sqrt(difference.size) if difference.size > 1 else 0.0
+        return float(difference.mean()) > max(error, ROUNDING)
+
+    def _alone(self, split: HeldOut, scores: Array) -> float:
+        """The measure in one split, cut as suits it best there."""
+        cut = 0.0
+        if self.measure.judges_decisions:
+            cut = self.measure.tuned_threshold(split.positive, scores, split.weights)
+        return self.measure.score(split.positive, scores - cut, split.weights)
+
+
+def run(
+    race: Race, splits: Sequence[Any], look: Callable[[Any], HeldOut], at_once: Callable[..., list[HeldOut]]
+) -> None:
+    """Hold a race: the first splits, then the others with what is left."""
+    race.splits.extend(at_once(look, splits[:FIRST]))
+    race.narrow()
+    race.splits.extend(at_once(look, splits[FIRST:]))

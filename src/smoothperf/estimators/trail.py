@@ -1,0 +1,145 @@
+"""One candidate on some rows: models for one alpha after another, each from where the last one ended.
+
+A convex risk follows its path (:mod:`smoothperf.estimators.continuation`). A tight one starts anew at each alpha, from
+what has the lower bound at its best multiple: the weights at the last alpha, or those of a convex risk that does not
+collapse, which all candidates on the same rows share.
+
+Alphas of candidates are compared as *levels*: with scores that are s times as large where loss and margins balance
+(``Risk.score_scale``), the same strength of the regulariser is ``alpha = level / s^2``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..design import BiasedDesign, Design, as_design
+from ..measures import PRBEP, Risk, ROCArea
+from ..objective import RegularizedRisk
+from ..solvers import Callback, ConvexSolver, Result, Retargeting, Solver
+from ..solvers.retargeting import better_start
+from .bias import Bias
+from .candidates import Candidate
+from .continuation import Continuation
+
+Array = NDArray[np.float64]
+#: Tolerance of a sum over examples, as a share of that of the others: its values are small where positives are rare.
+FINER = 0.1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train, whatever the candidate: parameters of the estimator."""
+
+    solver: ConvexSolver
+    fit_intercept: bool
+    intercept_scaling: float
+    low_memory: bool
+
+
+class Rows:
+    """Rows to train on, and what candidates share there.
+
+    Parameters
+    ----------
+    X : matrix
+        The features.
+    positive : ndarray of bool
+        The labels.
+    weights : ndarray or None
+        The weights.
+    settings : Settings
+        How to train.
+    """
+
+    def __init__(self, X: Any, positive: NDArray[np.bool_], weights: Array | None, settings: Settings):
+        self.positive = positive
+        self.weights = weights
+        self.settings = settings
+        self._design = as_design(X, low_memory=settings.low_memory)
+        self._rankings: dict[float, tuple[Array, Array]] = {}
+        self._path: Continuation | None = None
+
+    def design(self, bias: Bias) -> Design:
+        """X, with the constant feature if a measure trains one."""
+        return BiasedDesign(self._design, bias.height) if bias.trained else self._design
+
+    def ranking(self, alpha: float) -> tuple[Array, Array]:
+        """The minimiser for ROC area, and its scores."""
+        if self._path is None:
+            self._path = Continuation(self._design, ROCArea().bind(self.positive, self.weights), self.settings.solver)
+        if alpha not in self._rankings:
+            solution = self._path.solve(alpha)
+            self._rankings[alpha] = solution.coef, solution.scores
+        return self._rankings[alpha]
+
+
+class Trail:
+    """Models of one candidate for falling levels.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        What to train with.
+    rows : Rows
+        What to train on.
+    """
+
+    def __init__(self, candidate: Candidate, rows: Rows):
+        settings = rows.settings
+        self._rows = rows
+        self._tight = candidate.bound == "tight"
+        self.bias = Bias(candidate.measure, settings.fit_intercept, settings.intercept_scaling)
+        self._design = rows.design(self.bias)
+        self._risk = candidate.measure.bind(rows.positive, rows.weights)
+        self.solver = solver_for(self._risk, settings.solver)
+        self._path: Continuation | None = None
+        self._weights: Array | None = None
+
+    def alpha(self, level: float) -> float:
+        """The alpha of a level."""
+        return level / self._risk.score_scale**2
+
+    def at(self, level: float) -> Array:
+        """The weights at a level, no higher than the one before; those of a bias last."""
+        if not self._tight:
+            self._weights = self._convex(self.alpha(level))
+            return self._weights
+        objective = RegularizedRisk(self._design, self._risk, self.alpha(level))
+        starts = [self._start(level)] + ([] if self._weights is None else [self._weights])
+        self._weights = self._method().run(objective, better_start(objective, starts)).coef
+        return self._weights
+
+    def finish(self, level: float, tol: float, callback: Callback | None) -> Result:
+        """The model at the last level, solved further if a smaller tolerance is wanted."""
+        assert self._weights is not None
+        objective = RegularizedRisk(self._design, self._risk, self.alpha(level))
+        method = self._method()
+        return replace(method, tol=min(tol, method.tol)).run(objective, self._weights, callback)
+
+    def _convex(self, alpha: float) -> Array:
+        if self._path is None:
+            self._path = Continuation(self._design, self._risk, self.solver)
+        return self._path.solve(alpha).coef
+
+    def _start(self, level: float) -> Array:
+        """Weights of a convex risk that does not collapse."""
+        if self._risk.sums_over_examples:
+            return self._convex(self.alpha(level))
+        coef, scores = self._rows.ranking(level)
+        if not self.bias.trained:
+            return coef
+        threshold = PRBEP().threshold(self._rows.positive, scores, self._rows.weights)
+        return self.bias.with_threshold(np.append(coef, 0.0), threshold)
+
+    def _method(self) -> Solver:
+        solver = self.solver
+        return Retargeting(tol=solver.tol, max_iter=solver.max_iter, convex=solver) if self._tight else solver
+
+
+def solver_for(risk: Risk, solver: ConvexSolver) -> ConvexSolver:
+    """The solver, with a tolerance that suits the size of the risk."""
+    return replace(solver, tol=FINER * solver.tol) if risk.sums_over_examples else solver
