@@ -4,7 +4,8 @@ They are scikit-learn's own scorer objects, so everything that takes a scorer ta
 ``scorers.prbep.set_score_request(sample_weight=True)`` routes weights to them. Any binary classifier can be scored.
 Measures that compare scores take its ``decision_function``, or its ``predict_proba`` if it has no other; measures of
 decisions (error rates, F-beta and the like) take its ``predict``; log loss and squared hinge, which depend on how far
-scores are from 0, take its ``decision_function``. The larger label is positive.
+scores are from 0, take its ``decision_function``. The larger label is positive, or ``get_scorer(measure,
+pos_label=...)``.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ __all__ = [
 ]
 
 
-def get_scorer(measure: str | Measure) -> Any:
-    """Return the scorer of a measure, given by name or as an object.
+def get_scorer(measure: str | Measure, pos_label: Any = None) -> Any:
+    """Return the scorer of a measure, given by name or as an object; the larger label is positive by default.
 
     Examples
     --------
@@ -57,22 +58,33 @@ def get_scorer(measure: str | Measure) -> Any:
     """
     found = get_measure(measure)
     if found.judges_decisions:
-        return make_scorer(_score_decisions, response_method="predict", measure=found)
-    if found.fits_bias:
-        return make_scorer(_score, response_method="decision_function", measure=found)
-    return make_scorer(_score, response_method=("decision_function", "predict_proba"), measure=found)
+        return make_scorer(_score_decisions, response_method="predict", measure=found, pos_label=pos_label)
+    methods = "decision_function" if found.fits_bias else ("decision_function", "predict_proba")
+    return make_scorer(_score, response_method=methods, measure=found, pos_label=pos_label)
 
 
 def _score_decisions(
-    y: ArrayLike, predicted: ArrayLike, *, measure: Measure, sample_weight: ArrayLike | None = None
+    y: ArrayLike,
+    predicted: ArrayLike,
+    *,
+    measure: Measure,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     """The measure of predicted labels."""
-    positive = np.unique(np.asarray(y))[-1]
+    positive = np.unique(np.asarray(y))[-1] if pos_label is None else pos_label
     scores = np.where(np.asarray(predicted) == positive, 1.0, -1.0)
-    return _score(y, scores, measure=measure, sample_weight=sample_weight)
+    return _score(y, scores, measure=measure, pos_label=pos_label, sample_weight=sample_weight)
 
 
-def _score(y: ArrayLike, scores: ArrayLike, *, measure: Measure, sample_weight: ArrayLike | None = None) -> float:
+def _score(
+    y: ArrayLike,
+    scores: ArrayLike,
+    *,
+    measure: Measure,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """The measure, for labels of any kind."""
     labels = np.asarray(y)
     classes = np.unique(labels)
@@ -82,7 +94,8 @@ def _score(y: ArrayLike, scores: ArrayLike, *, measure: Measure, sample_weight: 
             f"y must hold two kinds of labels to compute {measure.name}, got {classes.size}: {shown}. "
             "Use stratified folds if a fold has one class only."
         )
-    return measure.score(labels == classes[1], scores, sample_weight)
+    positive = classes[1] if pos_label is None else pos_label
+    return measure.score(labels == positive, scores, sample_weight)
 
 
 #: Precision/recall break-even point.

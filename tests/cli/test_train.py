@@ -244,3 +244,32 @@ def test_checkpoint_of_other_data(run, train_file, test_file, tmp_path):
     line = run("train", train_file, "--checkpoint", file, "-o", tmp_path / "m", code=2).stderr
     assert "there is a checkpoint already; go on with --resume" in line
     assert run("train", train_file, "--checkpoint", file, "--resume", "-o", tmp_path / "m").exit_code == 0
+
+
+def test_the_positive_label_by_name(run, run_json, csv_file, tmp_path):
+    arguments = (csv_file, "--label", "kind")
+    model_path = tmp_path / "model"
+    said = run("train", *arguments, "-m", "prbep", "-a", "1e-2", "--pos-label", "ham", "-o", model_path).stdout
+    assert re.search(r"Positive: \d+ \(\d+.\d+%\) labelled ham; negative: \d+ labelled spam", said)
+    model = smoothperf.load(model_path)
+    assert model.pos_label_ == "ham"
+    assert model.classes_.tolist() == ["ham", "spam"]
+    found = run("evaluate", model_path, *arguments, "--bootstrap", 5).stdout
+    assert "labelled ham; negative" in found
+    score = re.search(r"^PRBEP on these rows: (\S+)$", said, re.MULTILINE)[1]
+    assert re.search(r"^PRBEP +(\S+)", found, re.MULTILINE)[1] == score
+    labels = run("predict", model_path, *arguments, "-q").stdout.split()
+    scores = [float(line) for line in run("predict", model_path, *arguments, "-q", "--scores").stdout.split()]
+    assert [label == "ham" for label in labels] == [value > 0 for value in scores]
+    run("report", model_path, *arguments, "-o", tmp_path / "page.html", "--bootstrap", 5)
+    assert "ham, the positive label" in (tmp_path / "page.html").read_text()
+    assert run_json("path", *arguments, "--pos-label", "ham", "--n-alphas", 2, "-m", "prbep")["best_alpha"] > 0
+    assert run_json("compare", *arguments, "--pos-label", "ham", "--folds", 2, "--bootstrap", 5)["models"]
+
+
+def test_positive_labels_are_found_as_they_are_written(run, run_json, train_file, tmp_path):
+    for text in ("-1", "-1.0"):
+        found = run_json("train", train_file, "--pos-label", text, "-a", "1e-2", "-o", tmp_path / "model")
+        assert found["pos_label"] == -1
+    wrong = run("train", train_file, "--pos-label", "spam", "-q", "-o", tmp_path / "model", code=2)
+    assert "--pos-label spam is not among the labels -1, 1" in wrong.stderr

@@ -323,3 +323,17 @@ def test_blocks_of_many_kinds(client, data):
     assert MeasureClassifier(**options).fit(mixed).objective_ == pytest.approx(
         MeasureClassifier(**options).fit(parts).objective_, abs=1e-9
     )
+
+
+def test_goals_and_a_positive_label_of_ones_own(client, data):
+    X, y = data(n=600)
+    words = np.where(y > 0, "a", "b")
+    goal = "recall@fpr=0.1"
+    clf = MeasureClassifier(goal, 1e-2, client=client, tol=TOL, pos_label="a").fit(in_blocks(X, words))
+    local = smoothperf.MeasureClassifier(goal, 1e-2, tol=TOL, pos_label="a").fit(X, words)
+    assert clf.classes_.tolist() == ["a", "b"]
+    assert clf.pos_label_ == "a"
+    assert clf.objective_ == pytest.approx(local.objective_, abs=2 * TOL)
+    assert clf.intercept_[0] == pytest.approx(get_measure(goal).threshold(y > 0, -X @ clf.coef_[0]))
+    assert clf.score(in_blocks(X, words)) == clf.score(X, words) == pytest.approx(local.score(X, words), abs=0.02)
+    np.testing.assert_array_equal(clf.to_local().predict(X), clf.predict(X))

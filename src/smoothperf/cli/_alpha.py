@@ -63,6 +63,7 @@ def choose_alpha(
                 alphas=alphas,
                 validation=held_out,
                 class_weight=model.class_weight,
+                pos_label=model.pos_label,
                 tol=model.tol,
                 max_iter=model.max_iter,
                 solver=model.solver,

@@ -26,6 +26,7 @@ def read_examples(
     n_features: int | None = None,
     labelled: bool = True,
     stored: bool = False,
+    pos_label: str | None = None,
 ) -> Dataset:
     """Read examples and say their shape and, if they have labels, the balance of their classes.
 
@@ -45,7 +46,7 @@ def read_examples(
             data = read_data(
                 path, label=label, labelled=labelled, format=format, n_features=n_features, zero_based=zero_based
             )
-    for line in summary_lines(data):
+    for line in summary_lines(data, label_named(data, pos_label)):
         screen.say(line)
     return data
 
@@ -77,8 +78,28 @@ def is_store(path: Path, format: str | None) -> bool:
         return False  # read_data says it better
 
 
-def summary_lines(data: Dataset) -> list[str]:
-    """Return shape and, with labels, class balance as lines."""
+def label_named(data: Dataset, text: str | None) -> Any:
+    """Return the label that is written so, None for None; fail if there is none."""
+    import numpy as np
+
+    if text is None or data.y is None:
+        return None
+    labels = np.unique(data.y).tolist()
+    for known in labels:
+        if str(known) == text or (not isinstance(known, (str, bool)) and _as_number(text) == known):
+            return known
+    fail(f"{data.path}: --pos-label {text} is not among the labels {_listed(set(labels))}.")
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def summary_lines(data: Dataset, positive_label: Any = None) -> list[str]:
+    """Return shape and, with labels, class balance as lines; the larger label is positive by default."""
     import numpy as np
 
     rows, columns = data.X.shape
@@ -89,6 +110,8 @@ def summary_lines(data: Dataset) -> list[str]:
         return lines
     labels, counts = np.unique(data.y, return_counts=True)
     if labels.size == 2:
+        if positive_label is not None and labels[0] == positive_label:
+            labels, counts = labels[::-1], counts[::-1]
         (negative, positive), (n_negative, n_positive) = labels, counts
         lines.append(
             f"Positive: {n_positive:,} ({n_positive / rows:.2%}) labelled {visible(positive)}; "
@@ -168,6 +191,7 @@ def read_for_model(
         n_features=model.coef_.shape[1],
         labelled=labelled,
         stored=stored,
+        pos_label=None if model._sign > 0.0 else str(model.label_pair[1]),
     )
     _check_feature_names(model, data)
     if not labelled:

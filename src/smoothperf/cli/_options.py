@@ -53,8 +53,14 @@ MeasureName = Annotated[
         "-m",
         metavar="NAME",
         help="What to be good at: prbep, roc_area, roc_area@0.1, precision@100, recall@5%, f1, f2, "
-        "jaccard, error_rate, error_rate@10:1, balanced_error_rate, log_loss, squared_hinge, average_precision, "
-        "recall@precision=0.9, precision@recall=0.8, recall@fpr=0.01.",
+        "jaccard, error_rate, error_rate@10:1, balanced_error_rate, log_loss, squared_hinge, "
+        "average_precision, recall@precision=0.9, precision@recall=0.8, recall@fpr=0.01.",
+    ),
+]
+PosLabel = Annotated[
+    str | None,
+    typer.Option(
+        "--pos-label", metavar="LABEL", show_default=False, help="The positive label; that which sorts last by default."
     ),
 ]
 SolverName = Annotated[str, typer.Option("--solver", metavar="NAME", help="lbfgs, nesterov, newton or bmrm.")]

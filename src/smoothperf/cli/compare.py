@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, one_line_errors
-from ._files import read_examples, read_others, summary
+from ._files import label_named, read_examples, read_others, summary
 from ._screen import Screen, table
 
 
@@ -36,6 +36,7 @@ def compare(
     tol: options.Tolerance = 1e-4,
     max_iter: options.MaxIter = 1000,
     threads: options.Threads = None,
+    pos_label: options.PosLabel = None,
     label: options.Label = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
@@ -56,7 +57,7 @@ def compare(
     2 if the comparison could not run.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
-    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based)
+    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based, pos_label=pos_label)
     others = None
     if test is not None:
         others = read_others(screen, test, examples, label=label, format=format, zero_based=zero_based)
@@ -69,7 +70,7 @@ def compare(
     from ..estimators.inputs import encode_labels, known_labels
     from ..evaluation import title_of
 
-    classes, positive = encode_labels(examples.y)
+    classes, positive = encode_labels(examples.y, label_named(examples, pos_label))
     measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
     solvers = list(dict.fromkeys(solver or ["lbfgs"]))
     players = comparison.contenders(measures, solvers, tol=tol, max_iter=max_iter, n_threads=threads)

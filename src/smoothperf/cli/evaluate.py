@@ -54,8 +54,8 @@ def evaluate(
     from ..evaluation import Ranking, column_of, interval, resamples, title_of
     from ..measures import get_measure
 
-    positive = examples.y == fitted.classes_[1]
-    ranking = Ranking(positive, fitted.decision_function(examples.X))
+    positive = examples.y == fitted.label_pair[1]
+    ranking = Ranking(positive, fitted.positive_scores(examples.X))
     trained_for = get_measure(fitted.measure)
     # What the model was trained for gets a line of its own if it is not in the tables anyway.
     own = None if column_of(trained_for) in LABELS else trained_for.name

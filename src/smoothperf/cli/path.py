@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_measure, check_writable, read_examples, read_others, summary
+from ._files import check_measure, check_writable, label_named, read_examples, read_others, summary
 from ._progress import Watch
 from ._screen import Screen, table
 
@@ -41,6 +41,7 @@ def path(
     threads: options.Threads = None,
     solver: options.SolverName = "lbfgs",
     seed: options.Seed = 0,
+    pos_label: options.PosLabel = None,
     label: options.Label = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
@@ -64,7 +65,7 @@ def path(
         plots.require_matplotlib()
         check_writable(figure)
     check_measure(measure)
-    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based)
+    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based, pos_label=pos_label)
     X, y, held_out = _split(
         screen, examples, validation, holdout, seed, label=label, format=format, zero_based=zero_based
     )
@@ -83,6 +84,7 @@ def path(
             n_alphas=n_alphas,
             alpha_ratio=alpha_ratio,
             validation=held_out,
+            pos_label=label_named(examples, pos_label),
             tol=tol,
             max_iter=max_iter,
             solver=solver,

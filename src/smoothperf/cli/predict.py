@@ -47,7 +47,7 @@ def predict(
     examples = read_for_model(
         screen, fitted, data, label=label, format=format, zero_based=zero_based, labelled=False, stored=True
     )
-    values = (fitted.decision_function(examples.X) if scores else fitted.predict(examples.X)).tolist()
+    values = (fitted.positive_scores(examples.X) if scores else fitted.predict(examples.X)).tolist()
     if as_json:
         screen.document({"command": "predict", "model": model, "scores" if scores else "labels": values})
         if output is None:

@@ -9,7 +9,16 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_measure, check_writable, is_store, read_examples, read_others, remember_data, summary
+from ._files import (
+    check_measure,
+    check_writable,
+    is_store,
+    label_named,
+    read_examples,
+    read_others,
+    remember_data,
+    summary,
+)
 from ._progress import Watch
 from ._screen import Screen
 
@@ -61,6 +70,7 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the state in the --checkpoint file, if there is one.")
     ] = False,
+    pos_label: options.PosLabel = None,
     label: options.Label = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
@@ -75,7 +85,8 @@ def train(
     objective can be at most. Training ends when that gap is within --tol.
     Ctrl-C ends it earlier and saves the best model so far.
 
-    Of the two labels in DATA, the one that sorts last is the positive one.
+    Of the two labels in DATA, the one that sorts last is the positive one,
+    or that of --pos-label.
 
     Exit code: 0 if the tolerance is reached, 1 if not (the model is saved all
     the same), 2 if training could not begin.
@@ -95,7 +106,9 @@ def train(
     stored = is_store(data, format)
     if stored and strength is None and validation is None:
         fail("--alpha auto cannot make folds of a store: give --validation FILE, or --alpha NUMBER.")
-    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based, stored=True)
+    examples = read_examples(
+        screen, data, label=label, format=format, zero_based=zero_based, pos_label=pos_label, stored=True
+    )
 
     import warnings
 
@@ -109,6 +122,7 @@ def train(
         max_iter=max_iter,
         solver=solver,
         class_weight="balanced" if balanced else None,
+        pos_label=label_named(examples, pos_label),
         n_threads=threads,
     )
     search, others = None, None
@@ -152,6 +166,7 @@ def train(
             "command": "train",
             "data": summary(examples),
             "measure": measure,
+            "pos_label": model.label_pair[1].item(),
             "alpha": strength,
             "alpha_search": None if search is None else search.document(),
             "solver": solver,
@@ -202,7 +217,7 @@ def _cut_on(model: MeasureClassifier, others: Dataset) -> None:
 
     goal = get_measure(model.measure)
     scores = model.raw_scores(others.X)
-    cut = goal.threshold(known_labels(others.y, model.classes_, length=scores.shape[0]), scores)
+    cut = goal.threshold(known_labels(others.y, model.label_pair, length=scores.shape[0]), scores)
     confidence = getattr(goal, "confidence", CONFIDENCE)
     model.set_operating_point(y=others.y, raw_scores=scores, threshold=cut, confidence=confidence)
 
@@ -234,13 +249,12 @@ def _outcome(model: MeasureClassifier, *, converged: bool, interrupted: bool) ->
 
 
 def _training_score(model: MeasureClassifier, X: Any, y: Any) -> float:
-    import numpy as np
-    from sklearn.utils.extmath import safe_sparse_dot
-
-    from ..measures import get_measure
-
-    scores = np.asarray(safe_sparse_dot(X, model.coef_[0])) + model.intercept_[0]
-    return get_measure(model.measure).score(y == model.classes_[1], scores)
+    names = model.__dict__.pop("feature_names_in_", None)  # scikit-learn would miss them in X
+    try:
+        return model.score(X, y)
+    finally:
+        if names is not None:
+            model.feature_names_in_ = names
 
 
 def _name(measure: str) -> str:

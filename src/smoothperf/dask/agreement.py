@@ -16,10 +16,10 @@ from .rows import Summary
 from .server import Settings
 
 
-def agree(summaries: list[Summary], bias: Bias, class_weight: Any = None) -> Settings:
+def agree(summaries: list[Summary], bias: Bias, class_weight: Any = None, pos_label: Any = None) -> Settings:
     """Make the blocks one data set: what the workers need to know of it."""
     n_features, zero_based = common_columns(summaries)
-    classes = common_labels(summaries)
+    classes = common_labels(summaries, pos_label)
     return Settings(
         measure=dumps(bias.measure),
         classes=classes,
@@ -67,8 +67,8 @@ def _shown(names: list[str] | None) -> str:
     return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
-def common_labels(summaries: list[Summary]) -> NDArray[Any]:
-    """The two kinds of labels of all blocks together; one block may have only one of them."""
+def common_labels(summaries: list[Summary], pos_label: Any = None) -> NDArray[Any]:
+    """The negative and the positive label of all blocks together; one block may have only one of them."""
     found = [(number, each.kinds) for number, each in enumerate(summaries) if each.kinds is not None and each.n_rows]
     if not found:
         raise ValueError("no block has a row: at least one positive and one negative example are needed.")
@@ -84,7 +84,7 @@ def common_labels(summaries: list[Summary]) -> NDArray[Any]:
                 f"y must hold two kinds of labels, got {', '.join(map(repr, seen))} in blocks up to block {number}; "
                 "wrap the classifier in OneVsRestClassifier for more."
             )
-    classes, _ = encode_labels(np.unique(np.concatenate([kinds for _, kinds in found])))
+    classes, _ = encode_labels(np.unique(np.concatenate([kinds for _, kinds in found])), pos_label)
     return classes
 
 

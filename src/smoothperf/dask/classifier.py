@@ -100,6 +100,7 @@ callback
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
+        pos_label: Any = None,
         warm_start: bool = False,
         n_threads: int | None = None,
         verbose: int = 0,
@@ -116,6 +117,7 @@ callback
             fit_intercept=fit_intercept,
             intercept_scaling=intercept_scaling,
             class_weight=class_weight,
+            pos_label=pos_label,
             warm_start=warm_start,
             n_threads=n_threads,
             verbose=verbose,
@@ -220,7 +222,7 @@ callback
         start, planes, file = None, None, None
         previous: Array | None = getattr(self, "coef_", None)
         if self.warm_start and previous is not None and previous.shape[1] == self.n_features_in_:
-            start = bias.start(previous[0], self.result_.coef)
+            start = bias.start(self._sign * previous[0], self.result_.coef)
         if self.checkpoint is not None:
             file = CheckpointKeeper(self.checkpoint, fingerprint(training))
             if file.state is not None:
@@ -229,9 +231,9 @@ callback
 
     def _settle(self, summaries: list[Summary], bias: Bias) -> Settings:
         """Make the blocks one data set, and remember what scikit-learn keeps of it."""
-        settings = agree(summaries, bias, self.class_weight)
+        settings = agree(summaries, bias, self.class_weight, self.pos_label)
         names = common_names(summaries)
-        self.classes_ = settings.classes
+        self._keep_labels(settings.classes)
         self.n_features_in_ = settings.n_features
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:

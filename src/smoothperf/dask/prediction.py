@@ -93,11 +93,13 @@ def _judge(model: MeasureClassifier, only_decisions: bool, source: Any) -> tuple
         assert block.problem is not None
         return block.problem
     try:
-        positive = known_labels(block.y, model.classes_, length=block.summary.n_rows)
+        positive = known_labels(block.y, model.label_pair, length=block.summary.n_rows)
         design = settle(block, model.n_features_in_, None)
         if design.shape[1] != model.n_features_in_:
             return f"it has {design.shape[1]} features, but the model expects {model.n_features_in_}"
         scores: Array = design.matvec(model.coef_[0]) + model.intercept_[0]
+        if model.label_pair[1] != model.classes_[1]:
+            scores = -scores
     except ValueError as error:
         return f"{error}".rstrip(".")
     weights = np.ones(scores.size) if block.weights is None else block.weights

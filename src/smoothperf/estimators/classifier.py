@@ -84,6 +84,10 @@ class MeasureClassifier(LinearMeasureClassifier):
         trained.
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied into the sample weights.
+    pos_label : label, optional
+        The positive label, which the measure speaks of; by default the larger, in sorted order. ``classes_`` stays
+        sorted and :meth:`decision_function` above 0 stays the second class, as scikit-learn has it;
+        :meth:`positive_scores` is higher for the positive label.
     warm_start : bool, default=False
         Start from the weights, and the bias, of the previous fit.
     n_threads : int, optional
@@ -102,12 +106,14 @@ class MeasureClassifier(LinearMeasureClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The labels; the second, in sorted order, is the positive one.
+        The labels, in sorted order.
+    pos_label_ : label
+        The positive one of them.
     coef_ : ndarray of shape (1, n_features)
         The weights of the features; never a bias.
     intercept_ : ndarray of shape (1,)
-        The operating point: :meth:`predict` is positive where ``X @ coef_.T + intercept_ > 0``. With a trained bias,
-        that bias less the threshold that the measure chose on the training scores (0 for error rates).
+        The operating point: :meth:`predict` is ``classes_[1]`` where ``X @ coef_.T + intercept_ > 0``. With a trained
+        bias, that bias less the threshold that the measure chose on the training scores (0 for error rates).
     objective_, lower_bound_, gap_ : float
         Exact J at the solution, a certified lower bound of its minimum, and their difference. Where a bias is trained,
         the weight of the constant feature is part of w in J. For the tight bound J is that of the tight risk, and the
@@ -147,6 +153,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
+        pos_label: Any = None,
         warm_start: bool = False,
         n_threads: int | None = None,
         low_memory: bool = False,
@@ -164,6 +171,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.pos_label = pos_label
         self.warm_start = warm_start
         self.n_threads = n_threads
         self.low_memory = low_memory
@@ -181,7 +189,8 @@ class MeasureClassifier(LinearMeasureClassifier):
             of a store (:func:`smoothperf.store.convert`) trains from the file, in memory that does not depend on its
             size.
         y : array-like of shape (n,)
-            Two kinds of labels; the larger (in sorted order) is positive. Not needed for a store, which has them.
+            Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed for a store,
+            which has them.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights; an integer weight c stands for c copies.
         """
@@ -196,12 +205,13 @@ class MeasureClassifier(LinearMeasureClassifier):
             X, labels = validate_data(
                 self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
             )
-            self.classes_, positive = encode_labels(labels)
+            pair, positive = encode_labels(labels, self.pos_label)
         else:
-            self.classes_, positive = stored_labels(store, y)
+            pair, positive = stored_labels(store, y, self.pos_label)
             remember_features(self, store)
             X = store.design()
-        weights = example_weights(self.class_weight, self.classes_, positive, sample_weight)
+        self._keep_labels(pair)
+        weights = example_weights(self.class_weight, pair, positive, sample_weight)
 
         risk = measure.bind(positive, weights)
         check_suits(solver, measure, risk, tight=tight)
@@ -209,7 +219,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         start = None
         previous: Array | None = getattr(self, "coef_", None)
         if self.warm_start and previous is not None and previous.shape[1] == X.shape[1]:
-            start = bias.start(previous[0], self.result_.coef)
+            start = bias.start(self._sign * previous[0], self.result_.coef)
         planes = None
         with use_threads(self.n_threads):
             keeper = None

@@ -41,6 +41,7 @@ ROUNDING = 1e-12
 #: What makes a fitted classifier.
 FITTED = (
     "classes_",
+    "pos_label_",
     "coef_",
     "intercept_",
     "objective_",
@@ -76,7 +77,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         validation)]`` is a validation set of your own.
     n_jobs : int, optional
         Folds to work on at the same time, in threads; 1 by default, -1 for all cores.
-    tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, class_weight, n_threads, low_memory
+    tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, class_weight, pos_label, n_threads, low_memory
         As in :class:`~smoothperf.MeasureClassifier`.
     verbose, callback
         The same, for the fit to all data at the end.
@@ -89,7 +90,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         All alphas, descending.
     cv_scores_ : ndarray of shape (n_folds, n_alphas)
         The measure on the held-out part of every fold.
-    classes_, coef_, intercept_, objective_, lower_bound_, gap_, n_iter_, result_
+    classes_, pos_label_, coef_, intercept_, objective_, lower_bound_, gap_, n_iter_, result_
         As in :class:`~smoothperf.MeasureClassifier`, of the fit to all data.
 
     Examples
@@ -119,6 +120,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
+        pos_label: Any = None,
         n_threads: int | None = None,
         low_memory: bool = False,
         verbose: int = 0,
@@ -137,6 +139,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.pos_label = pos_label
         self.n_threads = n_threads
         self.low_memory = low_memory
         self.verbose = verbose
@@ -150,7 +153,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         X : {array-like, sparse matrix} of shape (n, d)
             Dense in any order, CSR or CSC.
         y : array-like of shape (n,)
-            Two kinds of labels; the larger (in sorted order) is positive.
+            Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights, in training and in the scores on held-out data.
         """
@@ -163,10 +166,11 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         X, labels = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
         )
-        self.classes_, positive = encode_labels(labels)
+        pair, positive = encode_labels(labels, self.pos_label)
+        self._keep_labels(pair)
         if sample_weight is not None:
             sample_weight = vector("sample_weight", sample_weight, length=labels.shape[0])
-        weights = example_weights(self.class_weight, self.classes_, positive, sample_weight)
+        weights = example_weights(self.class_weight, pair, positive, sample_weight)
         design = bias.design(X, low_memory=self.low_memory)
         risk = measure.bind(positive, weights)
         check_suits(solver, measure, risk)
@@ -255,7 +259,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             if np.unique(positive[rows]).size < 2:
                 raise ValueError(f"cv leaves a {part} part with one class only; use fewer or stratified folds.")
         train_weight, test_weight = (None if sample_weight is None else sample_weight[rows] for rows in (train, test))
-        weights = example_weights(self.class_weight, self.classes_, positive[train], train_weight)
+        weights = example_weights(self.class_weight, self.label_pair, positive[train], train_weight)
         X_test = X[test]
         # A fold may run in a thread of its own, which knows nothing of the context that fit runs in.
         with use_threads(self.n_threads):

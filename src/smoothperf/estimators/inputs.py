@@ -38,8 +38,8 @@ def _length(values: Any) -> int | None:
     return len(values) if hasattr(values, "__len__") else None
 
 
-def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the two labels in sorted order, and the mask of those that equal the second, the positive one."""
+def encode_labels(y: NDArray[Any], pos_label: Any = None) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the negative and the positive label, and the mask of the positives; by default the larger is positive."""
     check_classification_targets(y)
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind != "binary":
@@ -53,11 +53,19 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
             f"y has one class only, all {classes[0]!r}: a measure needs positive and negative examples. "
             "The number of classes has to be greater than one; got 1 class."
         )
+    if pos_label is not None:
+        found = np.flatnonzero(classes == pos_label)
+        if found.size != 1:
+            raise ValueError(
+                f"pos_label must be one of the labels, {classes[0]!r} or {classes[1]!r}, got {pos_label!r}."
+            )
+        if found[0] == 0:
+            classes = classes[::-1].copy()
     return classes, y == classes[1]
 
 
 def known_labels(y: ArrayLike, classes: NDArray[Any], *, length: int) -> NDArray[np.bool_]:
-    """Mask of the positives of labels that a fitted model knows; any others are an error."""
+    """Mask of the positives of labels that a fitted model knows, the second of two; any others are an error."""
     labels = np.asarray(y)
     if labels.shape != (length,):
         raise ValueError(f"X has {length} rows but y has shape {labels.shape}; they must match.")

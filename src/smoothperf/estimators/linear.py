@@ -28,6 +28,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     measure: str | Measure
     classes_: NDArray[Any]
+    pos_label_: Any
     n_features_in_: int
     coef_: Array
     intercept_: Array
@@ -38,8 +39,21 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     n_iter_: int
     result_: Result
 
+    @property
+    def label_pair(self) -> NDArray[Any]:
+        """The negative label and the positive one."""
+        return self.classes_ if self._sign > 0.0 else self.classes_[::-1]
+
+    @property
+    def _sign(self) -> float:
+        """-1 if the positive label is the first of ``classes_``: scikit-learn wants scores that rise to the second."""
+        # Models from files of earlier versions know one order only.
+        return -1.0 if getattr(self, "pos_label_", self.classes_[1]) == self.classes_[0] else 1.0
+
     def raw_scores(self, X: Any) -> Array:
-        """Return the scores ``X @ coef_.T``, which do not change when the threshold moves.
+        """Return scores that are higher for the positive label, and do not change when the threshold moves.
+
+        They are ``X @ coef_.T``, or the negative of that where the positive label is the first of ``classes_``.
 
         X may be the path of a store, here and below.
         """
@@ -47,22 +61,28 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         store = as_store(X)
         if store is None:
             X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
-            return scores_of(X, self.coef_[0])
+            return self._sign * scores_of(X, self.coef_[0])
         if store.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"{store.path} has {store.shape[1]} features, but the model expects {self.n_features_in_}."
             )
-        return store.design().matvec(self.coef_[0])
+        return self._sign * store.design().matvec(self.coef_[0])
 
     def decision_function(self, X: Any) -> Array:
-        """Return the signed scores ``X @ coef_.T + intercept_``; positive ones are predicted positive."""
-        scores: Array = self.raw_scores(X) + self.intercept_[0]
+        """Return the signed scores ``X @ coef_.T + intercept_``; above 0 means ``classes_[1]``."""
+        scores = self.positive_scores(X)
+        return self._sign * scores
+
+    def positive_scores(self, X: Any) -> Array:
+        """Return signed scores that are above 0 where the positive label is predicted."""
+        raw = self.raw_scores(X)
+        scores: Array = raw + self._sign * self.intercept_[0]
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted label of every row."""
-        positive = self.decision_function(X) > 0.0
-        labels: NDArray[Any] = self.classes_[positive.astype(int)]
+        positive = self.positive_scores(X) > 0.0
+        labels: NDArray[Any] = self.label_pair[positive.astype(int)]
         return labels
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
@@ -70,10 +90,10 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         store = as_store(X)
         if y is None and store is None:
             raise ValueError("y is None: labels are needed unless X is a store.")
-        scores = self.decision_function(X if store is None else store)
+        scores = self.positive_scores(X if store is None else store)
         labels = store.labels() if y is None and store is not None else y
         assert labels is not None
-        positive = known_labels(labels, self.classes_, length=scores.shape[0])
+        positive = known_labels(labels, self.label_pair, length=scores.shape[0])
         return get_measure(self.measure).score(positive, scores, sample_weight)
 
     def set_operating_point(
@@ -157,11 +177,11 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         if threshold is not None:
             cut = float(vector("threshold", [threshold])[0])
             if X is None and y is None and raw_scores is None:
-                self.intercept_ = np.array([-cut])
+                self.intercept_ = np.array([-self._sign * cut])
                 self.__dict__.pop("expected_", None)
                 return self
         scores, labels = self._held_out(X, y, raw_scores)
-        positive = known_labels(labels, self.classes_, length=scores.shape[0])
+        positive = known_labels(labels, self.label_pair, length=scores.shape[0])
         weights = None
         if sample_weight is not None:
             weights = vector("sample_weight", sample_weight, length=scores.shape[0])
@@ -170,7 +190,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 raise ValueError(f"sample_weight must not be negative, got {weights[at]} at position {at}.")
         if threshold is None:
             cut = threshold_for_target(positive, scores, weights, confidence=level, **targets)
-        self.intercept_ = np.array([-cut])
+        self.intercept_ = np.array([-self._sign * cut])
         self.expected_: dict[str, Any] = expected_rates(
             positive, scores > cut, weights, confidence=CONFIDENCE if level is None else level
         )
@@ -205,11 +225,16 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         check_is_fitted(self)
         save_model(self, path)
 
+    def _keep_labels(self, pair: NDArray[Any]) -> None:
+        """Remember the negative and the positive label."""
+        self.classes_ = np.unique(pair)
+        self.pos_label_ = pair[1]
+
     def _keep(self, result: Result, coef: Array, intercept: float) -> None:
         """Make the outcome of a run the fitted model."""
         self.__dict__.pop("expected_", None)  # of another fit
-        self.coef_ = coef.reshape(1, -1)
-        self.intercept_ = np.array([intercept])
+        self.coef_ = self._sign * coef.reshape(1, -1)
+        self.intercept_ = np.array([self._sign * intercept + 0.0])  # never -0.0
         self.objective_ = result.objective
         self.lower_bound_ = result.lower_bound
         self.gap_ = result.gap

@@ -61,7 +61,7 @@ class RegularizationPath:
     statuses : tuple of Status
         How each run ended.
     classes : ndarray of shape (2,)
-        The labels; the second is the positive one.
+        The negative label and the positive one.
     """
 
     alphas: Array
@@ -96,6 +96,7 @@ def regularization_path(
     validation: tuple[Any, ...] | None = None,
     sample_weight: ArrayLike | None = None,
     class_weight: dict[Any, float] | str | None = None,
+    pos_label: Any = None,
     tol: float = 1e-3,
     max_iter: int = 1000,
     solver: str | Solver = "lbfgs",
@@ -118,7 +119,8 @@ def regularization_path(
         Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy of them. Or a store
         (:func:`smoothperf.store.convert`) or its path.
     y : array-like of shape (n,)
-        Two kinds of labels; the larger (in sorted order) is positive. Not needed for a store, which has them.
+        Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed for a store, which
+        has them.
     measure : str or Measure, default="roc_area"
         What to be good at.
     alphas : array-like, optional
@@ -135,6 +137,8 @@ def regularization_path(
         Non-negative weights; an integer weight c stands for c copies.
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied into the sample weights.
+    pos_label : label, optional
+        The positive label; by default the larger, in sorted order. Scores are higher for it.
     tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, n_threads, low_memory, verbose, callback
         As in :class:`~smoothperf.MeasureClassifier`. A callback that returns a true value ends the path with the
         solution of the current alpha.
@@ -165,9 +169,9 @@ def regularization_path(
     if store is None:
         check_lengths(X, y)
         X, labels = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
-        classes, positive = encode_labels(labels)
+        classes, positive = encode_labels(labels, pos_label)
     else:
-        classes, positive = stored_labels(store, y)
+        classes, positive = stored_labels(store, y, pos_label)
         X = store.design()
     weights = example_weights(class_weight, classes, positive, sample_weight)
     held_out = None if validation is None else _checked_validation(validation, X.shape[1], classes)

@@ -19,8 +19,8 @@ def as_store(X: Any) -> Store | None:
     return open_store(X) if isinstance(X, (str, os.PathLike)) else None
 
 
-def stored_labels(store: Store, y: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The two labels and the mask of the positives: of the store, or of ``y`` if that is given."""
+def stored_labels(store: Store, y: ArrayLike | None, pos_label: Any = None) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The negative and the positive label, and the mask of the positives: of the store, or of ``y`` if given."""
     if y is not None:
         labels = np.asarray(y)
         if labels.shape != (store.shape[0],):
@@ -28,9 +28,9 @@ def stored_labels(store: Store, y: ArrayLike | None) -> tuple[NDArray[Any], NDAr
                 f"{store.path} has {store.shape[0]} rows but y has shape {labels.shape}; they must match. "
                 "Leave y out to use the labels in the file."
             )
-        return encode_labels(labels)
-    classes, is_positive = encode_labels(store.classes)  # of all rows, the same as of each kind
-    return classes, is_positive[store.codes()]
+        return encode_labels(labels, pos_label)
+    pair, is_positive = encode_labels(store.classes, pos_label)  # of all rows, the same as of each kind
+    return pair, is_positive[store.codes()]
 
 
 def remember_features(estimator: Any, store: Store) -> None:

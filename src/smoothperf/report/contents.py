@@ -173,13 +173,14 @@ def gather(
     >>> contents.n_positive, contents.curve.thresholds[contents.curve.operating_point]
     (357, 0.0)
     """
-    positive = np.asarray(y) == model.classes_[1]
-    scores = model.decision_function(X)
+    negative_label, positive_label = model.label_pair
+    positive = np.asarray(y) == positive_label
+    scores = model.positive_scores(X)
     ranking = Ranking(positive, scores)
     return ReportContents(
         model_name=model_name,
         data_name=data_name,
-        classes=(str(model.classes_[0]), str(model.classes_[1])),
+        classes=(str(negative_label), str(positive_label)),
         n_positive=int(positive.sum()),
         n_negative=int((~positive).sum()),
         training=_training(model),
