@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,6 +79,24 @@ def test_a_start_is_finite(columns, weight):
     start[1] = weight
     with pytest.raises(ValueError, match="start must be finite"):
         LBFGS().run(objective, start)
+
+
+@pytest.mark.parametrize("part", ["slopes", "offsets", "gram", "weights"])
+def test_planes_of_an_earlier_run_are_finite(part):
+    X, y = data_with_a_large_column(1.0)
+    objective = RegularizedRisk(as_design(X), get_measure("roc_area").bind(y), 1e-3)
+    planes = LBFGS().run(objective, keep_planes=10).planes
+    odd = replace(planes, **{part: np.full_like(getattr(planes, part), np.nan)})
+    with pytest.raises(ValueError, match="planes must be finite"):
+        LBFGS().run(objective, planes=odd)
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e71, 1e-74, 5e-324])
+@pytest.mark.parametrize("measure", MEASURES)
+def test_weights_whose_products_cannot_be_held_are_refused(measure, weight):
+    X, y = data_with_a_large_column(1.0)
+    with pytest.raises(ValueError, match=r"sample_weight adds up to .* multiply all weights"):
+        MeasureClassifier(measure).fit(X, y, np.full(60, weight))
 
 
 # --- scores that are not finite --------------------------------------------------------------------------------------
