@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from smoothperf.objective import LARGEST_SCORE, RegularizedRisk
 from smoothperf.store import StoreWriter
 
 MEASURES = ["roc_area", "roc_area@0.1", "prbep", "precision@5", "recall@5%", "f1", "jaccard", "error_rate"]
+SMOOTH = ["log_loss", "squared_hinge"]
 
 
 def data_with_a_large_column(size):
@@ -80,12 +82,30 @@ def test_a_start_is_finite(columns, weight):
         LBFGS().run(objective, start)
 
 
+@pytest.mark.parametrize("part", ["slopes", "offsets", "gram", "weights"])
+def test_planes_of_an_earlier_run_are_finite(part):
+    X, y = data_with_a_large_column(1.0)
+    objective = RegularizedRisk(as_design(X), get_measure("roc_area").bind(y), 1e-3)
+    planes = LBFGS().run(objective, keep_planes=10).planes
+    odd = replace(planes, **{part: np.full_like(getattr(planes, part), np.nan)})
+    with pytest.raises(ValueError, match="planes must be finite"):
+        LBFGS().run(objective, planes=odd)
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e71, 1e-74, 5e-324])
+@pytest.mark.parametrize("measure", MEASURES)
+def test_weights_whose_products_cannot_be_held_are_refused(measure, weight):
+    X, y = data_with_a_large_column(1.0)
+    with pytest.raises(ValueError, match=r"sample_weight adds up to .* multiply all weights"):
+        MeasureClassifier(measure).fit(X, y, np.full(60, weight))
+
+
 # --- scores that are not finite --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("n", [40, 3000])
-@pytest.mark.parametrize("measure", [*MEASURES, "balanced_error_rate"])
+@pytest.mark.parametrize("measure", [*MEASURES, "balanced_error_rate", *SMOOTH])
 def test_scores_that_are_not_finite_are_refused_or_survived(measure, n):
     """What comes back is of no use; but it does come back, and no memory is touched that belongs to others."""
     rng = np.random.default_rng(2)
@@ -94,7 +114,8 @@ def test_scores_that_are_not_finite_are_refused_or_survived(measure, n):
     plain = rng.normal(size=n)
     for weights in (None, rng.random(n) + 0.1):
         risk = get_measure(measure).bind(y, weights)
-        hint = risk.smoothed(plain, 1e-3 / risk.diameter).hint
+        mu = 1e-3 / (risk.diameter or 1.0)
+        hint = risk.smoothed(plain, mu).hint
         for odd in (np.nan, np.inf, -np.inf, 1e308):
             for some in (slice(None), slice(n // 2, n // 2 + 1), slice(0, n, 3)):
                 scores = plain.copy()
@@ -102,12 +123,12 @@ def test_scores_that_are_not_finite_are_refused_or_survived(measure, n):
                 for evaluate in (
                     risk.exact,
                     risk.exact_value,
-                    lambda f: risk.smoothed(f, 1e-3 / risk.diameter),  # noqa: B023
-                    lambda f: risk.smoothed(f, 1e-3 / risk.diameter, hint, plain),  # noqa: B023
+                    lambda f: risk.smoothed(f, mu),  # noqa: B023
+                    lambda f: risk.smoothed(f, mu, hint, plain),  # noqa: B023
                 ):
                     with contextlib.suppress(ValueError, OverflowError, ZeroDivisionError):
                         evaluate(scores)
-        before = risk.smoothed(plain, 1e-3 / risk.diameter)
+        before = risk.smoothed(plain, mu)
         assert np.isfinite(before.gradient).all()
 
 
@@ -147,6 +168,10 @@ SHORT_OF = {
     "two_loop: p": lambda: kernels.two_loop(TABLE, TABLE, THREE, np.array([0]), 1.0, 4, 0, THREE.copy()),
     "pointwise: gradient": lambda: kernels.pointwise_hinges(THREE, LABELS, None, 1.0, 1.0, 1.0, 1.0, TWO, 1),
     "pointwise: labels": lambda: kernels.pointwise_hinges(THREE, LABELS[:2], None, 1.0, 1.0, 1.0, 1.0, THREE.copy(), 1),
+    "logistic: gradient": lambda: kernels.logistic_losses(THREE, LABELS, None, None, 1.0, None, TWO, 1),
+    "logistic: logs": lambda: kernels.logistic_losses(THREE, LABELS, THREE, None, 1.0, None, THREE.copy(), 1),
+    "logistic: direction": lambda: kernels.logistic_losses(THREE, LABELS, None, None, 1.0, TWO, THREE.copy(), 1),
+    "squared hinges: weights": lambda: kernels.squared_hinges(THREE, LABELS, TWO, 1.0, None, THREE.copy(), 1),
     "huber_sums: out": lambda: kernels.huber_sums(THREE, None, THREE, 1.0, TWO),
     "ramp table": lambda: _roc_area.RampTable(np.zeros(0), None),
     "ramp table: weights": lambda: _roc_area.RampTable(THREE, TWO),

@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
+#: Most weight of a class: pairs have the product of two such weights, which is squared.
+HEAVIEST = 1e70
+
 
 def positive_number(name: str, value: Any, *, hint: str = "") -> float:
     """A finite number above zero, as float."""
@@ -99,4 +102,15 @@ def weights_of(sample_weight: ArrayLike | None, positive: NDArray[np.bool_]) -> 
             # The second sentence is scikit-learn's wording for weights that are all zero, which its checks look for.
             more = "" if weights.any() else " Sample weights must contain at least one non-zero number."
             raise ValueError(f"sample_weight is 0 for every {name} example; each class needs some weight.{more}")
+        with np.errstate(over="ignore"):
+            check_mass(name, float(weights[members].sum()))
     return weights
+
+
+def check_mass(name: str, mass: float) -> None:
+    """Refuse the weight of a class if squares of what is made of it, and of the other one, cannot be held."""
+    if not 1.0 / HEAVIEST <= mass <= HEAVIEST:
+        raise ValueError(
+            f"sample_weight adds up to {mass:g} for the {name} examples, which is not between {1.0 / HEAVIEST:g} and "
+            f"{HEAVIEST:g}; multiply all weights by one constant, which changes nothing else."
+        )

@@ -27,7 +27,7 @@ data.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,6 +193,8 @@ class Bundle:
                 f"planes are for X of another shape ({planes.slopes.shape[1]} numbers each instead of "
                 f"{self._space.plane_length}); they may only be reused on the design and risk that they come from."
             )
+        if not all(np.isfinite(getattr(planes, part.name)).all() for part in fields(planes)):
+            raise ValueError("planes must be finite, got NaN or infinity among their numbers; begin without them.")
         k = min(len(planes), self._max_planes)
         self._slopes[:k] = self._space.from_before(planes.slopes[:k])
         for name in ("offsets", "fixed", "per_radius", "sizes"):

@@ -63,6 +63,13 @@ def test_risk_and_gradient_are_those_in_memory(client, data, measure, order, wei
             assert norm == pytest.approx(np.linalg.norm(theirs.risk.gradient), rel=1e-11)
 
 
+def test_rows_that_are_too_large_for_alpha_are_refused(client, data):
+    X, y = data()
+    X.data *= 1e100
+    with pytest.raises(ValueError, match="Scale the columns"):
+        MeasureClassifier(client=client).fit(in_blocks(X, y))
+
+
 @pytest.mark.parametrize(
     ("measure", "solver"),
     [

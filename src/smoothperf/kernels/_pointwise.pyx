@@ -72,6 +72,20 @@ cdef void _piece(void* context, Py_ssize_t piece) noexcept nogil:
         )
 
 
+cdef int _check_rows(
+    const double[::1] scores, const unsigned char[::1] positive, const double[::1] weights, const double[::1] direction,
+    const double[::1] gradient,
+) except -1:
+    """All arrays have a number for each score; weights and direction may be None."""
+    check_length("positive", positive.shape[0], scores.shape[0])
+    check_length("gradient", gradient.shape[0], scores.shape[0])
+    if weights is not None:
+        check_length("weights", weights.shape[0], scores.shape[0])
+    if direction is not None:
+        check_length("direction", direction.shape[0], scores.shape[0])
+    return 0
+
+
 def pointwise_hinges(
     const double[::1] scores,
     const unsigned char[::1] positive,
@@ -104,10 +118,7 @@ def pointwise_hinges(
     cdef Py_ssize_t piece
     rows.n = scores.shape[0]
     rows.pieces = pieces
-    check_length("positive", positive.shape[0], rows.n)
-    check_length("gradient", gradient.shape[0], rows.n)
-    if weights is not None:
-        check_length("weights", weights.shape[0], rows.n)
+    _check_rows(scores, positive, weights, None, gradient)
     if rows.n == 0:
         return 0.0, 0.0, 0.0, 0.0
     rows.f = &scores[0]
@@ -206,6 +217,11 @@ def logistic_losses(
         ``gradient_i direction_i``.
     """
     cdef LossRows rows
+    _check_rows(scores, positive, weights, direction, gradient)
+    if weights is not None and logs is None:
+        raise ValueError(f"logs is None where length {scores.shape[0]} is needed, as there are weights")
+    if logs is not None:
+        check_length("logs", logs.shape[0], scores.shape[0])
     rows.n = scores.shape[0]
     if rows.n == 0:
         return 0.0, 0.0, 0.0, 0.0
@@ -238,6 +254,7 @@ def squared_hinges(
         Sums of ``c x^2``, of ``c x (2 - x)``, of ``gradient_i^2`` and of ``gradient_i direction_i``.
     """
     cdef LossRows rows
+    _check_rows(scores, positive, weights, direction, gradient)
     rows.n = scores.shape[0]
     if rows.n == 0:
         return 0.0, 0.0, 0.0, 0.0

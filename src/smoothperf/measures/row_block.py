@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._validation import check_mass
 from ..kernels.selection import Candidates, SelectingBlock, added
 
 Array = NDArray[np.float64]
@@ -45,6 +46,7 @@ class Totals(NamedTuple):
         for name, mass in zip(("positive", "negative"), masses, strict=True):
             if not mass > 0.0:
                 raise ValueError(f"sample_weight is 0 for every {name} example; each class needs some weight.")
+            check_mass(name, mass)
         return cls(rows, positives, weight, masses[0], masses[1], any(part.weighted for part in parts))
 
 
