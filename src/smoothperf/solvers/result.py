@@ -156,7 +156,5 @@ class Result:
     pairs: Pairs | None = field(default=None, repr=False)
     stationarity_gap: float = float("nan")
 
-
-
     def __post_init__(self) -> None:
         check_gap(self.objective, self.lower_bound)
