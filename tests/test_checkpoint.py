@@ -117,6 +117,7 @@ def swap(X):
     ("change", "message"),
     [
         (lambda X, y: ((X, y), {"measure": "roc_area"}), "with another measure: PRBEP"),
+        (lambda X, y: ((X, y), {"bound": "tight"}), "with another bound: convex, not tight"),
         (lambda X, y: ((X, y), {"alpha": 2e-3}), "with another alpha: 0.001, not 0.002"),
         (lambda X, y: ((X[1:], y[1:]), {}), r"of other data: their shape: \[240, 6\], not \[239, 6\]"),
         (lambda X, y: ((sp.csr_matrix(X * (X > 0)), y), {}), "of other data: their entries"),

@@ -133,19 +133,27 @@ def worth_keeping(length: int) -> int:
 
 
 def fingerprint(
-    objective: RegularizedRisk, measure: Measure, positive: NDArray[np.bool_], weights: Array | None
+    objective: RegularizedRisk,
+    measure: Measure,
+    positive: NDArray[np.bool_],
+    weights: Array | None,
+    *,
+    bound: str = "convex",
 ) -> dict[str, Any]:
-    """What tells a problem from another: one pass over the data."""
+    """What tells a problem from another, with the bound of the measure's loss: one pass over the data."""
     digest = hashlib.sha256(np.packbits(positive).tobytes())
     if weights is not None:
         digest.update(weights.tobytes())
-    return description(objective, measure, digest.hexdigest(), contents(objective.design))
+    return description(objective, measure, digest.hexdigest(), contents(objective.design), bound=bound)
 
 
-def description(objective: RegularizedRisk, measure: Measure, labels: str, entries: int) -> dict[str, Any]:
+def description(
+    objective: RegularizedRisk, measure: Measure, labels: str, entries: int, *, bound: str = "convex"
+) -> dict[str, Any]:
     """Make a fingerprint of a digest of the labels and weights, and of (contents); all of it is compared exactly."""
     return {
         "measure": repr(measure),
+        "bound": bound,
         "alpha": objective.alpha,
         "shape": list(objective.design.shape),
         "labels": labels[:16],

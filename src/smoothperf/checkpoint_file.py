@@ -115,7 +115,7 @@ def _check_problem(path: Path, found: dict[str, Any], expected: dict[str, Any]) 
     for name, now in expected.items():
         then = found[name]
         if now != then:
-            what = f"with another {name}" if name in ("measure", "alpha") else f"of other data: their {name}"
+            what = f"with another {name}" if name in ("measure", "bound", "alpha") else f"of other data: their {name}"
             raise CheckpointError(
                 f"{path}: it is a checkpoint {what}: {_shown(then)}, not {_shown(now)}; name another file, or remove "
                 "it to begin anew."

@@ -239,6 +239,8 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
             return Status[value["value"]]
         case "trace":
             columns = contents("columns")
+            if "exact" not in columns:  # as in earlier versions: then it is not known
+                columns["exact"] = np.zeros(columns["iteration"].size, dtype=bool)
             rows = zip(*(columns[column.name].tolist() for column in fields(TraceRow)), strict=True)
             return Trace([TraceRow(*row) for row in rows])
         case "object":

@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,6 +52,18 @@ class Point:
     def slack(self, exact: float) -> float:
         """``R(f) - height``: how far the plane stays below the exact risk here, given the exact objective."""
         return exact - (self.value - self.risk.value) - self.risk.height
+
+
+class Estimate(NamedTuple):
+    """``floor <= J(w) <= value``; they are equal where J itself was computed."""
+
+    value: float
+    floor: float
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is J itself."""
+        return self.value == self.floor
 
 
 class RegularizedRisk:
@@ -112,7 +125,7 @@ class RegularizedRisk:
             scores = self.space.scores(coef)
         return self.alpha / 2.0 * self.space.inner(coef, coef) + self.risk.exact_value(scores)
 
-    def exact_at(self, point: Point, *, good_enough: float = -math.inf) -> float:
+    def exact_at(self, point: Point, *, good_enough: float = -math.inf) -> Estimate:
         """``J`` at a point of ``J_mu``, or a value a little above it that costs nothing; no pass over X.
 
         It is J itself if that may be at most ``good_enough`` while the value that costs nothing is not.
@@ -122,8 +135,9 @@ class RegularizedRisk:
         ceiling = regulariser + risk.ceiling
         floor = regulariser + max(risk.height, risk.ceiling - risk.looseness)
         if math.isnan(ceiling) or floor <= good_enough < ceiling:
-            return regulariser + self.risk.exact_value(point.scores)
-        return ceiling
+            exact = regulariser + self.risk.exact_value(point.scores)
+            return Estimate(exact, exact)
+        return Estimate(ceiling, min(floor, ceiling))
 
     def evaluate(self, coef: Array, mu: float, scores: Vector | None = None) -> Point:
         """``J_mu(w)``, its gradient and the cutting plane; no product with X if the scores are given."""

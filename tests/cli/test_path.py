@@ -1,5 +1,6 @@
 """``smoothperf path``: table, figure, JSON."""
 
+import json
 import re
 import sys
 
@@ -67,3 +68,11 @@ def test_bad_input_is_one_line(run, train_file, tmp_path):
     lonely.write_text("1 1:1\n-1 1:2\n-1 1:3\n")
     assert "a class has one example only" in run("path", lonely, "-q", code=2).stderr
     assert "alpha_ratio" in run("path", train_file, "--alpha-ratio", 2, "-q", code=2).stderr
+
+
+def test_ctrl_c_ends_the_path(run, train_file, monkeypatch):
+    from smoothperf.cli._progress import Watch
+
+    monkeypatch.setattr(Watch, "__call__", lambda watch, row: watch.interrupted or watch._on_interrupt(2, None) or True)
+    found = json.loads(run("path", train_file, "--json", code=130).stdout)
+    assert found["interrupted"] is True

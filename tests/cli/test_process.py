@@ -1,5 +1,6 @@
 """The command line as a process of its own: signals, pipes, exit codes, and how soon help is there."""
 
+import os
 import re
 import signal
 import subprocess
@@ -51,7 +52,7 @@ def test_ctrl_c_saves_the_best_model_so_far(endless):
     process, model = endless
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=60)
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert "Ctrl-C: stopping after this iteration" in errors
     text = " ".join(out.split())
     assert "Interrupted: this is the best model so far." in text
@@ -62,9 +63,23 @@ def test_ctrl_c_saves_the_best_model_so_far(endless):
     assert "Traceback" not in errors
 
 
-def test_ctrl_c_while_reading_writes_nothing(tmp_path):
-    import os
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
+def test_ctrl_c_while_modules_are_imported(tmp_path):
+    (tmp_path / "typer").mkdir()
+    (tmp_path / "typer" / "__init__.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
+    done = subprocess.run(
+        [*COMMAND, "--help"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 130
+    assert done.stderr == "smoothperf: interrupted; nothing was written.\n"
 
+
+def test_ctrl_c_while_reading_writes_nothing(tmp_path):
     pipe = tmp_path / "never.svm"
     os.mkfifo(pipe)
     process = start("train", pipe, "-o", tmp_path / "model", "--format", "svmlight")

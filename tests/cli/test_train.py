@@ -1,5 +1,6 @@
 """``smoothperf train``: what it prints, what it saves, how it ends."""
 
+import json
 import re
 import warnings
 
@@ -197,25 +198,47 @@ def test_notes_are_warnings_that_matter():
     assert train._notes(caught) == ["odd"]
 
 
-@pytest.mark.parametrize(("during", "known"), [(1, "part of a path"), (3, "2 folds")])
-def test_ctrl_c_while_alpha_is_chosen_takes_the_best_so_far(run, train_file, tmp_path, monkeypatch, during, known):
+@pytest.fixture
+def interrupt_path(monkeypatch):
+    """Ctrl-C during one of the paths that alpha is chosen with."""
     from smoothperf.cli._progress import Watch
 
     show = Watch.__call__
 
-    def interrupt(watch, row):
-        if watch.what == f"choosing alpha, path {during} of 5" and row.iteration == 2 and not watch.interrupted:
-            watch._on_interrupt(2, None)
-        return show(watch, row)
+    def arrange(during):
+        def interrupt(watch, row):
+            if watch.what.startswith(f"choosing alpha, path {during} of") and not watch.interrupted:
+                watch._on_interrupt(2, None)
+            return show(watch, row)
 
-    monkeypatch.setattr(Watch, "__call__", interrupt)
-    result = run("train", train_file, "-m", "prbep", "-a", "auto", "--tol", "1e-4", "-o", tmp_path / "model")
+        monkeypatch.setattr(Watch, "__call__", interrupt)
+
+    return arrange
+
+
+def test_ctrl_c_while_alpha_is_chosen_takes_the_best_so_far(run, train_file, tmp_path, interrupt_path):
+    interrupt_path(during=3)
+    options = ["-m", "prbep", "-a", "auto", "--tol", "1e-4", "-o", tmp_path / "model"]
+    result = run("train", train_file, *options, code=130)
     assert "Choosing alpha was interrupted" in result.stdout
     chosen = re.search(r"Chose alpha (\S+) of \d+: 0\.\d{4} on rows held out \((.*)\)", result.stdout)
-    assert chosen[2] == known
+    assert chosen[2] == "2 folds"
     model = smoothperf.load(tmp_path / "model")
     assert model.alpha == pytest.approx(float(chosen[1]), rel=0.01)
     assert model.gap_ <= 1e-4  # the training itself was not interrupted
+    found = json.loads(run("train", train_file, *options, "--json", code=130).stdout)
+    assert found["interrupted"] is True
+    assert found["converged"] is True
+
+
+@pytest.mark.parametrize("more", [[], ["--validation"]])
+def test_ctrl_c_before_anything_is_known_of_alpha_saves_nothing(run, train_file, tmp_path, interrupt_path, more):
+    """The first alphas of a path are so strong that their models are constant."""
+    interrupt_path(during=1)
+    more = [*more, train_file] if more else []
+    result = run("train", train_file, *more, "-m", "prbep", "-a", "auto", "-o", tmp_path / "model", code=130)
+    assert result.stderr.splitlines()[-1] == "smoothperf: interrupted; nothing was written."
+    assert not (tmp_path / "model").exists()
 
 
 def test_a_second_ctrl_c_leaves_at_once(capsys):

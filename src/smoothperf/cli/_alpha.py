@@ -1,7 +1,8 @@
 """``--alpha auto``: the strength of regularisation that does best on rows held out, by a path for every fold.
 
 :class:`~smoothperf.MeasureClassifierCV` does the same in the library. Here each path reports its progress, and Ctrl-C
-ends the search with what is known so far.
+ends the search with the folds that are finished. Before one is, nothing is known: the strongest alphas come first, and
+the best of these is a model that is nearly constant.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Search:
     alphas: list[float]
     scores: list[float]
     held_out: str
+    interrupted: bool = False
 
     @property
     def best(self) -> int:
@@ -44,7 +46,13 @@ class Search:
 def choose_alpha(
     model: MeasureClassifier, examples: Dataset, others: Dataset | None, *, folds: int, screen: Screen
 ) -> Search:
-    """Follow a path for every split, and take the alpha with the best mean."""
+    """Follow a path for every split, and take the alpha with the best mean.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C, if no path was finished.
+    """
     import numpy as np
 
     from .. import regularization_path
@@ -53,7 +61,6 @@ def choose_alpha(
     n_parts = folds if others is None else 1
     alphas = None
     finished: list[Any] = []
-    partial: list[Any] = []
     with Watch(screen) as watch:
         for number, (train, held_out) in enumerate(parts, start=1):
             watch.what = f"choosing alpha, path {number} of {n_parts}"
@@ -71,14 +78,15 @@ def choose_alpha(
                 callback=watch,
             )
             if watch.interrupted:
-                partial = [(path.alphas, path.validation_scores)] if not finished else []
                 break
             alphas = path.alphas
-            finished.append((alphas, path.validation_scores))
-    known = finished or partial
-    scores = np.mean([values for _, values in known], axis=0)
-    where = str(others.path) if others is not None else f"{len(finished)} folds" if finished else "part of a path"
-    search = Search(known[0][0].tolist(), scores.tolist(), where)
+            finished.append(path.validation_scores)
+    if alphas is None:
+        raise KeyboardInterrupt
+    scores = np.mean(finished, axis=0)
+    counted = f"{len(finished)} fold{'s' if len(finished) > 1 else ''}"
+    where = str(others.path) if others is not None else counted
+    search = Search(alphas.tolist(), scores.tolist(), where, watch.interrupted)
     if watch.interrupted:
         screen.say("Choosing alpha was interrupted: it is the best so far; once more Ctrl-C ends training, too.")
     screen.say(f"Chose alpha {search.alpha:.3g} of {len(search.alphas)}: {scores.max():.4f} on rows held out ({where})")

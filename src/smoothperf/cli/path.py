@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import _options as options
-from ._errors import MISSED_TOLERANCE, fail, one_line_errors
+from ._errors import INTERRUPTED, MISSED_TOLERANCE, fail, one_line_errors
 from ._files import check_measure, check_writable, label_named, read_examples, read_others, summary
 from ._progress import Watch
 from ._screen import Screen, table
@@ -56,7 +56,7 @@ def path(
     held out judge; a star marks the alpha that they like best.
 
     Exit code: 0 if every alpha reached the tolerance, 1 if one did not, 2 if
-    the path could not be trained.
+    the path could not be trained, 130 after Ctrl-C.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
     if figure is not None:
@@ -136,7 +136,9 @@ def path(
             "figure": figure,
         }
     )
-    if missed or watch.interrupted:
+    if watch.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if missed:
         raise typer.Exit(MISSED_TOLERANCE)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import _options as options
-from ._errors import MISSED_TOLERANCE, fail, one_line_errors
+from ._errors import INTERRUPTED, MISSED_TOLERANCE, fail, one_line_errors
 from ._files import (
     check_measure,
     check_writable,
@@ -83,13 +83,13 @@ def train(
 
     The model comes with a certificate: how far above the best possible its
     objective can be at most. Training ends when that gap is within --tol.
-    Ctrl-C ends it earlier and saves the best model so far.
+    Ctrl-C ends it earlier and saves the best model so far, if there is one.
 
     Of the two labels in DATA, the one that sorts last is the positive one,
     or that of --pos-label.
 
     Exit code: 0 if the tolerance is reached, 1 if not (the model is saved all
-    the same), 2 if training could not begin.
+    the same), 2 if training could not begin, 130 after Ctrl-C.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
     strength = _strength(alpha)
@@ -151,6 +151,7 @@ def train(
     score = model.score(examples.X) if stored else _training_score(model, examples.X, examples.y)
     notes = _notes(caught)
     converged = bool(model.gap_ <= tol)
+    interrupted = watch.interrupted or (search is not None and search.interrupted)
     for line in _outcome(model, converged=converged, interrupted=watch.interrupted):
         screen.say(line, wrap=True)
     screen.say(f"{_name(measure)} on these rows: {score:.4f}")
@@ -176,7 +177,7 @@ def train(
             "gap": model.gap_,
             "converged": converged,
             "status": model.result_.status.name.lower(),
-            "interrupted": watch.interrupted,
+            "interrupted": interrupted,
             "iterations": model.n_iter_,
             "passes": model.result_.n_matvec + model.result_.n_rmatvec,
             "seconds": model.result_.seconds,
@@ -186,6 +187,8 @@ def train(
             "model": output,
         }
     )
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
     if not converged:
         raise typer.Exit(MISSED_TOLERANCE)
 

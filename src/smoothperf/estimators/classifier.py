@@ -224,7 +224,8 @@ class MeasureClassifier(LinearMeasureClassifier):
         with use_threads(self.n_threads):
             keeper = None
             if self.checkpoint is not None:
-                keeper = CheckpointKeeper(self.checkpoint, fingerprint(objective, measure, positive, weights))
+                problem = fingerprint(objective, measure, positive, weights, bound=self.bound)
+                keeper = CheckpointKeeper(self.checkpoint, problem)
                 if keeper.state is not None:
                     start, planes = keeper.state.coef, keeper.state.planes
             callback = make_callback(self.verbose, self.callback)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..design.base import Array
-from ..objective import RegularizedRisk
+from ..objective import Estimate, RegularizedRisk
 from .base import ConvexSolver
 from .monitor import Monitor
 from .result import Result
@@ -62,7 +62,7 @@ class BMRM(ConvexSolver):
             monitor.add_plane(objective.space.slope(risk.gradient), risk, at_once=True)  # it decides where to go next
             coef_square = objective.space.inner(coef, coef)
             exact = objective.alpha / 2.0 * coef_square + risk.value
-            status = monitor.record(coef, coef_square, exact, exact, 0.0)
+            status = monitor.record(coef, coef_square, Estimate(exact, exact), exact, 0.0)
             if status is not None:
                 return monitor.result(status)
             coef = monitor.bundle.dual_coef

@@ -94,12 +94,12 @@ class LBFGS(ConvexSolver):
             line = objective.along(point, memory.direction(point.gradient)) if objective.far else None
             monitor.add_plane(point.slope, point.risk)
             exact = objective.exact_at(point, good_enough=monitor.bundle.value + self.tol)
-            status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu)
+            status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
             if status is not None:
                 return status
             if objective.is_solved(point, 1e-3 * monitor.gap):
                 monitor.catch_up()
-            mu = self.smoothing.following(point.mu, slack=point.slack(exact), gap=monitor.gap)
+            mu = self.smoothing.following(point.mu, slack=point.slack(exact.value), gap=monitor.gap)
             if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
                 return monitor.limit
 

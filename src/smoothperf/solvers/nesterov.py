@@ -23,7 +23,7 @@ import numpy as np
 
 from .._validation import choice
 from ..design.base import Array
-from ..objective import Line, Point, RegularizedRisk, Trial
+from ..objective import Estimate, Line, Point, RegularizedRisk, Trial
 from ..smoothing import Adaptive, Smoothing
 from .base import ConvexSolver
 from .monitor import Monitor
@@ -83,11 +83,12 @@ class Nesterov(ConvexSolver):
         coef, scores = leading.coef, leading.scores  # w: the iterate
         while True:
             monitor.add_plane(leading.slope, leading.risk)
-            exact = objective.exact(coef, scores)
+            value = objective.exact(coef, scores)
+            exact = Estimate(value, value)
             status = monitor.record(coef, objective.space.inner(coef, coef), exact, leading.value, leading.mu)
             if status is not None:
                 return monitor.result(status)
-            slack = leading.slack(objective.exact_at(leading))
+            slack = leading.slack(objective.exact_at(leading).value)
             if objective.is_solved(leading, 1e-3 * monitor.gap):
                 monitor.catch_up()
             mu = self.smoothing.following(leading.mu, slack=slack, gap=monitor.gap)

@@ -115,10 +115,10 @@ class Newton(ConvexSolver):
             # There are few iterations, and at a minimiser of J_mu the plane may close the gap: no bound is put off.
             monitor.add_plane(point.slope, point.risk, at_once=True)
             exact = objective.exact_at(point, good_enough=monitor.bundle.value + self.tol)
-            status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu)
+            status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
             if status is not None:
                 return monitor.result(status)
-            mu = self.smoothing.following(point.mu, slack=point.slack(exact), gap=monitor.gap)
+            mu = self.smoothing.following(point.mu, slack=point.slack(exact.value), gap=monitor.gap)
             if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
                 return monitor.result(monitor.limit)
 

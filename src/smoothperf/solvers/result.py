@@ -40,15 +40,18 @@ class TraceRow:
     passes : int
         Products with X and its transpose so far.
     objective : float
-        Exact J at this iterate; or a close upper bound of it, where that is a by-product and J is not.
+        J at this iterate, from its scores as they were updated; or a close upper bound, where that is a by-product
+        and J is not.
     smoothed_objective : float
         J_mu at the point of the last gradient; equals ``objective`` for solvers that do not smooth.
     lower_bound : float
         Best certified bound so far.
     gap : float
-        Best exact objective so far, less ``lower_bound``.
+        Least ``objective`` so far, or J(0) if that is less, less ``lower_bound``; so it is an upper bound of the gap.
     mu : float
         Smoothing parameter; 0 for none.
+    exact : bool
+        Whether ``objective`` is J itself, not an upper bound.
     """
 
     iteration: int
@@ -59,6 +62,7 @@ class TraceRow:
     lower_bound: float
     gap: float
     mu: float
+    exact: bool = True
 
 
 @dataclass
@@ -108,7 +112,7 @@ class Result:
     Attributes
     ----------
     coef : ndarray of shape (d,)
-        The best weights found.
+        The best weights found; never worse than none at all.
     objective : float
         Exact J at ``coef``.
     lower_bound : float
