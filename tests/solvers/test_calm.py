@@ -7,7 +7,10 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from problems import gaussians
+from smoothperf import LBFGS, PRBEP
 from smoothperf.design import as_design
+from smoothperf.estimators.continuation import Continuation
 from smoothperf.solvers.calm import calm_blas
 
 
@@ -31,3 +34,16 @@ def test_large_dense_products_keep_their_threads():
         before = blas_threads()
         with calm_blas(as_design(np.zeros((1 << 10, 1 << 10)))):
             assert blas_threads() == before
+
+
+def test_the_search_between_two_runs_of_a_path_gets_one_thread(monkeypatch):
+    """It multiplies scores as well."""
+    X, y = gaussians(60, 140, 4)
+    risk = PRBEP().bind(y)
+    continuation = Continuation(as_design(sp.csr_matrix(X)), risk, LBFGS())
+    seen, smoothed = set(), risk.smoothed
+    monkeypatch.setattr(risk, "smoothed", lambda *arguments: seen.update(blas_threads()) or smoothed(*arguments))
+    with threadpool_limits(2, "blas"):
+        for alpha in (1e-1, 1e-2):
+            continuation.solve(alpha)
+    assert seen == {1}

@@ -30,6 +30,7 @@ from ..measures import Risk
 from ..objective import StartingWithScores
 from ..smoothing import mu_for
 from ..solvers import Callback, Result, Solver, Status
+from ..solvers.calm import calm_blas
 from ..solvers.curvature import Pairs
 from ..space import smaller_space
 
@@ -130,6 +131,11 @@ class Continuation:
 
     def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
         """Minimise J for an alpha below the one before."""
+        # Not in runs of the solver only: the search along the ray has products of scores, too.
+        with calm_blas(self._design):
+            return self._solve(alpha, callback)
+
+    def _solve(self, alpha: float, callback: Callback | None) -> Solution:
         begin = time.perf_counter() - self._spent_seconds
         n_passes = self._spent_passes
         self._spent_passes, self._spent_seconds = 0, 0.0
