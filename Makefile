@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PACKAGE := $(shell find src -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test test-browser lint bench clean
+.PHONY: demo test test-thorough test-browser lint bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -14,6 +14,10 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto tests
 	$(BIN)/python -m pytest --doctest-modules --pyargs smoothperf
+
+# Certificates of 2,000 generated problems, of which `make test` looks at a few dozen; some minutes.
+test-thorough: $(VENV)/installed-dev
+	FUZZ_PROBLEMS=2000 $(BIN)/python -m pytest -n auto tests/fuzz
 
 # The page that `smoothperf report` writes, in a browser that is downloaded here. `make test` downloads none: it uses
 # the Chromium that it finds, if any.
