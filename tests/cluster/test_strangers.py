@@ -182,8 +182,8 @@ def test_the_key_does_not_travel(waiting):
 
 
 def test_nobody_comes():
-    with wire.listening("127.0.0.1") as listener, pytest.raises(TimeoutError):
-        wire.accept(listener, b"key", None, seconds=0.05)
+    with pytest.raises(TimeoutError, match=r"nobody who knows the key has connected within 0\.05 s"):
+        wire.accept(wire.listening("127.0.0.1"), b"key", None, seconds=0.05)
 
 
 def test_a_fit_takes_no_notice(client, data, monkeypatch):

@@ -274,12 +274,16 @@ def _open_door(
     with listener:
         listener.settimeout(LOOK)
         while not over.is_set():
-            with suppress(OSError):
+            try:
                 caller, _ = listener.accept()
                 if context is not None:
                     caller = context.wrap_socket(caller, server_side=True, do_handshake_on_connect=False)
                 until[caller] = time.monotonic() + HEARING
                 threading.Thread(target=hear, args=(caller,), daemon=True).start()
+            except TimeoutError:
+                pass  # nobody is there
+            except OSError:
+                over.wait(LOOK)  # somebody is gone already, or the process has no file left to open
             heard = list(until)
             late = [caller for caller in heard if until.get(caller, math.inf) < time.monotonic()]
             for caller in {*late, *heard[:-MOST_CALLERS]}:
