@@ -12,7 +12,7 @@ SANITIZERS := -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Db_sanitize=
 WATCHED := tests/kernels tests/measures tests/design tests/solvers tests/store tests/io tests/test_simplex_qp.py \
   tests/test_space.py tests/test_hard_edges.py
 
-.PHONY: demo test test-browser test-sanitized lint bench clean
+.PHONY: demo test test-thorough test-browser test-sanitized lint bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -21,6 +21,10 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto tests
 	$(BIN)/python -m pytest --doctest-modules --pyargs smoothperf
+
+# Certificates of 2,000 generated problems, of which `make test` looks at a few dozen; some minutes.
+test-thorough: $(VENV)/installed-dev
+	FUZZ_PROBLEMS=2000 $(BIN)/python -m pytest -n auto tests/fuzz
 
 # The page that `smoothperf report` writes, in a browser that is downloaded here. `make test` downloads none: it uses
 # the Chromium that it finds, if any.

@@ -75,8 +75,7 @@ def begin_link(key: bytes) -> Any:
     listener = wire.listening("127.0.0.1")
 
     def run() -> None:
-        with listener:
-            link = wire.Link(wire.accept(listener, key, None, seconds=60.0), awake=AWAKE)
+        link = wire.Link(wire.accept(listener, key, None, seconds=60.0), awake=AWAKE)
         serve(link.receive, link.send)
         link.close()
 

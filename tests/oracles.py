@@ -1,10 +1,11 @@
 """Slow, obvious, independent answers that the tests hold the library to. Nothing here imports smoothperf.
 
-Labels ``y`` are in {-1, +1}, ``weights`` are None or non-negative. Four kinds of oracle, from the definitions down:
+Labels ``y`` are in {-1, +1}, ``weights`` are None or non-negative. Five kinds of oracle, from the definitions down:
 
 * brute force over all labelings (n up to about 10) or over all orders of all pairs;
 * a generic convex solver (cvxpy with Clarabel) for smoothed risks, regularised problems and the simplex QP;
 * rational arithmetic (``exact_*``), which has no rounding at all and so can judge rounding bounds at any scale;
+* long double arithmetic (``long_*``) by sorting or over all pairs, for thousands of problems;
 * central differences.
 """
 
@@ -549,3 +550,85 @@ def exact_plane(gradient, offset, scores):
     """``<g, f> + b`` without rounding."""
     terms = zip(fractions(gradient), fractions(scores), strict=True)
     return sum((g * f for g, f in terms), start=Fraction(float(offset)))
+
+
+# --- long double ------------------------------------------------------------------------------------------------
+#
+# The risks at scores f in long double, with weights c of the same type: sums in any order are off by 2^-64 a term.
+
+LONG_EPS = float(np.finfo(np.longdouble).eps)
+
+
+def _filled(values, c, room):
+    """``sum c values u`` with the ``u`` in [0, 1] that take up ``room`` of the weight and have the largest values."""
+    order = np.argsort(-values, kind="stable")
+    weight = c[order]
+    taken = np.clip(room - (np.cumsum(weight) - weight), 0, weight)
+    return np.sum(taken * values[order])
+
+
+def long_top_k(y, f, c, places=None, *, per_place=False):
+    """PRBEP, or with so many places precision@k (``per_place``) or recall@k."""
+    positive = (y == 1).astype(np.longdouble)
+    total, positives = c.sum(), (c * positive).sum()
+    places = positives if places is None else places
+    t = positive * min(1, places / positives)
+    t += (1 - positive) * max(0, (places - positives) / (total - positives))
+    unit = places if per_place else positives
+    # Relative to the target, of which the missed share is the least loss.
+    loss = 1 - (c * t * positive).sum() / unit
+    values = 2 * f / total - positive / unit
+    return loss + _filled(values, c, places) - (c * values * t).sum()
+
+
+def long_roc(y, f, c, *, as_printed=False, max_fpr=1):
+    """Mean hinge over all pairs, those with the highest-scoring negatives if there is a ``max_fpr``."""
+    margins = np.subtract.outer(f[y == 1], f[y == -1])
+    losses = np.maximum(margins, 1 - margins) if as_printed else np.maximum(0, 1 - margins)
+    negatives = c[y == -1]
+    hinges = (c[y == 1][:, None] * losses).sum(axis=0) / c[y == 1].sum()
+    room = max_fpr * negatives.sum()
+    return _filled(hinges, negatives, room) / room
+
+
+def long_pointwise(y, f, c, costs=(1, 1)):
+    """Mean hinge of all examples with the costs of the two classes."""
+    q = c * np.where(y == 1, *(np.longdouble(cost) for cost in costs))
+    return (q * np.maximum(0, 1 - 2 * y * f)).sum() / q.sum()
+
+
+def long_balanced(y, f, c):
+    """The same with costs that make the classes count alike."""
+    return long_pointwise(y, f, c, (1 / c[y == 1].sum(), 1 / c[y == -1].sum()))
+
+
+def long_fractional(y, f, c, *, p, r):
+    """:func:`exact_fractional` for all numbers of missed positives and all intervals of false ones at once."""
+    slope = 2 / c.sum()
+    sides = []
+    for label in (1, -1):
+        side = (y == label) & (c > 0)
+        order = np.argsort(label * f[side])
+        margins, weights = (label * f[side])[order], c[side][order]
+        zero = np.zeros(1, dtype=np.longdouble)
+        sides.append((margins, *(np.concatenate([zero, np.cumsum(v)]) for v in (weights, weights * margins))))
+    (_, b, b_costs), (margins, c_masses, c_costs) = sides
+    b, b_costs = b[:, None], b_costs[:, None]
+    base, rise = (p + r) * b[-1] - r * b, (p + r) * (b[-1] - b)
+    begin, end = c_masses[:-1], c_masses[1:]
+    with np.errstate(divide="ignore", over="ignore"):
+        flat = np.where(margins > 0, np.sqrt(rise / (slope * np.where(margins > 0, margins, 1))) - base, end)
+    best = -np.inf
+    for false in (np.broadcast_to(begin, flat.shape), np.clip(flat, begin, end), np.broadcast_to(end, flat.shape)):
+        costs = b_costs + c_costs[:-1] + margins * (false - begin)
+        best = max(best, (fractional_loss(p, r, b[-1], b, false) - slope * costs).max())
+    return best
+
+
+def long_contingency(y, f, delta):
+    """The best of all tables, each with the smallest margins flipped."""
+    sums = []
+    for label in (1, -1):
+        sums.append(np.concatenate([[np.longdouble(0)], np.cumsum(np.sort(label * f[y == label]))]))
+    losses = np.array([[delta(b, c) for c in range(sums[1].size)] for b in range(sums[0].size)], dtype=np.longdouble)
+    return (losses - np.add.outer(*sums) * 2 / np.longdouble(len(y))).max()

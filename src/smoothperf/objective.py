@@ -123,7 +123,7 @@ class RegularizedRisk:
         """``J(w)``; free of passes over X if the scores are given."""
         if scores is None:
             scores = self.space.scores(coef)
-        return self.alpha / 2.0 * self.space.inner(coef, coef) + self.risk.exact_value(scores)
+        return self.alpha / 2.0 * self.space.square(coef) + self.risk.exact_value(scores)
 
     def exact_at(self, point: Point, *, good_enough: float = -math.inf) -> Estimate:
         """``J`` at a point of ``J_mu``, or a value a little above it that costs nothing; no pass over X.
@@ -272,7 +272,7 @@ class Line:
 
     def _trial(self, step: float, mu: float, scores: Vector, risk: RiskValue) -> Trial:
         alpha = self._objective.alpha
-        squared_norm = self._start.coef_square + step * (2.0 * self._wp + step * self._pp)
+        squared_norm = max(self._start.coef_square + step * (2.0 * self._wp + step * self._pp), 0.0)
         value = alpha / 2.0 * squared_norm + risk.value
         steepness = risk.derivative
         if math.isnan(steepness):

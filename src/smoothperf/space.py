@@ -78,12 +78,16 @@ class Space(ABC):
     def combine_and_square(self, u: Array, a: float, v: Array) -> tuple[Array, float, float]:
         """``u + a v``, ``|v|^2`` and ``|u + a v|^2``, in one pass."""
         result = self.vectors.take()
-        squares = sum_and_squares(u, a, v, self.terms, self.shift, result)
-        return result, *squares
+        v_square, square = sum_and_squares(u, a, v, self.terms, self.shift, result)
+        return result, max(v_square, 0.0), max(square, 0.0)
 
     def inner(self, u: Array, v: Array) -> float:
         """``<u, v>``."""
         return float(u[: self.terms].dot(v[self.shift : self.shift + self.terms]))
+
+    def square(self, v: Array) -> float:
+        """``|v|^2``; where the terms of (row-inner) cancel, rounding could make it negative."""
+        return max(self.inner(v, v), 0.0)
 
     def inners(self, rows: Array, others: Array) -> Array:
         """Inner products of two lists of vectors."""

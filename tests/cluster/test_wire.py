@@ -138,34 +138,6 @@ def test_a_message_is_waited_for_awake_and_asleep(awake):
     link.close()
 
 
-def test_only_who_has_the_key_is_let_in():
-    key = b"k" * 32
-    listener = wire.listening("127.0.0.1")
-    address = listener.getsockname()
-    accepted = []
-    thread = threading.Thread(target=lambda: accepted.append(wire.accept(listener, key, None, seconds=10.0)))
-    thread.start()
-    for proof in (b"x" * 32, b"k" * 31, b""):
-        stranger = socket.create_connection(address)
-        stranger.sendall(proof)
-        stranger.shutdown(socket.SHUT_WR)
-        assert stranger.recv(1) == b""  # turned away
-        stranger.close()
-    assert not accepted
-    friend = wire.connect(address, key, None, seconds=10.0)
-    thread.join(10.0)
-    link, other = wire.Link(friend), wire.Link(accepted[0])
-    link.send("hello")
-    assert other.receive() == "hello"
-    for each in (link, other, listener):
-        each.close()
-
-
-def test_nobody_comes():
-    with wire.listening("127.0.0.1") as listener, pytest.raises(TimeoutError):
-        wire.accept(listener, b"key", None, seconds=0.05)
-
-
 def test_a_host_that_does_not_know_its_name_listens_everywhere():
     with wire.listening("no-such-host.invalid") as listener:
         socket.create_connection(("127.0.0.1", listener.getsockname()[1])).close()

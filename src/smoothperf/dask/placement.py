@@ -59,7 +59,7 @@ class Placement:
         self._sources = list(sources)
         self._n_threads = n_threads
         self._patience = patience
-        self._key = secrets.token_bytes(32)
+        self._keys: dict[int, bytes] = {}  # of each group, so that no worker knows that of another
         self._losses: Counter[int] = Counter()
         self._unusable: set[str] = set()
         self._homes: dict[int, str] = {}
@@ -167,8 +167,9 @@ class Placement:
         load = Counter(self._homes.values())
         home = self._homes[group] = min(workers, key=lambda address: (load[address], address))
         blocks = [self._sources[number].near(self._client, home) for number in self._groups[group]]
+        key = self._keys[group] = secrets.token_bytes(32)
         return self._client.submit(
-            server.host, self._key, self._n_threads, *blocks, workers=[home], allow_other_workers=False, pure=False
+            server.host, key, self._n_threads, *blocks, workers=[home], allow_other_workers=False, pure=False
         )
 
     def _workers(self) -> list[str]:
@@ -193,7 +194,7 @@ class Placement:
         context = None
         if home.startswith("tls://"):
             context = self._client.security.get_connection_args("client")["ssl_context"]
-        connection = wire.connect(hosted.address, self._key, context, seconds=server.PATIENCE)
+        connection = wire.connect(hosted.address, self._keys[group], context, seconds=server.PATIENCE)
         return hosted.summaries, wire.Link(connection, is_alive=lambda: home in self._client.nthreads())
 
     def _lose(self, group: int) -> None:

@@ -226,11 +226,10 @@ def host(key: bytes, n_threads: int | None, *sources: Any) -> Hosted:
 
     def run() -> None:
         _let_others_go_first()
-        with listener:
-            try:
-                connection = wire.accept(listener, key, context, seconds=PATIENCE)
-            except TimeoutError:
-                return
+        try:
+            connection = wire.accept(listener, key, context, seconds=PATIENCE)
+        except TimeoutError:
+            return
         link = wire.Link(connection, awake=AWAKE)
         try:
             with use_threads(threads):

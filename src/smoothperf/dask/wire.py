@@ -11,7 +11,14 @@ round decides. Measured by ``python -m benchmarks.dask_rounds`` on two cores, on
 
 What the first two respect, and the third does not, are the cluster's security settings; here the socket is wrapped
 with the TLS contexts of the client and of the worker, where they have such. Whoever connects must know a key that went
-through Dask, so a worker runs for strangers no more than Dask itself does.
+through Dask, so a worker runs for strangers no more than Dask itself does. The key is never sent: each end shows with a
+message authentication code that it has it,
+
+    worker to client    N_w, a random number
+    client to worker    N_c, another one, and HMAC(key, "client" N_w N_c)
+    worker to client    HMAC(key, "worker" N_w N_c)
+
+Strangers can connect as well, and be silent. So everybody is heard at the same time, and not for long.
 
 What a message looks like is the business of :mod:`smoothperf.dask._messages`; arrays of some size travel beside it as
 they are, from and into memory without a copy in between.
@@ -25,10 +32,15 @@ its machine is gone without a word.
 from __future__ import annotations
 
 import hmac
+import math
 import os
+import queue
+import secrets
 import socket
 import ssl
 import struct
+import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -44,6 +56,13 @@ BUFFER = 1 << 14
 TOGETHER = 1 << 16
 #: Seconds after which a silent worker is looked for.
 SILENCE = 5.0
+#: Seconds that somebody who connects has to show the key, and how many are heard at a time; the first go then.
+HEARING = 10.0
+MOST_CALLERS = 64
+#: Seconds after which it is seen that nobody else is waited for.
+LOOK = 0.1
+#: Bytes of a random number, and of a message authentication code.
+NONCE = 32
 
 
 class LinkClosedError(ConnectionError):
@@ -193,9 +212,9 @@ def _wake_up_every(seconds: float, connection: socket.socket) -> None:
         connection.settimeout(seconds)
         return
     whole, part = divmod(seconds, 1.0)
-    time = struct.pack("@ll", int(whole), int(1e6 * part))
+    interval = struct.pack("@ll", int(whole), int(1e6 * part))
     for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-        connection.setsockopt(socket.SOL_SOCKET, option, time)
+        connection.setsockopt(socket.SOL_SOCKET, option, interval)
 
 
 def encode(message: Any) -> list[memoryview]:
@@ -209,39 +228,119 @@ def listening(host: str) -> socket.socket:
     for name in (host, ""):
         try:
             family = socket.AF_INET6 if ":" in name else socket.AF_INET
-            return socket.create_server((name, 0), family=family, backlog=4)
+            return socket.create_server((name, 0), family=family, backlog=128)
         except OSError as error:
             problem = error
     raise problem
 
 
 def accept(listener: socket.socket, key: bytes, context: ssl.SSLContext | None, *, seconds: float) -> socket.socket:
-    """Wait for whoever knows the key, and nobody else; a ``TimeoutError`` if nobody comes within so many seconds."""
-    listener.settimeout(seconds)
-    while True:
-        connection, _ = listener.accept()
-        try:
-            connection.settimeout(seconds)
-            if context is not None:
-                connection = context.wrap_socket(connection, server_side=True)
-            proof = b""
-            while len(proof) < len(key) and (more := connection.recv(len(key) - len(proof))):
-                proof += more
-            if hmac.compare_digest(proof, key):
-                return connection
-        except OSError:
-            pass  # a stranger, or one that went away
-        connection.close()
+    """Wait for whoever knows the key, and nobody else; a ``TimeoutError`` if nobody comes within so many seconds.
+
+    The listener is closed then.
+    """
+    friends: queue.SimpleQueue[socket.socket] = queue.SimpleQueue()
+    over = threading.Event()
+    door = threading.Thread(target=_open_door, args=(listener, key, context, friends, over), daemon=True)
+    door.start()
+    try:
+        return friends.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError(f"nobody who knows the key has connected within {seconds:g} s") from None
+    finally:
+        over.set()
+
+
+def _open_door(
+    listener: socket.socket,
+    key: bytes,
+    context: ssl.SSLContext | None,
+    friends: queue.SimpleQueue[socket.socket],
+    over: threading.Event,
+) -> None:
+    """Hear everybody who connects, each in a thread, until it is over; whoever takes long is cut off."""
+    until: dict[socket.socket, float] = {}  # those who are heard, in their order
+
+    def hear(caller: socket.socket) -> None:
+        with suppress(OSError):  # one that went away, or was cut off
+            if isinstance(caller, ssl.SSLSocket):
+                caller.do_handshake()
+            if _has_shown_key(caller, key) and until.pop(caller, None) is not None:
+                friends.put(caller)
+                return
+        until.pop(caller, None)
+        caller.close()
+
+    with listener:
+        listener.settimeout(LOOK)
+        while not over.is_set():
+            try:
+                caller, _ = listener.accept()
+                if context is not None:
+                    caller = context.wrap_socket(caller, server_side=True, do_handshake_on_connect=False)
+                until[caller] = time.monotonic() + HEARING
+                threading.Thread(target=hear, args=(caller,), daemon=True).start()
+            except TimeoutError:
+                pass  # nobody is there
+            except OSError:
+                over.wait(LOOK)  # somebody is gone already, or the process has no file left to open
+            heard = list(until)
+            late = [caller for caller in heard if until.get(caller, math.inf) < time.monotonic()]
+            for caller in {*late, *heard[:-MOST_CALLERS]}:
+                _cut_off(caller, until)
+    for caller in list(until):
+        _cut_off(caller, until)
+
+
+def _cut_off(caller: socket.socket, until: dict[socket.socket, float]) -> None:
+    """End what somebody says; the thread that listens to him notices, and closes the connection."""
+    if until.pop(caller, None) is not None:
+        with suppress(OSError):  # gone already
+            socket.socket.shutdown(caller, socket.SHUT_RDWR)  # (that of an SSLSocket is not for two threads)
 
 
 def connect(address: tuple[str, int], key: bytes, context: ssl.SSLContext | None, *, seconds: float) -> socket.socket:
-    """Connect to a listener, and show the key."""
+    """Connect to a listener; both ends show that they have the key."""
     connection = socket.create_connection(address, timeout=seconds)
     try:
         if context is not None:
             connection = context.wrap_socket(connection)
-        connection.sendall(key)
+        _show_key(connection, key)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _has_shown_key(caller: socket.socket, key: bytes) -> bool:
+    """The worker's part: ask a caller to show the key, and show it in turn."""
+    challenge = secrets.token_bytes(NONCE)
+    caller.sendall(challenge)
+    said = challenge + _received(caller, NONCE)
+    if not hmac.compare_digest(_received(caller, NONCE), _proof(key, b"client", said)):
+        return False
+    caller.sendall(_proof(key, b"worker", said))
+    return True
+
+
+def _show_key(connection: socket.socket, key: bytes) -> None:
+    """The client's part."""
+    challenge, nonce = _received(connection, NONCE), secrets.token_bytes(NONCE)
+    said = challenge + nonce
+    connection.sendall(nonce + _proof(key, b"client", said))
+    if not hmac.compare_digest(_received(connection, NONCE), _proof(key, b"worker", said)):
+        raise LinkClosedError("the other end does not know the key of the fit: it is not the worker")
+
+
+def _proof(key: bytes, who: bytes, said: bytes) -> bytes:
+    return hmac.digest(key, who + said, "sha256")
+
+
+def _received(connection: socket.socket, length: int) -> bytes:
+    content = b""
+    while len(content) < length:
+        more = connection.recv(length - len(content))
+        if not more:
+            raise LinkClosedError("the other end has closed the connection")
+        content += more
+    return content

@@ -60,7 +60,7 @@ class BMRM(ConvexSolver):
         while True:
             risk = objective.risk.exact(scores)
             monitor.add_plane(objective.space.slope(risk.gradient), risk, at_once=True)  # it decides where to go next
-            coef_square = objective.space.inner(coef, coef)
+            coef_square = objective.space.square(coef)
             exact = objective.alpha / 2.0 * coef_square + risk.value
             status = monitor.record(coef, coef_square, Estimate(exact, exact), exact, 0.0)
             if status is not None:

@@ -90,7 +90,9 @@ class CurvatureMemory:
 
     def _accept(self, row: int, curvature: float, squared_change: float, squared_step: float) -> None:
         """Make a pair that has been written the youngest one, if it shows curvature."""
-        if curvature > ROUNDING * math.sqrt(max(squared_step, 0.0) * max(squared_change, 0.0)):
+        if min(squared_step, squared_change) <= 0.0:
+            return  # nothing but rounding, which can be so in row space
+        if curvature > ROUNDING * math.sqrt(squared_step * squared_change):
             self._curvatures[row] = curvature
             self._scale = curvature / squared_change
             self._order.append(row)

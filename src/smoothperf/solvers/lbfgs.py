@@ -22,12 +22,15 @@ from .base import ConvexSolver
 from .curvature import CurvatureMemory
 from .line_search import flat_point
 from .monitor import Monitor
+from .precision import Precision
 from .result import Result, Status
 
 #: Bounds of the number of pairs by default.
 FEWEST_PAIRS, MOST_PAIRS = 8, 20
 #: Numbers in a vector up to which pairs cost next to nothing.
 SHORT = 1000
+#: Iterations without visible progress after which there will be none.
+PATIENCE = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +91,7 @@ class LBFGS(ConvexSolver):
     ) -> Status:
         """Go downhill until the monitor is content or nothing helps."""
         mu = self.smoothing.first(objective.risk)
+        precision = Precision(objective, patience=PATIENCE)
         point = objective.starting_point(start, mu)
         while True:
             # Rows that are far away are at the next product while this point is judged.
@@ -99,9 +103,12 @@ class LBFGS(ConvexSolver):
                 return status
             if objective.is_solved(point, 1e-3 * monitor.gap):
                 monitor.catch_up()
-            mu = self.smoothing.following(point.mu, slack=point.slack(exact.value), gap=monitor.gap)
+            slack = point.slack(exact.value)
+            mu = precision.next_mu(self.smoothing, point, slack=slack, gap=monitor.gap)
             if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
-                return monitor.limit
+                return precision.end(point, slack=slack, gap=monitor.gap)
+            if precision.is_stuck(point, monitor.gap):
+                return Status.PRECISION_LIMIT
 
             line = line or objective.along(point, memory.direction(point.gradient))
             origin = line.origin(mu)

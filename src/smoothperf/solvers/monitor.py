@@ -172,11 +172,6 @@ class Monitor:
             return Status.ITERATION_LIMIT
         return None
 
-    @property
-    def limit(self) -> Status:
-        """What keeps the gap open where the smoothed objective is solved: smoothing, or rounding if there is none."""
-        return Status.SMOOTHING_LIMIT if self._objective.risk.diameter > 0.0 else Status.PRECISION_LIMIT
-
     def result(self, status: Status, memory: CurvatureMemory | None = None) -> Result:
         """Finish. The scores are computed once more from the weights, so that no drift of updates is left in J."""
         objective = self._objective

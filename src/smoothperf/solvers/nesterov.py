@@ -27,10 +27,13 @@ from ..objective import Estimate, Line, Point, RegularizedRisk, Trial
 from ..smoothing import Adaptive, Smoothing
 from .base import ConvexSolver
 from .monitor import Monitor
-from .result import Result
+from .precision import Precision
+from .result import Result, Status
 
 #: Power iteration approaches |X|^2 from below; this is what it is taken to have missed by. Backtracking mends the rest.
 SAFETY = 1.05
+#: Iterations without visible progress after which there will be none; momentum may lead uphill for a while.
+PATIENCE = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,26 +82,29 @@ class Nesterov(ConvexSolver):
         mu = self.smoothing.first(objective.risk)
         lipschitz = objective.risk.lipschitz(mu) * squared_norm + alpha
         theta = 1.0
+        precision = Precision(objective, patience=PATIENCE)
         leading = objective.starting_point(start, mu)  # v: where gradients are taken
         coef, scores = leading.coef, leading.scores  # w: the iterate
         while True:
             monitor.add_plane(leading.slope, leading.risk)
             value = objective.exact(coef, scores)
             exact = Estimate(value, value)
-            status = monitor.record(coef, objective.space.inner(coef, coef), exact, leading.value, leading.mu)
+            status = monitor.record(coef, objective.space.square(coef), exact, leading.value, leading.mu)
             if status is not None:
                 return monitor.result(status)
             slack = leading.slack(objective.exact_at(leading).value)
             if objective.is_solved(leading, 1e-3 * monitor.gap):
                 monitor.catch_up()
-            mu = self.smoothing.following(leading.mu, slack=slack, gap=monitor.gap)
+            mu = precision.next_mu(self.smoothing, leading, slack=slack, gap=monitor.gap)
             if mu != leading.mu:
                 # Another function from here on: take its gradient, and begin without momentum.
                 lipschitz = (lipschitz - alpha) * leading.mu / mu + alpha
                 leading = objective.evaluate(leading.coef, mu, scores=leading.scores)
                 theta = 1.0
             elif objective.is_solved(leading, 1e-3 * monitor.gap):
-                return monitor.result(monitor.limit)
+                return monitor.result(precision.end(leading, slack=slack, gap=monitor.gap))
+            if precision.is_stuck(leading, monitor.gap):
+                return monitor.result(Status.PRECISION_LIMIT)
 
             line = objective.along(leading, -leading.gradient)
             if self.backtracking:

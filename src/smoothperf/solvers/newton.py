@@ -41,6 +41,7 @@ from ..smoothing import Adaptive, Smoothing
 from .base import ConvexSolver
 from .line_search import flat_point
 from .monitor import Monitor
+from .precision import Precision
 from .result import Result, Status
 
 #: Most features: the matrix has 128 MiB, and its factor takes longer than most passes over data.
@@ -51,6 +52,8 @@ FEW_FEATURES = 4
 FLATNESS = 0.5
 #: Rounding of a Gram matrix, relative to its trace.
 ROUNDING = 1e-15
+#: Iterations without visible progress after which there will be none.
+PATIENCE = 30
 #: Attempts to make the matrix positive definite, with a hundred times as much on the diagonal each time.
 MOST_REPAIRS = 8
 
@@ -110,6 +113,7 @@ class Newton(ConvexSolver):
                 f"Newton solves systems in all features, of which X has {objective.design.shape[1]} "
                 f"(at most {MOST_FEATURES}); use LBFGS."
             )
+        precision = Precision(objective, patience=PATIENCE)
         point = objective.starting_point(start, self.smoothing.first(objective.risk))
         while True:
             # There are few iterations, and at a minimiser of J_mu the plane may close the gap: no bound is put off.
@@ -118,9 +122,12 @@ class Newton(ConvexSolver):
             status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
             if status is not None:
                 return monitor.result(status)
-            mu = self.smoothing.following(point.mu, slack=point.slack(exact.value), gap=monitor.gap)
+            slack = point.slack(exact.value)
+            mu = precision.next_mu(self.smoothing, point, slack=slack, gap=monitor.gap)
             if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
-                return monitor.result(monitor.limit)
+                return monitor.result(precision.end(point, slack=slack, gap=monitor.gap))
+            if precision.is_stuck(point, monitor.gap):
+                return monitor.result(Status.PRECISION_LIMIT)
 
             curvature = objective.risk.curvature(point.risk, point.mu, mu)
             line = objective.along(point, newton_direction(objective, point, curvature))
