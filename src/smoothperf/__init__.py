@@ -12,7 +12,7 @@ from typing import Any as _Any
 if _TYPE_CHECKING:
     from .checkpoint import Checkpoint
     from .estimators.classifier import MeasureClassifier, ZeroModelWarning
-    from .estimators.cross_validation import MeasureClassifierCV
+    from .estimators.cross_validation import GridEdgeWarning, MeasureClassifierCV
     from .estimators.path import RegularizationPath, regularization_path
     from .measures import (
         PRBEP,
@@ -50,6 +50,7 @@ __all__ = [
     "ErrorRate",
     "FBeta",
     "Fixed",
+    "GridEdgeWarning",
     "Jaccard",
     "LogLoss",
     "MeasureClassifier",
@@ -76,7 +77,7 @@ __all__ = [
 _HOMES = {
     ".checkpoint": ("Checkpoint",),
     ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
-    ".estimators.cross_validation": ("MeasureClassifierCV",),
+    ".estimators.cross_validation": ("GridEdgeWarning", "MeasureClassifierCV"),
     ".estimators.path": ("RegularizationPath", "regularization_path"),
     ".measures": (
         "PRBEP",

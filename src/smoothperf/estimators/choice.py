@@ -20,13 +20,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..measures import Measure
 from .candidates import Candidate
+from .trail import Trail
 
 Array = NDArray[np.float64]
 #: Factor from one level to the next, how many there are at first, and how many more at most.
@@ -96,10 +96,21 @@ class Race:
         last = self.levels.size - 1
         return float(self.levels[min(index, last)] * STEP ** max(0, index - last))
 
+    def follow(self, candidate: Candidate, trail: Trail, split: HeldOut, score: Callable[[Array], Array]) -> None:
+        """Train a candidate for all its levels in a split, and score the rows held out."""
+        tried: list[int] = []
+        waiting = list(self.in_race[candidate])
+        while waiting:
+            tried.append(waiting.pop(0))
+            coef, bias = trail.bias.split(trail.at(self.level(tried[-1])))
+            split.scores[candidate, tried[-1]] = score(coef) + bias
+            if not waiting and self.goes_on(candidate, split, tried):
+                waiting.append(tried[-1] + 1)
+
     def goes_on(self, candidate: Candidate, split: HeldOut, tried: list[int]) -> bool:
         """Whether a split should try a further level: while its score, without a cut chosen elsewhere, rises."""
         last = self.levels.size - 1
-        if not self.open_end or len(self.splits) >= FIRST or not last <= tried[-1] < last + MORE:
+        if not self.open_end or self.splits or len(tried) < 2 or not last <= tried[-1] < last + MORE:
             return False
         newest, before = (self._alone(split, split.scores[candidate, index]) for index in (tried[-1], tried[-2]))
         return newest > before + ROUNDING
@@ -125,25 +136,33 @@ class Race:
         )
         return sorted(common)
 
+    def tried_anywhere(self, candidate: Candidate) -> set[int]:
+        """Levels that some split has tried."""
+        return {index for split in self.splits for one, index in split.scores if one == candidate}
+
     def split_scores(self, candidate: Candidate, index: int) -> Array:
-        """The measure in every split."""
-        cut = self.threshold(candidate, index) if self.measure.judges_decisions else 0.0
+        """The measure in every split; NaN where a split has not tried this."""
+        cut = self.measure.tuned_threshold(*self.together(candidate, index)) if self.measure.judges_decisions else 0.0
         return np.array(
             [
                 self.measure.score(split.positive, split.scores[candidate, index] - cut, split.weights)
+                if (candidate, index) in split.scores
+                else np.nan
                 for split in self.splits
             ]
         )
 
-    def threshold(self, candidate: Candidate, index: int, splits: slice = slice(None)) -> float:
-        """Where the measure wants the held-out scores of all splits cut."""
-        parts = self.splits[splits]
-        positive = np.concatenate([split.positive for split in parts])
-        scores = np.concatenate([split.scores[candidate, index] for split in parts])
+    def together(self, candidate: Candidate, index: int) -> tuple[NDArray[np.bool_], Array, Array | None]:
+        """Labels, scores and weights of the held-out rows of all splits."""
+        parts = [split for split in self.splits if (candidate, index) in split.scores]
         weights = None
         if parts[0].weights is not None:
             weights = np.concatenate([split.weights for split in parts if split.weights is not None])
-        return self.measure.tuned_threshold(positive, scores, weights)
+        return (
+            np.concatenate([split.positive for split in parts]),
+            np.concatenate([split.scores[candidate, index] for split in parts]),
+            weights,
+        )
 
     def ranked(self) -> list[tuple[Candidate, int]]:
         """The best level of each candidate that is left: the winner by the cautious rule, then by mean score."""
@@ -181,12 +200,3 @@ class Race:
         if self.measure.judges_decisions:
             cut = self.measure.tuned_threshold(split.positive, scores, split.weights)
         return self.measure.score(split.positive, scores - cut, split.weights)
-
-
-def run(
-    race: Race, splits: Sequence[Any], look: Callable[[Any], HeldOut], at_once: Callable[..., list[HeldOut]]
-) -> None:
-    """Hold a race: the first splits, then the others with what is left."""
-    race.splits.extend(at_once(look, splits[:FIRST]))
-    race.narrow()
-    race.splits.extend(at_once(look, splits[FIRST:]))

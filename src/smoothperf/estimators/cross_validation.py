@@ -1,27 +1,31 @@
-"""A classifier that chooses its own alpha: by the measure, on folds or on a validation set."""
+"""A classifier that chooses what to train with and how strongly to regularise: by the measure, on held-out rows."""
 
 from __future__ import annotations
 
 import os
+import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from scipy.sparse import issparse
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import vector, whole_number
+from .._validation import choice, vector, whole_number
 from ..measures import Measure, get_measure
-from ..objective import RegularizedRisk
 from ..smoothing import Smoothing
-from ..solvers import Callback, Solver
+from ..solvers import Callback, Result, Solver
 from ..threads import check_n_threads, use_threads
-from .bias import Bias
-from .classifier import ZERO_MODEL_REMEDY, MeasureClassifier, ZeroModelWarning
-from .continuation import Continuation
+from .calibration import METHODS, fitted_calibration
+from .candidates import Candidate, candidates_for
+from .choice import FIRST, LEVELS, STEP, HeldOut, Race, typical_size
+from .classifier import MeasureClassifier, ZeroModelWarning
 from .inputs import (
     check_lengths,
     check_suits,
@@ -32,12 +36,15 @@ from .inputs import (
     report_end,
 )
 from .linear import LinearMeasureClassifier, scores_of
-from .path import alphas_from_data, checked_alphas, follow
+from .path import checked_alphas
 from .stored import refuse_store
+from .trail import Rows, Settings, Trail
 
 Array = NDArray[np.float64]
-#: Mean scores that differ by less are equally good: they may be sums of the same numbers.
-ROUNDING = 1e-12
+#: Tolerance and most iterations while candidates are compared: their scores on new rows change little beyond.
+LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
+#: Scores that differ by no more than this share of the largest tell nothing.
+CONSTANT = 1e-9
 #: What makes a fitted classifier.
 FITTED = (
     "classes_",
@@ -47,51 +54,75 @@ FITTED = (
     "objective_",
     "lower_bound_",
     "gap_",
+    "stationarity_gap_",
     "n_iter_",
     "result_",
     "n_features_in_",
     "feature_names_in_",
     "expected_",
+    "calibration_",
 )
 
 
-class MeasureClassifierCV(LinearMeasureClassifier):
-    """A :class:`~smoothperf.MeasureClassifier` whose alpha is the best of a path by the measure on held-out data.
+class GridEdgeWarning(UserWarning):
+    """The best strength of the regulariser lies at the end of those that were tried."""
 
-    Every fold follows the path of all alphas (:func:`~smoothperf.regularization_path`); the alpha with the best mean
-    score, the largest of equally good ones, is used to fit a model to all data.
+
+class MeasureClassifierCV(LinearMeasureClassifier):
+    """A linear classifier for a measure that chooses what to train with, and how strongly to regularise.
+
+    Several risks are trained along paths of falling alphas: log loss and squared hinge, which are safe, and those of
+    the measure and of others near it, convex or tight. The measure on held-out rows decides, cautiously: another than
+    the best safe risk is taken only if it is better by more than the standard error of the difference. The winner is
+    fitted to all rows in the same way. Thresholds and probabilities come from the scores of held-out rows.
 
     Parameters
     ----------
     measure : str or Measure, default="roc_area"
-        What to be good at, and what alpha is chosen by.
+        What to be good at. A count such as that of precision@100 is meant for as many rows as are given to ``fit``.
+    bound : {"auto", "convex", "tight"} or list of (measure, bound), default="auto"
+        What to choose from. "auto": the safe risks, and what was seen to be worth while for the measure. "convex" or
+        "tight": that risk of the measure only. A list names the candidates, such as
+        ``[("log_loss", "convex"), ("prbep", "tight")]``.
     alphas : array-like, optional
-        The alphas to choose from; by default ``n_alphas`` from the data, see ``regularization_path``.
-    n_alphas : int, default=20
-        How many, if ``alphas`` is not given.
-    alpha_ratio : float, default=1e-6
-        Smallest alpha as a share of the largest, if ``alphas`` is not given.
+        The alphas to choose from, for all candidates. By default they follow from the size of the features and suit
+        each candidate; smaller ones are added while that pays.
+    n_alphas : int, default=7
+        How many there are to begin with, if ``alphas`` is not given: each a tenth of the one before.
     cv : int, float, splitter or iterable, default=5
         An int is a number of stratified folds. A share between 0 and 1 holds out one stratified validation set, as
         many papers do. A splitter of scikit-learn or an iterable of ``(train, test)`` indices says it all; ``[(train,
         validation)]`` is a validation set of your own.
+    calibration : {None, "sigmoid", "isotonic"}, default=None
+        How scores become probabilities, by scikit-learn's calibrators on the scores of held-out rows. With None there
+        is no ``predict_proba``.
     n_jobs : int, optional
         Folds to work on at the same time, in threads; 1 by default, -1 for all cores.
     tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, class_weight, pos_label, n_threads, low_memory
-        As in :class:`~smoothperf.MeasureClassifier`.
-    verbose, callback
-        The same, for the fit to all data at the end.
+        As in :class:`~smoothperf.MeasureClassifier`. Candidates are compared with a tolerance of 0.005 at least.
+    verbose : int, default=0
+        1 prints a line for every split and about once a second while the winner is fitted, 2 one per iteration of that;
+        to standard error.
+    callback : callable, optional
+        As in :class:`~smoothperf.MeasureClassifier`, for the fit to all rows.
 
     Attributes
     ----------
+    trained_for_ : Candidate
+        What was chosen: its ``measure`` and its ``bound``.
     alpha_ : float
-        The best alpha.
-    alphas_ : ndarray of shape (n_alphas,)
-        All alphas, descending.
-    cv_scores_ : ndarray of shape (n_folds, n_alphas)
-        The measure on the held-out part of every fold.
-    classes_, pos_label_, coef_, intercept_, objective_, lower_bound_, gap_, n_iter_, result_
-        As in :class:`~smoothperf.MeasureClassifier`, of the fit to all data.
+        The chosen alpha.
+    cv_results_ : dict
+        What was tried, in the form of scikit-learn's searches: "params" with measure, bound and alpha, and
+        "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score". NaN where a split did not try
+        something: that was out of the race.
+    best_index_ : int
+        Where the chosen one is in ``cv_results_``.
+    best_score_ : float
+        Its mean score on held-out rows.
+    classes_, pos_label_, coef_, intercept_, objective_, lower_bound_, gap_, stationarity_gap_, n_iter_, result_
+        As in :class:`~smoothperf.MeasureClassifier`, of the fit to all rows with what was chosen; but the threshold is
+        the one that the measure chose on the scores of held-out rows.
 
     Examples
     --------
@@ -99,19 +130,22 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     >>> from sklearn.preprocessing import scale
     >>> from smoothperf import MeasureClassifierCV
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = MeasureClassifierCV(measure="prbep", n_alphas=7, cv=3).fit(scale(X), y)
-    >>> clf.cv_scores_.shape, clf.alpha_ in clf.alphas_
-    ((3, 7), True)
+    >>> clf = MeasureClassifierCV("prbep", cv=3, calibration="sigmoid").fit(scale(X), y)
+    >>> print(clf.trained_for_)
+    log_loss, convex
+    >>> clf.best_score_ > 0.95, clf.predict_proba(scale(X)).shape
+    (True, (569, 2))
     """
 
     def __init__(
         self,
         measure: str | Measure = "roc_area",
         *,
+        bound: str | Sequence[Any] = "auto",
         alphas: ArrayLike | None = None,
-        n_alphas: int = 20,
-        alpha_ratio: float = 1e-6,
+        n_alphas: int = LEVELS,
         cv: Any = 5,
+        calibration: str | None = None,
         n_jobs: int | None = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -127,10 +161,11 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         callback: Callback | None = None,
     ):
         self.measure = measure
+        self.bound = bound
         self.alphas = alphas
         self.n_alphas = n_alphas
-        self.alpha_ratio = alpha_ratio
         self.cv = cv
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.tol = tol
         self.max_iter = max_iter
@@ -146,7 +181,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.callback = callback
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose alpha and fit to all data.
+        """Choose, and fit to all rows.
 
         Parameters
         ----------
@@ -155,11 +190,13 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         y : array-like of shape (n,)
             Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive.
         sample_weight : array-like of shape (n,), optional
-            Non-negative weights, in training and in the scores on held-out data.
+            Non-negative weights, in training and in the scores on held-out rows.
         """
         measure = get_measure(self.measure)
-        bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
+        candidates = candidates_for(measure, self.bound)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
+        if self.calibration is not None:
+            choice("calibration", self.calibration, METHODS)
         check_n_threads(self.n_threads)
         refuse_store(X, "cross-validation")
         check_lengths(X, y)
@@ -171,61 +208,147 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         if sample_weight is not None:
             sample_weight = vector("sample_weight", sample_weight, length=labels.shape[0])
         weights = example_weights(self.class_weight, pair, positive, sample_weight)
-        design = bias.design(X, low_memory=self.low_memory)
-        risk = measure.bind(positive, weights)
-        check_suits(solver, measure, risk)
-        with use_threads(self.n_threads):
-            whole = Continuation(design, risk, solver)
-        if self.alphas is not None:
-            self.alphas_ = checked_alphas(self.alphas)
-        else:
-            self.alphas_ = alphas_from_data(whole, self.n_alphas, self.alpha_ratio)
-        splits = list(self._splits(positive))
-        self.cv_scores_ = np.array(
-            Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(self._fold)(X, positive, sample_weight, train, test, bias, solver) for train, test in splits
-            )
+        for candidate in candidates:
+            tight = candidate.bound == "tight"
+            check_suits(solver, candidate.measure, candidate.measure.bind(positive, weights), tight=tight)
+        settings = Settings(
+            replace(solver, tol=max(solver.tol, LOOSE_TOL), max_iter=min(solver.max_iter, FEW_ITERATIONS)),
+            self.fit_intercept,
+            self.intercept_scaling,
+            self.low_memory,
+            literal=self.alphas is not None,
         )
-        means = self.cv_scores_.mean(axis=0)
-        self.alpha_ = float(self.alphas_[np.flatnonzero(means >= means.max() - ROUNDING)[0]])
-
-        # Start where the folds have started: at large alphas w = 0 is as good for the objective, but tells nothing.
-        objective = RegularizedRisk(design, risk, self.alpha_)
+        total = float(labels.shape[0] if weights is None else weights.sum())
+        race = Race(
+            measure.as_share(total),
+            [replace(candidate, measure=candidate.measure.as_share(total)) for candidate in candidates],
+            self._levels(X),
+            open_end=self.alphas is None,
+        )
+        self._compare(race, X, positive, sample_weight, settings)
         with use_threads(self.n_threads):
-            result = solver.run(objective, whole.start(self.alpha_), make_callback(self.verbose, self.callback))
+            rows = Rows(X, positive, weights, settings)
+            winner, index, trail, result = self._winner(race, rows, solver.tol)
         report_end(result, solver.tol, self.verbose)
-        if not bias.split(result.coef)[0].any():
-            warnings.warn(
-                f"The best of all alphas is {self.alpha_:g}, where the weights are zero. {ZERO_MODEL_REMEDY}",
-                ZeroModelWarning,
-                stacklevel=2,
-            )
-        assert result.scores is not None
-        self._keep(result, *bias.cut(result.coef, positive, result.scores, weights))
-        self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants it so; the start alone may do
+        self._keep_choice(race, rows, candidates, winner, index)
+        self._keep_model(race, trail, result, winner, index)
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model, as the MeasureClassifier with ``alpha_`` that it is, to a file."""
-        check_is_fitted(self)
-        mine = self.get_params(deep=False)
-        shared = {name: mine[name] for name in MeasureClassifier().get_params(deep=False) if name in mine}
-        classifier = MeasureClassifier(alpha=self.alpha_, **shared)
-        for name in FITTED:
-            if hasattr(self, name):
-                setattr(classifier, name, getattr(self, name))
-        classifier.save(path)
+    def _levels(self, X: Any) -> Array:
+        """Strengths of the regulariser to begin with."""
+        if self.alphas is not None:
+            return checked_alphas(self.alphas)
+        count = whole_number("n_alphas", self.n_alphas, at_least=1)
+        return np.asarray(typical_size(_mean_squares(X)) * STEP ** np.arange(count), dtype=np.float64)
 
-    def _splits(self, positive: NDArray[np.bool_]) -> Iterable[tuple[Any, Any]]:
-        """Rows to train on and rows to hold out, for every fold."""
+    def _compare(
+        self, race: Race, X: Any, positive: NDArray[np.bool_], sample_weight: Array | None, settings: Settings
+    ) -> None:
+        """Train candidates on the training part of every split, and score the held-out part."""
+        splits = self._splits(positive)
+
+        def look(number: int, train: Any, test: Any) -> HeldOut:
+            before = None if sample_weight is None else sample_weight[train]
+            weights = example_weights(self.class_weight, self.label_pair, positive[train], before)
+            held_out = HeldOut(positive[test], None if sample_weight is None else sample_weight[test])
+            # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
+            with use_threads(self.n_threads):
+                rows = Rows(X[train], positive[train], weights, settings)
+                X_test = X[test]
+                for candidate in race.candidates:
+                    race.follow(candidate, Trail(candidate, rows), held_out, lambda coef: scores_of(X_test, coef))
+            if self.verbose:
+                print(f"split {number} of {len(splits)}", file=sys.stderr, flush=True)
+            return held_out
+
+        tasks = [delayed(look)(number, *split) for number, split in enumerate(splits, start=1)]
+        at_once = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        race.splits.extend(at_once(tasks[:FIRST]))
+        race.narrow()
+        race.splits.extend(at_once(tasks[FIRST:]))
+
+    def _winner(self, race: Race, rows: Rows, tol: float) -> tuple[Candidate, int, Trail, Result]:
+        """Fit the winner to all rows; the next best if it tells nothing there."""
+        fits = []
+        for candidate, index in race.ranked():
+            trail = Trail(candidate, rows)
+            for earlier in race.in_race[candidate]:
+                if earlier <= index:
+                    trail.at(race.level(earlier))
+            result = trail.finish(race.level(index), tol, make_callback(self.verbose, self.callback))
+            fits.append((candidate, index, trail, result))
+            assert result.scores is not None
+            if np.ptp(result.scores) > CONSTANT * np.abs(result.scores).max():
+                return fits[-1]
+        warnings.warn(
+            "Whatever was trained with, and however little it was regularised, all rows have the same score: the model "
+            "tells nothing. Perhaps the features have nothing to do with the labels, or all of them are constant.",
+            ZeroModelWarning,
+            stacklevel=3,
+        )
+        return fits[0]
+
+    def _keep_choice(
+        self, race: Race, rows: Rows, candidates: Sequence[Candidate], winner: Candidate, index: int
+    ) -> None:
+        """What was tried, in the form of scikit-learn's searches; and what was chosen."""
+        tried = [(one, level) for one in race.candidates for level in sorted(race.tried_anywhere(one))]
+        names = dict(zip(race.candidates, candidates, strict=True))  # with counts as they were given
+        alphas = {one: Trail(one, rows).alpha for one in race.candidates}
+        params = [
+            {"measure": names[one].measure.name, "bound": one.bound, "alpha": alphas[one](race.level(level))}
+            for one, level in tried
+        ]
+        scores = np.array([race.split_scores(*pair) for pair in tried])
+        means = scores.mean(axis=1)
+        order = np.where(np.isnan(means), -np.inf, means)
+        self.cv_results_: dict[str, Any] = {
+            "params": params,
+            **{f"param_{name}": np.array([each[name] for each in params]) for name in ("measure", "bound", "alpha")},
+            **{f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])},
+            "mean_test_score": means,
+            "std_test_score": scores.std(axis=1),
+            "rank_test_score": (1 + (order[:, None] < order).sum(axis=1)).astype(np.int32),
+        }
+        self.trained_for_ = names[winner]
+        self.best_index_ = tried.index((winner, index))
+        self.best_score_ = float(means[self.best_index_])
+        self.alpha_ = alphas[winner](race.level(index))
+        if len(race.levels) > 1 and index == max(race.tried_anywhere(winner)):
+            remedy = "Give smaller alphas" if self.alphas is not None else "Scale the features, or give alphas"
+            warnings.warn(
+                f"The best alpha, {self.alpha_:.3g}, is the smallest that was tried for {winner}. {remedy}.",
+                GridEdgeWarning,
+                stacklevel=3,
+            )
+
+    def _keep_model(self, race: Race, trail: Trail, result: Result, winner: Candidate, index: int) -> None:
+        """The fitted model; where to cut it, and what probabilities it has, held-out rows say."""
+        positive, scores, weights = race.together(winner, index)
+        threshold = race.measure.tuned_threshold(positive, scores, weights) if self.fit_intercept else 0.0
+        self._keep(result, *trail.bias.cut_at(result.coef, threshold))
+        self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants it so; the start alone may do
+        self.__dict__.pop("calibration_", None)
+        if self.calibration is not None:
+            _, bias = trail.bias.split(result.coef)
+            self.calibration_ = fitted_calibration(self.calibration, positive, scores - bias, weights)
+
+    def _splits(self, positive: NDArray[np.bool_]) -> list[tuple[Any, Any]]:
+        """Rows to train on and rows to hold out, for every split."""
         cv = self.cv
         if isinstance(cv, (float, np.floating)):
             if not 0.0 < cv < 1.0:
                 raise ValueError(f"cv must be a number of folds, a share between 0 and 1 or a splitter, got {cv!r}.")
             cv = StratifiedShuffleSplit(n_splits=1, test_size=cv, random_state=0)
         elif isinstance(cv, (int, np.integer)):
-            cv = self._folds_that_exist(whole_number("cv", cv, at_least=2), positive)
-        splits: Iterable[tuple[Any, Any]] = check_cv(cv, positive, classifier=True).split(positive, positive)
+            folds = self._folds_that_exist(whole_number("cv", cv, at_least=2), positive)
+            # Rows may come in an order that means something.
+            cv = StratifiedKFold(folds, shuffle=True, random_state=0)
+        splits = list(check_cv(cv, positive, classifier=True).split(positive, positive))
+        for train, test in splits:
+            for part, rows in (("training", train), ("held-out", test)):
+                if np.unique(positive[rows]).size < 2:
+                    raise ValueError(f"cv leaves a {part} part with one class only; use fewer or stratified folds.")
         return splits
 
     def _folds_that_exist(self, wanted: int, positive: NDArray[np.bool_]) -> int:
@@ -244,32 +367,24 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             )
         return min(wanted, fewest)
 
-    def _fold(
-        self,
-        X: Any,
-        positive: NDArray[np.bool_],
-        sample_weight: Array | None,
-        train: Any,
-        test: Any,
-        bias: Bias,
-        solver: Solver,
-    ) -> list[float]:
-        """The measure on held-out data for every alpha."""
-        for part, rows in (("training", train), ("held-out", test)):
-            if np.unique(positive[rows]).size < 2:
-                raise ValueError(f"cv leaves a {part} part with one class only; use fewer or stratified folds.")
-        train_weight, test_weight = (None if sample_weight is None else sample_weight[rows] for rows in (train, test))
-        weights = example_weights(self.class_weight, self.label_pair, positive[train], train_weight)
-        X_test = X[test]
-        # A fold may run in a thread of its own, which knows nothing of the context that fit runs in.
-        with use_threads(self.n_threads):
-            design = bias.design(X[train], low_memory=self.low_memory)
-            continuation = Continuation(design, bias.measure.bind(positive[train], weights), solver)
-            models = (
-                bias.cut(solution.coef, positive[train], solution.scores, weights)
-                for solution in follow(continuation, self.alphas_)
-            )
-            return [
-                bias.measure.score(positive[test], scores_of(X_test, coef) + intercept, test_weight)
-                for coef, intercept in models
-            ]
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model, as the MeasureClassifier with ``alpha_`` that it is, to a file.
+
+        Its ``measure`` is the one to be good at, which is not always the one that it was trained with.
+        """
+        check_is_fitted(self)
+        mine = self.get_params(deep=False)
+        shared = {name: mine[name] for name in MeasureClassifier().get_params(deep=False) if name in mine}
+        classifier = MeasureClassifier(**{**shared, "alpha": self.alpha_, "bound": self.trained_for_.bound})
+        for name in FITTED:
+            if hasattr(self, name):
+                setattr(classifier, name, getattr(self, name))
+        classifier.save(path)
+
+
+def _mean_squares(X: Any) -> Array:
+    """Mean of the squares of each column, without a copy of X."""
+    if issparse(X):
+        means, variances = mean_variance_axis(X, axis=0)
+        return np.asarray(variances + means**2, dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->j", X, X, dtype=np.float64) / X.shape[0])

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import vector
@@ -17,6 +18,7 @@ from ..design import as_design
 from ..measures import Measure, get_measure
 from ..solvers import Result
 from ..targets import expected_rates, threshold_for_target
+from .calibration import Isotonic, Sigmoid
 from .inputs import known_labels
 from .stored import as_store
 
@@ -38,6 +40,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     stationarity_gap_: float
     n_iter_: int
     result_: Result
+    calibration_: Sigmoid | Isotonic
 
     @property
     def label_pair(self) -> NDArray[Any]:
@@ -84,6 +87,13 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         positive = self.positive_scores(X) > 0.0
         labels: NDArray[Any] = self.label_pair[positive.astype(int)]
         return labels
+
+    @available_if(lambda self: hasattr(self, "calibration_"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of both labels, in the order of ``classes_``; only where the model is calibrated."""
+        chances = self.calibration_.probabilities(self.raw_scores(X))
+        both = np.column_stack([1.0 - chances, chances])
+        return both if self._sign > 0.0 else both[:, ::-1]
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the measure itself on test data (not the accuracy); a store brings its labels."""

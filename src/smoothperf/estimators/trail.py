@@ -38,6 +38,8 @@ class Settings:
     fit_intercept: bool
     intercept_scaling: float
     low_memory: bool
+    #: Whether levels are alphas, as a user has given them, whatever the candidate.
+    literal: bool
 
 
 class Rows:
@@ -101,7 +103,7 @@ class Trail:
 
     def alpha(self, level: float) -> float:
         """The alpha of a level."""
-        return level / self._risk.score_scale**2
+        return level if self._rows.settings.literal else level / self._risk.score_scale**2
 
     def at(self, level: float) -> Array:
         """The weights at a level, no higher than the one before; those of a bias last."""
@@ -129,7 +131,7 @@ class Trail:
         """Weights of a convex risk that does not collapse."""
         if self._risk.sums_over_examples:
             return self._convex(self.alpha(level))
-        coef, scores = self._rows.ranking(level)
+        coef, scores = self._rows.ranking(self.alpha(level) * self._risk.score_scale**2)
         if not self.bias.trained:
             return coef
         threshold = PRBEP().threshold(self._rows.positive, scores, self._rows.weights)

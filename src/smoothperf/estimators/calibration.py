@@ -1,0 +1,77 @@
+"""Probabilities from scores of held-out rows: scikit-learn's calibrators, kept as the numbers that they have found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+
+Array = NDArray[np.float64]
+METHODS = ("sigmoid", "isotonic")
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """``1 / (1 + exp(slope * score + offset))``: Platt's method."""
+
+    slope: float
+    offset: float
+
+    def probabilities(self, scores: Array) -> Array:
+        """The chance of a positive."""
+        chances: Array = 0.5 * (1.0 - np.tanh(0.5 * (self.slope * scores + self.offset)))  # never overflows
+        return chances
+
+
+@dataclass(frozen=True)
+class Isotonic:
+    """Straight lines between points that rise; constant beyond the first and the last."""
+
+    scores: tuple[float, ...]
+    chances: tuple[float, ...]
+
+    def probabilities(self, scores: Array) -> Array:
+        """The chance of a positive."""
+        return np.interp(scores, self.scores, self.chances)
+
+
+class _Scores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose one feature is the score."""
+
+    classes_ = np.array([False, True])
+
+    def fit(self, X: Any, y: Any) -> _Scores:
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        scores: Array = np.asarray(X, dtype=np.float64)[:, 0]
+        return scores
+
+    def predict(self, X: Any) -> NDArray[np.bool_]:
+        return self.decision_function(X) > 0.0
+
+
+def fitted_calibration(
+    method: str, positive: NDArray[np.bool_], scores: Array, weights: Array | None
+) -> Sigmoid | Isotonic:
+    """Fit a calibrator of scikit-learn to scores of rows that were not trained on.
+
+    Examples
+    --------
+    >>> scores = np.linspace(-2.0, 2.0, 41)
+    >>> found = fitted_calibration("isotonic", scores > 0.5, scores, None)
+    >>> found.probabilities(np.array([-3.0, 3.0]))
+    array([0., 1.])
+    """
+    column = scores.reshape(-1, 1)
+    model = CalibratedClassifierCV(FrozenEstimator(_Scores()), method=method, cv=2).fit(column, positive, weights)
+    [calibrator] = model.calibrated_classifiers_[0].calibrators
+    if method == "sigmoid":
+        return Sigmoid(float(calibrator.a_), float(calibrator.b_))
+    points = calibrator.X_thresholds_.tolist(), calibrator.y_thresholds_.tolist()
+    return Isotonic(tuple(points[0]), tuple(points[1]))
