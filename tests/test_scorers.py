@@ -102,8 +102,8 @@ def test_by_name_by_object_and_through_pickle(data):
         pickle.loads(pickle.dumps(scorers.prbep)),
     ):
         assert scorer(model, X, y) == expected
-    with pytest.raises(ValueError, match=r"measure must be one of .*'prbep'.* got 'accuracy'"):
-        scorers.get_scorer("accuracy")
+    with pytest.raises(ValueError, match=r"measure must be one of .*'prbep'.* got 'brier'"):
+        scorers.get_scorer("brier")
 
 
 def test_model_selection(data):

@@ -231,8 +231,8 @@ SMALL_X, SMALL_Y = gaussians(5, 6)
     ("parameters", "message"),
     [
         (
-            {"measure": "accuracy"},
-            r"measure must be one of 'prbep', 'roc_area', .* or a Measure object, got 'accuracy'",
+            {"measure": "brier"},
+            r"measure must be one of 'prbep', 'roc_area', .* or a Measure object, got 'brier'",
         ),
         ({"measure": None}, r"measure must be one of .* got None"),
         ({"alpha": 0.0}, r"alpha must be a finite number above 0, got 0.0. It is the strength"),

@@ -145,7 +145,7 @@ def test_noise_is_said_to_be_noise_once():
         ({"n_alphas": 0}, "n_alphas must be a whole number of at least 1, got 0"),
         ({"n_threads": 0}, "n_threads must be a whole number of at least 1, got 0"),
         ({"n_threads": "two"}, "n_threads must be a whole number of at least 1, got 'two'"),
-        ({"measure": "accuracy"}, "measure must be one of"),
+        ({"measure": "brier"}, "measure must be one of"),
     ],
 )
 def test_bad_parameters(parameters, message):

@@ -205,7 +205,7 @@ def test_features_that_tell_nothing():
         ({"validation": (X[:, :2], Y)}, "validation X has 2 features but X has 6; they must match"),
         ({"validation": (X, Y[1:])}, r"validation: X has 200 rows but y has shape \(199,\)"),
         ({"validation": (X, np.where(Y > 0, "a", "b"))}, "validation: y must hold the labels of fit"),
-        ({"measure": "accuracy"}, "measure must be one of"),
+        ({"measure": "brier"}, "measure must be one of"),
         ({"solver": "adam"}, "solver must be one of"),
     ],
 )

@@ -304,7 +304,7 @@ def test_names_carry_the_beta(name, beta):
     assert get_measure(name) == FBeta(beta)
 
 
-@pytest.mark.parametrize("name", ["f", "f0", "f-1", "f1x", "fnan", "F1", "f1e3", "jaccard2"])
+@pytest.mark.parametrize("name", ["f", "f0", "f-1", "f1x", "fnan", "f1e3", "jaccard2"])
 def test_unknown_names_are_refused(name):
     with pytest.raises(ValueError, match="measure must be one of"):
         get_measure(name)

@@ -74,6 +74,7 @@ def path(
 
     from .. import regularization_path
     from ..evaluation import title_of
+    from ..measures import get_measure
 
     with warnings.catch_warnings(), Watch(screen) as watch:
         warnings.simplefilter("ignore")  # the table says all that they would
@@ -91,7 +92,7 @@ def path(
             n_threads=threads,
             callback=watch,
         )
-    name = title_of(measure)
+    name = title_of(get_measure(measure).name)
     scores = found.validation_scores
     best = int((found.train_scores if scores is None else scores).argmax())
     columns: dict[str, list[str]] = {

@@ -262,8 +262,9 @@ def _training_score(model: MeasureClassifier, X: Any, y: Any) -> float:
 
 def _name(measure: str) -> str:
     from ..evaluation import title_of
+    from ..measures import get_measure
 
-    return title_of(measure)
+    return title_of(get_measure(measure).name)
 
 
 def _notes(caught: list[Any]) -> list[str]:

@@ -137,7 +137,8 @@ callback
             ``(X, y)`` or ``(X, y, weights)``, or X alone if there is y. Paths are of stores, .npz files or text in
             svmlight format, which the workers can read.
         y : the like of X, optional
-            Two kinds of labels; the larger (in sorted order) is positive. Not needed if the blocks bring theirs.
+            Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed if the blocks
+            bring theirs.
         sample_weight : the like of y, optional
             Non-negative weights; an integer weight c stands for c copies.
         """

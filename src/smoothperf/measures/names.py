@@ -3,14 +3,15 @@
 A measure without parameters has one name. The others are written with what they are about behind an @: a count
 (``precision@100``), a share (``precision@0.05`` or ``precision@5%``), costs (``error_rate@10:1``) or a rate to keep
 (``recall@precision=0.9`` or ``recall@precision=90%``). F-beta is ``f`` with its beta, as everywhere: ``f1``, ``f2``,
-``f0.5``.
-``get_measure(m.name)`` is the measure m again, or one that is as good.
+``f0.5``. Other words that people use for the same are understood, too. ``get_measure(m.name)`` is the measure m
+again, or one that is as good.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ..confidence import CONFIDENCE
 from .base import Measure
@@ -27,12 +28,18 @@ def _number(text: str) -> int | float:
     """A count if it is written as a whole number, else a share, as a decimal number or in percent."""
     if text.isascii() and text.isdigit():
         return int(text)
-    return float(text.removesuffix("%")) / 100.0 if text.endswith("%") else float(text)
+    try:
+        return float(text.removesuffix("%")) / 100.0 if text.endswith("%") else float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number.") from None
 
 
 def _costs(text: str) -> Measure:
-    positive, negative = text.split(":")
-    return ErrorRate(float(positive), float(negative))
+    """``10:1``."""
+    positive, colon, negative = text.partition(":")
+    if not colon:
+        raise ValueError(f"{text!r} is not two costs, of a missed positive and of a false one.")
+    return ErrorRate(float(_number(positive)), float(_number(negative)))
 
 
 def _rate_and_confidence(text: str) -> tuple[float, float | None]:
@@ -71,8 +78,35 @@ _WITH_PARAMETERS: dict[str, tuple[str, Callable[[str], Measure]]] = {
 MEASURE_NAMES = (*_PLAIN, *(example for example, _ in _WITH_PARAMETERS.values()))
 
 
+#: Other words that people use, for what stands before the @ or alone.
+_ALIASES = {
+    "auc": "roc_area",
+    "auroc": "roc_area",
+    "roc": "roc_area",
+    "roc_auc": "roc_area",
+    "ap": "average_precision",
+    "acc": "error_rate",
+    "accuracy": "error_rate",
+    "error": "error_rate",
+    "balanced_accuracy": "balanced_error_rate",
+    "balanced_error": "balanced_error_rate",
+    "break_even": "prbep",
+    "break_even_point": "prbep",
+    "breakeven": "prbep",
+    "iou": "jaccard",
+    "jaccard_index": "jaccard",
+    "cross_entropy": "log_loss",
+    "logistic": "log_loss",
+    "logloss": "log_loss",
+    "tpr": "recall",
+    "sensitivity": "recall",
+}
+
+
 def get_measure(measure: str | Measure) -> Measure:
     """Return the measure of a given name; a Measure is passed through.
+
+    Capital letters make no difference, and common other names are understood.
 
     Examples
     --------
@@ -82,24 +116,46 @@ def get_measure(measure: str | Measure) -> Measure:
     (PrecisionAtK(k=100), RecallAtK(k=0.05))
     >>> get_measure("f0.5")
     FBeta(beta=0.5)
+    >>> get_measure("ROC AUC"), get_measure("recall_at_100")
+    (ROCArea(as_printed=False), RecallAtK(k=100))
     """
     if isinstance(measure, Measure):
         return measure
-    if isinstance(measure, str):
-        if measure in _PLAIN:
-            return _PLAIN[measure]()
-        beta = _F_BETA.fullmatch(measure)
-        if beta is not None and float(beta[1]) > 0.0:
-            return FBeta(float(beta[1]))
-        for prefix, (example, make) in _WITH_PARAMETERS.items():
-            if measure.startswith(prefix):
-                return _made(make, measure, prefix, example)
-    known = ", ".join(map(repr, MEASURE_NAMES))
-    raise ValueError(f"measure must be one of {known} or a Measure object, got {measure!r}.")
+    if not isinstance(measure, str):
+        raise ValueError(f"measure must be one of {_listed(MEASURE_NAMES)} or a Measure object, got {measure!r}.")
+    name = _settled(measure)
+    if name in _PLAIN:
+        return _PLAIN[name]()
+    beta = _F_BETA.fullmatch(name)
+    if beta is not None and float(beta[1]) > 0.0:
+        return FBeta(float(beta[1]))
+    for prefix, (_, make) in _WITH_PARAMETERS.items():
+        if name.startswith(prefix):
+            return _made(make, measure, name, prefix)
+    kind, at, parameters = name.partition("@")
+    if at and (kind in _PLAIN or _F_BETA.fullmatch(kind)):
+        raise ValueError(f"measure {measure!r} cannot be read: {kind!r} has no {parameters!r}; write {kind!r} alone.")
+    near = difflib.get_close_matches(name, [*MEASURE_NAMES, *_ALIASES], n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"measure must be one of {_listed(MEASURE_NAMES)} or a Measure object, got {measure!r}.{hint}")
 
 
-def _made(make: Callable[[str], Measure], name: str, prefix: str, example: str) -> Measure:
+def _settled(text: str) -> str:
+    """The name that we use for what people write: ``ROC-AUC``, ``f1_score``, ``precision at 100``, ``tpr@fpr=1%``."""
+    name = re.sub(r"[\s_-]+at[\s_-]+", "@", text.strip().lower())
+    kind, at, parameters = name.partition("@")
+    kind = re.sub(r"[\s-]+", "_", kind).removesuffix("_score")
+    return _ALIASES.get(kind, kind) + at + re.sub(r"\s+", "", parameters)
+
+
+def _made(make: Callable[[str], Measure], written: str, name: str, prefix: str) -> Measure:
     try:
         return make(name.removeprefix(prefix))
     except ValueError as error:
-        raise ValueError(f"measure {name!r} cannot be read: {error} Write it like {example!r}.") from error
+        fitting = [example for example, _ in _WITH_PARAMETERS.values() if example.startswith(prefix)]
+        examples = sorted(fitting, key=lambda example: "=" in example)  # the plainest first
+        raise ValueError(f"measure {written!r} cannot be read: {error} Write it like {_listed(examples)}.") from error
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
