@@ -227,7 +227,7 @@ class Bundle:
             products = self._space.inners(slopes, merged[None])[:, 0]
             gram = np.insert(np.insert(gram, place, 0.0, axis=0), place, 0.0, axis=1)
             gram[place] = gram[:, place] = products
-        offsets, _, fixed_parts, per_radii, sizes = numbers
+        offsets, _, fixed_parts, per_radii, sizes = map(np.array, numbers)
         return Planes(
             self._space.for_later(slopes), offsets, fixed_parts, per_radii, sizes, gram, weights / weights.sum()
         )
