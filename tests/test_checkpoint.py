@@ -95,6 +95,32 @@ def test_the_last_state_is_the_model(data, file):
     assert again.result_.trace.rows[0].objective <= fitted.objective_ + 1e-5
 
 
+def test_nothing_is_left_to_do_after_a_fit_that_has_ended(file):
+    """More planes carry weight than are kept, and mu has shrunk a long way: both come along."""
+    data = gaussians(300, 700, 60, shift=0.1, seed=1)
+    options = {"alpha": 1e-6, "max_iter": 5000}
+    whole = classifier(checkpoint=file, **options).fit(*data)
+    assert whole.n_iter_ > 100
+    again = classifier(checkpoint=Checkpoint(file, resume=True), **options).fit(*data)
+    assert again.n_iter_ == 0
+    assert again.gap_ == pytest.approx(whole.gap_, rel=1e-3)
+    assert again.coef_.tobytes() == whole.coef_.tobytes()
+
+
+@pytest.mark.parametrize(("solver", "after"), [("lbfgs", 12), ("nesterov", 40), ("newton", 9)])
+def test_smoothing_goes_on_where_it_was(data, file, solver, after):
+    first = interrupted(data, file, after, solver=solver)
+    last = first.result_.smoothing
+    assert last < first.result_.trace.rows[0].mu
+    before = file.read_bytes()
+    options = {"checkpoint": Checkpoint(file, resume=True), "solver": solver, "callback": lambda row: True}
+    again = classifier(**options).fit(*data)
+    assert again.result_.trace.rows[0].mu == last
+    file.write_bytes(before)
+    fixed = classifier(**options, smoothing=0.5).fit(*data)
+    assert fixed.result_.trace.rows[0].mu == 0.5  # as the user says
+
+
 def test_a_checkpoint_is_not_overwritten_by_accident(data, file):
     interrupted(data, file, after=3)
     before = file.read_bytes()

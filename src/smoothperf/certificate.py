@@ -205,18 +205,31 @@ class Bundle:
         self._count = self._known = k
 
     def heaviest(self, limit: int) -> Planes:
-        """Return copies of at most ``limit`` planes, of those that carry weight the heaviest."""
-        order = np.argsort(-self._weights[: self._count], kind="stable")[:limit]
+        """Return copies of at most ``limit`` planes that make the same bound as all.
+
+        If more carry weight, the lightest are merged into one: a sum of planes with weights that sum to 1 is a plane.
+        """
+        order = np.argsort(-self._weights[: self._count], kind="stable")
         order = order[self._weights[order] > 0.0]
-        weights = self._weights[order]
+        kept, rest = (order, order[:0]) if order.size <= limit else (order[: limit - 1], order[limit - 1 :])
+        weights, slopes, numbers = self._weights[kept], self._slopes[kept], self._numbers[:, kept]
+        gram = self._gram[np.ix_(kept, kept)]
+        if rest.size:
+            total = float(self._weights[rest].sum())
+            shares = self._weights[rest] / total
+            merged = shares @ self._slopes[rest]
+            offset, offset_size, fixed, per_radius, size = self._numbers[:, rest] @ shares
+            rounding = accumulated(2 * rest.size + 4)
+            column = [offset, offset_size, fixed + rounding * offset_size, per_radius + rounding * size, size]
+            place = int((weights >= total).sum())  # heaviest first
+            weights, slopes = np.insert(weights, place, total), np.insert(slopes, place, merged, axis=0)
+            numbers = np.insert(numbers, place, column, axis=1)
+            products = self._space.inners(slopes, merged[None])[:, 0]
+            gram = np.insert(np.insert(gram, place, 0.0, axis=0), place, 0.0, axis=1)
+            gram[place] = gram[:, place] = products
+        offsets, _, fixed_parts, per_radii, sizes = map(np.array, numbers)
         return Planes(
-            self._space.for_later(self._slopes[order]),
-            self._offsets[order],
-            self._fixed[order],
-            self._per_radius[order],
-            self._sizes[order],
-            self._gram[np.ix_(order, order)],
-            weights / weights.sum(),
+            self._space.for_later(slopes), offsets, fixed_parts, per_radii, sizes, gram, weights / weights.sum()
         )
 
     def solve(self) -> None:

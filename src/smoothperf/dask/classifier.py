@@ -219,16 +219,14 @@ callback
         return {**super().__getstate__(), "client": None}
 
     def _train(self, training: Training, bias: Bias, solver: Solver) -> Result:
-        """Minimise, from where an earlier fit or a checkpoint ended if there is one."""
-        start, planes, file = None, None, None
+        """Minimise, from where a checkpoint or an earlier fit ended if there is one."""
+        start, file = None, None
         previous: Array | None = getattr(self, "coef_", None)
         if self.warm_start and previous is not None and previous.shape[1] == self.n_features_in_:
             start = bias.start(self._sign * previous[0], self.result_.coef)
         if self.checkpoint is not None:
             file = CheckpointKeeper(self.checkpoint, fingerprint(training))
-            if file.state is not None:
-                start, planes = file.state.coef, file.state.planes
-        return training.run(solver, start, planes, make_callback(self.verbose, self.callback), file)
+        return training.run(solver, start, make_callback(self.verbose, self.callback), file)
 
     def _settle(self, summaries: list[Summary], bias: Bias) -> Settings:
         """Make the blocks one data set, and remember what scikit-learn keeps of it."""

@@ -120,14 +120,13 @@ class Training:
         self,
         solver: Solver,
         start: Array | None,
-        planes: Planes | None,
         callback: Callback | None,
         file: CheckpointKeeper | None,
     ) -> Result:
         """Minimise; what is lost with a worker are the iterations since the last copy of the state."""
         memory = Memory(file)
-        if start is not None and planes is not None:
-            memory.state = State(start, float("inf"), planes)
+        if file is not None:
+            memory.state = file.state
         story = Story(callback)
 
         def go_on(objective: RegularizedRisk) -> Result:
@@ -139,6 +138,7 @@ class Training:
                 story.add,
                 keeper=memory,
                 planes=None if state is None else state.planes,
+                mu=None if state is None else state.mu,
             )
 
         result = story.complete(self.on_all_rows(go_on))

@@ -220,21 +220,21 @@ class MeasureClassifier(LinearMeasureClassifier):
         previous: Array | None = getattr(self, "coef_", None)
         if self.warm_start and previous is not None and previous.shape[1] == X.shape[1]:
             start = bias.start(self._sign * previous[0], self.result_.coef)
-        planes = None
+        planes, mu = None, None
         with use_threads(self.n_threads):
             keeper = None
             if self.checkpoint is not None:
                 problem = fingerprint(objective, measure, positive, weights, bound=self.bound)
                 keeper = CheckpointKeeper(self.checkpoint, problem)
                 if keeper.state is not None:
-                    start, planes = keeper.state.coef, keeper.state.planes
+                    start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
             callback = make_callback(self.verbose, self.callback)
             method: Solver = solver
             if tight:
                 if start is None:
                     start = tight_start(bias, objective, solver, positive, weights)
                 method = Retargeting(tol=solver.tol, max_iter=solver.max_iter, convex=solver)
-            result = method.run(objective, start, callback, keeper=keeper, planes=planes)
+            result = method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
             excess_of_zero = bias.excess_of_zero(objective, result)
         report_end(result, solver.tol, self.verbose)
         warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol)

@@ -45,6 +45,7 @@ class Solver(ABC):
         observer: Observer | None = None,
         keeper: Keeper | None = None,
         planes: Planes | None = None,
+        mu: float | None = None,
         pairs: Pairs | None = None,
         keep_planes: int = 0,
     ) -> Result:
@@ -67,6 +68,9 @@ class Solver(ABC):
         planes : Planes, optional
             ``Result.planes`` of an earlier run on the same design and risk, with any alpha. They are taken on trust:
             planes of other data make the bound wrong.
+        mu : float, optional
+            ``Result.smoothing`` of a run on the same objective that ended here: :class:`~smoothperf.Adaptive`
+            smoothing goes on with it.
         pairs : Pairs, optional
             ``Result.pairs`` of such a run, to know the curvature from the start; used by L-BFGS.
         keep_planes : int, default=0
@@ -104,6 +108,7 @@ class ConvexSolver(Solver):
         observer: Observer | None = None,
         keeper: Keeper | None = None,
         planes: Planes | None = None,
+        mu: float | None = None,
         pairs: Pairs | None = None,
         keep_planes: int = 0,
     ) -> Result:
@@ -119,6 +124,7 @@ class ConvexSolver(Solver):
                 observer=observer,
                 keeper=keeper,
                 planes=planes,
+                mu=mu,
                 pairs=pairs,
                 keep_planes=keep_planes,
             )

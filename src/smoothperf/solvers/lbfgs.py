@@ -90,7 +90,7 @@ class LBFGS(ConvexSolver):
         self, objective: RegularizedRisk, start: Array | None, monitor: Monitor, memory: CurvatureMemory
     ) -> Status:
         """Go downhill until the monitor is content or nothing helps."""
-        mu = self.smoothing.first(objective.risk)
+        mu = monitor.first_mu(self.smoothing)
         precision = Precision(objective, patience=PATIENCE)
         point = objective.starting_point(start, mu)
         while True:

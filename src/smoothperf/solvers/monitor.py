@@ -21,6 +21,7 @@ from ..certificate import Bundle, Planes
 from ..design.base import Array
 from ..measures import RiskValue
 from ..objective import Estimate, RegularizedRisk
+from ..smoothing import Adaptive, Smoothing
 from .curvature import CurvatureMemory, Pairs
 from .result import Result, Status, Trace, TraceRow, check_gap
 
@@ -79,6 +80,7 @@ class Monitor:
         observer: Observer | None = None,
         keeper: Keeper | None = None,
         planes: Planes | None = None,
+        mu: float | None = None,
         pairs: Pairs | None = None,
         keep_planes: int = 0,
     ):
@@ -102,6 +104,8 @@ class Monitor:
         )
         if planes is not None:
             self.bundle.adopt(planes)
+            self.bundle.solve()  # so that the first iterate is judged by the bound that they make
+        self._first_mu = mu
         self.pairs = pairs
         self._trace = Trace()
         zero = objective.risk.exact_value(objective.vectors.constant(0.0))
@@ -110,6 +114,11 @@ class Monitor:
         self._candidates = [self._zero]
         self._mu = 0.0
         self.gap = np.inf
+
+    def first_mu(self, smoothing: Smoothing) -> float:
+        """The mu to begin with: what the rule says, or what a rule that shrinks it had come to in an earlier run."""
+        first = smoothing.first(self._objective.risk)
+        return min(first, self._first_mu) if self._first_mu and isinstance(smoothing, Adaptive) else first
 
     def add_plane(self, slope: Array, risk: RiskValue, *, at_once: bool = False) -> None:
         """Report a cutting plane, and improve the bound with it at once or when it is cheap."""

@@ -79,7 +79,7 @@ class Nesterov(ConvexSolver):
         # Backtracking finds its own L; it only needs a first guess.
         squared_norm = SAFETY * squared_spectral_norm(objective, accuracy=0.3 if self.backtracking else 1e-3)
         alpha = objective.alpha
-        mu = self.smoothing.first(objective.risk)
+        mu = monitor.first_mu(self.smoothing)
         lipschitz = objective.risk.lipschitz(mu) * squared_norm + alpha
         theta = 1.0
         precision = Precision(objective, patience=PATIENCE)

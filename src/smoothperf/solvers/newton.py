@@ -114,7 +114,7 @@ class Newton(ConvexSolver):
                 f"(at most {MOST_FEATURES}); use LBFGS."
             )
         precision = Precision(objective, patience=PATIENCE)
-        point = objective.starting_point(start, self.smoothing.first(objective.risk))
+        point = objective.starting_point(start, monitor.first_mu(self.smoothing))
         while True:
             # There are few iterations, and at a minimiser of J_mu the plane may close the gap: no bound is put off.
             monitor.add_plane(point.slope, point.risk, at_once=True)

@@ -166,14 +166,15 @@ class Retargeting(Solver):
         observer: Observer | None = None,
         keeper: Keeper | None = None,
         planes: Planes | None = None,
+        mu: float | None = None,
         pairs: Pairs | None = None,
         keep_planes: int = 0,
     ) -> Result:
         """Minimise ``J_tight`` from the best multiple of a start; see :meth:`Solver.run`.
 
-        Without a start, or from zero, the first step is the convex problem itself. ``planes`` are of no use here, as
-        those of a step hold for its own target only, and none are returned. In the trace, objective, lower bound and
-        gap are those of the step; its callback may stop the run.
+        Without a start, or from zero, the first step is the convex problem itself. ``planes`` and ``mu`` are of no use
+        here, as those of a step hold for its own target only, and no planes are returned. In the trace, objective,
+        lower bound and gap are those of the step; its callback may stop the run.
         """
         if not objective.risk.has_loss_free:
             raise ValueError(f"{type(objective.risk).__name__} is no maximum over labelings: it has no tight bound.")
