@@ -19,7 +19,7 @@ def waiting():
     listener = wire.listening("127.0.0.1")
     address = listener.getsockname()
     accepted = []
-    thread = threading.Thread(target=lambda: accepted.append(wire.accept(listener, KEY, None, seconds=10.0)))
+    thread = threading.Thread(target=lambda: accepted.append(wire.accept(listener, KEY, None, seconds=30.0)))
     thread.start()
 
     def friend():
@@ -35,7 +35,7 @@ def waiting():
 def trickle(stranger, until):
     """Send a byte now and then, for as long as somebody listens."""
     try:
-        while not until.wait(0.05):
+        while not until.wait(0.5):
             stranger.sendall(b"x")
     except OSError:
         pass
@@ -50,10 +50,11 @@ class Strangers:
         self._over = threading.Event()
         stack.callback(self._over.set)
 
-    def come(self, address):
-        """Connect them all; the first of them trickles."""
+    def come(self, address, *, trickling=True):
+        """Connect them all; the first of them may trickle."""
         each = [self._stack.enter_context(socket.create_connection(address, timeout=10.0)) for _ in range(self._count)]
-        threading.Thread(target=trickle, args=(each[0], self._over), daemon=True).start()
+        if trickling:
+            threading.Thread(target=trickle, args=(each[0], self._over), daemon=True).start()
         return each
 
 
@@ -67,11 +68,11 @@ def talk(one, other):
     return heard == "hello"
 
 
-@pytest.mark.parametrize("count", [1, 20, 2 * wire.MOST_CALLERS])
-def test_strangers_who_say_nothing_keep_nobody_out(waiting, count):
+@pytest.mark.parametrize(("count", "trickling"), [(1, False), (1, True), (20, True), (2 * wire.MOST_CALLERS, True)])
+def test_strangers_who_say_nothing_keep_nobody_out(waiting, count, trickling):
     address, friend = waiting
     with ExitStack() as stack:
-        Strangers(stack, count).come(address)
+        Strangers(stack, count).come(address, trickling=trickling)
         connection = wire.connect(address, KEY, None, seconds=10.0)
         assert talk(connection, friend())
 
@@ -95,7 +96,7 @@ def test_strangers_keep_nobody_out_where_all_is_encrypted():
 
 def test_a_stranger_is_cut_off_however_he_speaks(waiting, monkeypatch):
     """The time to show the key is one for all that is said, and not for each byte."""
-    monkeypatch.setattr(wire, "HEARING", 0.3)
+    monkeypatch.setattr(wire, "HEARING", 1.2)
     address, friend = waiting
     with ExitStack() as stack:
         for stranger in Strangers(stack, 2).come(address):
