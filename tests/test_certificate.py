@@ -280,3 +280,9 @@ def test_few_planes_make_the_bound_of_many(wide):
         half = planes.slopes.shape[1] // 2
         left, right = (planes.slopes[:, :half], planes.slopes[:, half:]) if wide else (planes.slopes, planes.slopes)
         np.testing.assert_allclose(planes.gram, left @ right.T, rtol=1e-10, atol=1e-13)
+
+
+def test_an_objective_that_rounding_has_made_negative():
+    """Scores of 1e16 and more do that; the bound is that of 0 then, and not an error."""
+    bundle = bundle_of(np.full((2, 1), 1e16), 1e-8)
+    assert bundle.lower_bound(-3.0, 1.0) == bundle.lower_bound(0.0, 1.0) <= 0.0

@@ -284,6 +284,7 @@ class Bundle:
     def lower_bound(self, objective: float, coef_norm: float) -> float:
         """Certified bound of min J, given the best objective value known and the norm of its weights."""
         n, d = self._design.shape
+        objective = max(objective, 0.0)  # below is rounding, of scores as large as they get
         largest_score = self._design.row_norm * coef_norm
         evaluation = SURPLUS * (
             2.0 * accumulated(d) * largest_score * max(1.0, math.sqrt(objective))

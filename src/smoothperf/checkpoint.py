@@ -150,7 +150,7 @@ def fingerprint(
 def description(
     objective: RegularizedRisk, measure: Measure, labels: str, entries: int, *, bound: str = "convex"
 ) -> dict[str, Any]:
-    """Make a fingerprint of a digest of the labels and weights, and of (contents); all of it is compared exactly."""
+    """Make a fingerprint of a digest of labels and weights, and of the contents of X; it is compared exactly."""
     return {
         "measure": repr(measure),
         "bound": bound,

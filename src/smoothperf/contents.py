@@ -1,6 +1,6 @@
 """A number that tells the entries of one design matrix from those of another.
 
-    H(X) = sum_ij r_i s_j h(x_ij)   mod 2^64                                                    (contents)
+    H(X) = sum_ij r_i s_j h(x_ij)   mod 2^64
 
 r_i and s_j are odd numbers that look random, and so is h of the bits of an entry, with h(0) = 0. Integers modulo 2^64
 are added without rounding. So every entry counts alike, however large another one is; X is the same dense or sparse,
