@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+#: Scores that differ by no more than this share of the largest are alike.
+CONSTANT = 1e-9
 #: The measures of :meth:`Ranking.measures` by name, as people write them.
 NAMES = {
     "prbep": "PRBEP",
@@ -330,6 +332,17 @@ def resamples(y: ArrayLike, n_resamples: int, seed: int) -> Iterator[Array]:
             if 0 < chosen < n:
                 break
         yield draw.astype(np.float64)
+
+
+def tells_nothing(scores: Array) -> bool:
+    """Whether scores are all alike, as those of a model without weights: nothing but rounding tells them apart.
+
+    Examples
+    --------
+    >>> tells_nothing(np.array([0.5, 0.5, 0.5 + 1e-12])), tells_nothing(np.array([0.0, 1e-12]))
+    (True, False)
+    """
+    return bool(np.ptp(scores) <= CONSTANT * np.abs(scores).max())
 
 
 def interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:

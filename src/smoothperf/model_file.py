@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import __version__, measures, smoothing, solvers
 from ._files import written_whole
+from .estimators import calibration, candidates
 from .estimators.classifier import MeasureClassifier
 from .solvers.result import Status, Trace, TraceRow
 
@@ -37,7 +38,7 @@ MODELS: dict[str, type[Any]] = {model.__name__: model for model in (MeasureClass
 #: What a model may be made of, by name: our own data classes, whose fields are numbers, text and one another.
 PARTS: dict[str, type[Any]] = {
     name: value
-    for module in (measures, smoothing, solvers)
+    for module in (measures, smoothing, solvers, candidates, calibration)
     for name, value in vars(module).items()
     if isinstance(value, type) and is_dataclass(value)
 }

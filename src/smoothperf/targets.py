@@ -25,6 +25,8 @@ from .confidence import bounds, chance_of_as_few, chance_of_as_many, checked_con
 from .operating_point import Cuts
 
 Array = NDArray[np.float64]
+#: What may be asked for.
+TARGETS = ("precision", "recall", "fpr", "k", "rate")
 #: Sums of weights round: a rate that is lower than asked for by this share of it is not lower.
 ROUNDING = 1e-12
 #: Cuts to be tested for each halving of the number of predicted positives.
@@ -166,6 +168,19 @@ def threshold_for_target(
     if confidence is not None:
         return cuts.threshold(_promised_fpr(wanted, table, confidence))
     return cuts.threshold(int(np.flatnonzero(at_most(table.fpr, wanted))[0]))
+
+
+def checked_target(name: str, value: Any) -> float:
+    """A target that rows may meet: a whole number for k, a share for the others, below 1 for fpr.
+
+    Examples
+    --------
+    >>> checked_target("rate", 0.05)
+    0.05
+    """
+    if name == "k":
+        return whole_number("k", value, at_least=1)
+    return share(name, value)
 
 
 def expected_rates(

@@ -48,6 +48,9 @@ class _Scores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> _Scores:
         return self
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
     def decision_function(self, X: Any) -> Array:
         scores: Array = np.asarray(X, dtype=np.float64)[:, 0]
         return scores

@@ -57,6 +57,26 @@ def typical_size(mean_squares: Array) -> float:
     return float(sums[kept - 1])
 
 
+@dataclass(frozen=True)
+class Step:
+    """A model that is about to be trained while candidates are compared.
+
+    Examples
+    --------
+    >>> from smoothperf import PRBEP
+    >>> print(Step(2, 5, Candidate(PRBEP(), "tight"), 0.001))
+    split 2 of 5: prbep, tight, alpha 0.001
+    """
+
+    split: int
+    n_splits: int
+    candidate: Candidate
+    alpha: float
+
+    def __str__(self) -> str:
+        return f"split {self.split} of {self.n_splits}: {self.candidate}, alpha {self.alpha:.3g}"
+
+
 @dataclass
 class HeldOut:
     """Scores of the held-out rows of one split, for each candidate and level that was tried there."""
@@ -96,13 +116,22 @@ class Race:
         last = self.levels.size - 1
         return float(self.levels[min(index, last)] * STEP ** max(0, index - last))
 
-    def follow(self, candidate: Candidate, trail: Trail, split: HeldOut, score: Callable[[Array], Array]) -> None:
-        """Train a candidate for all its levels in a split, and score the rows held out."""
+    def follow(
+        self,
+        candidate: Candidate,
+        trail: Trail,
+        split: HeldOut,
+        score: Callable[[Array], Array],
+        tell: Callable[[float], None],
+    ) -> None:
+        """Train a candidate for all its levels in a split, and score the rows held out; ``tell`` hears every alpha."""
         tried: list[int] = []
         waiting = list(self.in_race[candidate])
         while waiting:
             tried.append(waiting.pop(0))
-            coef, bias = trail.bias.split(trail.at(self.level(tried[-1])))
+            level = self.level(tried[-1])
+            tell(trail.alpha(level))
+            coef, bias = trail.bias.split(trail.at(level))
             split.scores[candidate, tried[-1]] = score(coef) + bias
             if not waiting and self.goes_on(candidate, split, tried):
                 waiting.append(tried[-1] + 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,13 +18,17 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import choice, vector, whole_number
+from ..confidence import CONFIDENCE, checked_confidence
+from ..evaluation import tells_nothing
 from ..measures import Measure, get_measure
+from ..measures.goals import Goal
 from ..smoothing import Smoothing
 from ..solvers import Callback, Result, Solver
+from ..targets import TARGETS, checked_target
 from ..threads import check_n_threads, use_threads
 from .calibration import METHODS, fitted_calibration
 from .candidates import Candidate, candidates_for
-from .choice import FIRST, LEVELS, STEP, HeldOut, Race, typical_size
+from .choice import FIRST, LEVELS, STEP, HeldOut, Race, Step, typical_size
 from .classifier import MeasureClassifier, ZeroModelWarning
 from .inputs import (
     check_lengths,
@@ -43,8 +47,6 @@ from .trail import Rows, Settings, Trail
 Array = NDArray[np.float64]
 #: Tolerance and most iterations while candidates are compared: their scores on new rows change little beyond.
 LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
-#: Scores that differ by no more than this share of the largest tell nothing.
-CONSTANT = 1e-9
 #: What makes a fitted classifier.
 FITTED = (
     "classes_",
@@ -61,7 +63,17 @@ FITTED = (
     "feature_names_in_",
     "expected_",
     "calibration_",
+    "trained_for_",
 )
+
+
+@dataclass(frozen=True)
+class _HeldOutScores:
+    """Labels, raw scores and weights of the rows of all splits that were held out."""
+
+    positive: NDArray[np.bool_]
+    raw_scores: Array
+    weights: Array | None
 
 
 class GridEdgeWarning(UserWarning):
@@ -96,6 +108,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     calibration : {None, "sigmoid", "isotonic"}, default=None
         How scores become probabilities, by scikit-learn's calibrators on the scores of held-out rows. With None there
         is no ``predict_proba``.
+    operating_point : dict, optional
+        Where to predict positive, in place of what the measure asks for: ``{"precision": 0.9}``, or another target of
+        :meth:`set_operating_point` (recall, fpr, rate, or k of as many rows as are given to ``fit``), and "confidence"
+        if it is not 0.9. It is met on the scores of held-out rows; ``expected_`` has what to expect.
     n_jobs : int, optional
         Folds to work on at the same time, in threads; 1 by default, -1 for all cores.
     tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, class_weight, pos_label, n_threads, low_memory
@@ -105,6 +121,9 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         to standard error.
     callback : callable, optional
         As in :class:`~smoothperf.MeasureClassifier`, for the fit to all rows.
+    progress : callable, optional
+        Called with a :class:`~smoothperf.estimators.choice.Step` before each model that is trained for the choice, in
+        the thread that trains it; ``str`` of it is a line to show. What it raises ends ``fit``.
 
     Attributes
     ----------
@@ -123,6 +142,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     classes_, pos_label_, coef_, intercept_, objective_, lower_bound_, gap_, stationarity_gap_, n_iter_, result_
         As in :class:`~smoothperf.MeasureClassifier`, of the fit to all rows with what was chosen; but the threshold is
         the one that the measure chose on the scores of held-out rows.
+    expected_ : dict
+        Precision, recall and false positive rate on held-out rows, and what new rows will show, as
+        :meth:`set_operating_point` leaves them; with an ``operating_point`` or a measure such as
+        recall@precision=0.9. As far as models of the splits stand for the one that is fitted to all rows.
 
     Examples
     --------
@@ -146,6 +169,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         n_alphas: int = LEVELS,
         cv: Any = 5,
         calibration: str | None = None,
+        operating_point: Mapping[str, float | None] | None = None,
         n_jobs: int | None = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -159,6 +183,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         low_memory: bool = False,
         verbose: int = 0,
         callback: Callback | None = None,
+        progress: Callable[[Step], None] | None = None,
     ):
         self.measure = measure
         self.bound = bound
@@ -166,6 +191,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.n_alphas = n_alphas
         self.cv = cv
         self.calibration = calibration
+        self.operating_point = operating_point
         self.n_jobs = n_jobs
         self.tol = tol
         self.max_iter = max_iter
@@ -179,6 +205,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.low_memory = low_memory
         self.verbose = verbose
         self.callback = callback
+        self.progress = progress
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose, and fit to all rows.
@@ -192,11 +219,17 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         sample_weight : array-like of shape (n,), optional
             Non-negative weights, in training and in the scores on held-out rows.
         """
+        self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> _HeldOutScores:
+        """Fit, and return what the model knows of rows held out, which would be too long to keep."""
         measure = get_measure(self.measure)
         candidates = candidates_for(measure, self.bound)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         if self.calibration is not None:
             choice("calibration", self.calibration, METHODS)
+        point = _checked_point(self.operating_point)
         check_n_threads(self.n_threads)
         refuse_store(X, "cross-validation")
         check_lengths(X, y)
@@ -231,8 +264,9 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             winner, index, trail, result = self._winner(race, rows, solver.tol)
         report_end(result, solver.tol, self.verbose)
         self._keep_choice(race, rows, candidates, winner, index)
-        self._keep_model(race, trail, result, winner, index)
-        return self
+        held_out = self._keep_model(race, trail, result, winner, index)
+        self._keep_point(race.measure, point, held_out, labels.shape[0])
+        return held_out
 
     def _levels(self, X: Any) -> Array:
         """Strengths of the regulariser to begin with."""
@@ -246,6 +280,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     ) -> None:
         """Train candidates on the training part of every split, and score the held-out part."""
         splits = self._splits(positive)
+        tell = self.progress or (lambda step: None)
 
         def look(number: int, train: Any, test: Any) -> HeldOut:
             before = None if sample_weight is None else sample_weight[train]
@@ -256,7 +291,13 @@ class MeasureClassifierCV(LinearMeasureClassifier):
                 rows = Rows(X[train], positive[train], weights, settings)
                 X_test = X[test]
                 for candidate in race.candidates:
-                    race.follow(candidate, Trail(candidate, rows), held_out, lambda coef: scores_of(X_test, coef))
+                    race.follow(
+                        candidate,
+                        Trail(candidate, rows),
+                        held_out,
+                        lambda coef: scores_of(X_test, coef),
+                        lambda alpha: tell(Step(number, len(splits), candidate, alpha)),  # noqa: B023 (called here)
+                    )
             if self.verbose:
                 print(f"split {number} of {len(splits)}", file=sys.stderr, flush=True)
             return held_out
@@ -278,7 +319,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             result = trail.finish(race.level(index), tol, make_callback(self.verbose, self.callback))
             fits.append((candidate, index, trail, result))
             assert result.scores is not None
-            if np.ptp(result.scores) > CONSTANT * np.abs(result.scores).max():
+            if not tells_nothing(result.scores):
                 return fits[-1]
         warnings.warn(
             "Whatever was trained with, and however little it was regularised, all rows have the same score: the model "
@@ -322,16 +363,30 @@ class MeasureClassifierCV(LinearMeasureClassifier):
                 stacklevel=3,
             )
 
-    def _keep_model(self, race: Race, trail: Trail, result: Result, winner: Candidate, index: int) -> None:
+    def _keep_model(self, race: Race, trail: Trail, result: Result, winner: Candidate, index: int) -> _HeldOutScores:
         """The fitted model; where to cut it, and what probabilities it has, held-out rows say."""
         positive, scores, weights = race.together(winner, index)
         threshold = race.measure.tuned_threshold(positive, scores, weights) if self.fit_intercept else 0.0
         self._keep(result, *trail.bias.cut_at(result.coef, threshold))
         self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants it so; the start alone may do
+        _, bias = trail.bias.split(result.coef)
+        held_out = _HeldOutScores(positive, scores - bias, weights)
         self.__dict__.pop("calibration_", None)
         if self.calibration is not None:
-            _, bias = trail.bias.split(result.coef)
-            self.calibration_ = fitted_calibration(self.calibration, positive, scores - bias, weights)
+            self.calibration_ = fitted_calibration(self.calibration, positive, held_out.raw_scores, weights)
+        return held_out
+
+    def _keep_point(self, measure: Measure, point: dict[str, Any] | None, held_out: _HeldOutScores, n: int) -> None:
+        """Cut where the user wants to, and say what to expect there, or where a goal has led to."""
+        if point is None:
+            if not isinstance(measure, Goal) or not self.fit_intercept:
+                return
+            threshold = -self._sign * self.intercept_[0]
+            point = {"threshold": threshold, "confidence": getattr(measure, "confidence", CONFIDENCE)}
+        elif "k" in point:
+            point = {**point, "k": max(1, round(point["k"] * held_out.positive.shape[0] / n))}
+        labels = self.label_pair[held_out.positive.astype(int)]
+        self.set_operating_point(y=labels, raw_scores=held_out.raw_scores, sample_weight=held_out.weights, **point)
 
     def _splits(self, positive: NDArray[np.bool_]) -> list[tuple[Any, Any]]:
         """Rows to train on and rows to hold out, for every split."""
@@ -367,10 +422,11 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             )
         return min(wanted, fewest)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model, as the MeasureClassifier with ``alpha_`` that it is, to a file.
+    def as_classifier(self) -> MeasureClassifier:
+        """Return the fitted model as the MeasureClassifier with ``alpha_`` that it is.
 
-        Its ``measure`` is the one to be good at, which is not always the one that it was trained with.
+        Its ``measure`` is the one to be good at, which is not always the one that it was trained with: that is in
+        ``trained_for_``.
         """
         check_is_fitted(self)
         mine = self.get_params(deep=False)
@@ -379,7 +435,26 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         for name in FITTED:
             if hasattr(self, name):
                 setattr(classifier, name, getattr(self, name))
-        classifier.save(path)
+        return classifier
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`as_classifier` to a file that :func:`smoothperf.load` reads."""
+        self.as_classifier().save(path)
+
+
+def _checked_point(point: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """An operating point that can be asked for, before the work begins."""
+    if point is None:
+        return None
+    targets = {name: value for name, value in dict(point).items() if name != "confidence"}
+    if len(targets) != 1 or not targets.keys() <= set(TARGETS):
+        raise ValueError(
+            f"operating_point must have exactly one of {', '.join(TARGETS)}, and perhaps confidence, got {point!r}."
+        )
+    [(name, value)] = targets.items()
+    checked_target(name, value)
+    checked_confidence(point.get("confidence", CONFIDENCE))
+    return dict(point)
 
 
 def _mean_squares(X: Any) -> Array:

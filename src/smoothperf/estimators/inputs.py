@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import warnings
 from typing import Any
@@ -151,9 +150,8 @@ def report_end(result: Result, tol: float, verbose: int) -> None:
     if verbose:
         print(f"{_progress(result.trace.rows[-1])}  {result.status.value}", file=sys.stderr, flush=True)
     if result.status not in (Status.CONVERGED, Status.STOPPED, Status.STATIONARY):
-        reached = result.stationarity_gap if math.isnan(result.gap) else result.gap
         warnings.warn(
-            f"{result.status.value} The gap reached is {reached:.3g}, tol is {tol:.3g}. "
+            f"{result.status.value} The gap reached is {result.reached:.3g}, tol is {tol:.3g}. "
             "Increase max_iter or tol, or scale the features.",
             ConvergenceWarning,
             stacklevel=3,

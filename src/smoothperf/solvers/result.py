@@ -158,3 +158,8 @@ class Result:
 
     def __post_init__(self) -> None:
         check_gap(self.objective, self.lower_bound)
+
+    @property
+    def reached(self) -> float:
+        """What a tolerance is held against: ``gap``, or ``stationarity_gap`` for a tight bound."""
+        return self.stationarity_gap if np.isnan(self.gap) else self.gap
