@@ -1,9 +1,9 @@
 """The choice among candidates and strengths of the regulariser, by a measure on held-out rows.
 
 Every candidate is trained along falling levels (:mod:`smoothperf.estimators.trail`). The first two splits look at all
-of them, and go on beyond the last level while their own score still rises. The others look at what is left in the race:
-of each candidate the level with the best mean and its neighbours; and candidates that were behind the best safe one
-in both splits are out.
+of them, and go on beyond the last level while their own score still rises. The others go as far as one level beyond the
+one with the best mean; and candidates that were behind the best safe one in both splits are out. No split leaves out
+levels on the way, as the minimum that a tight bound ends in depends on where it came from.
 
 The rule is cautious. Differences between good candidates are small, and positives that decide on them are often few.
 So the best *safe* candidate (log loss or squared hinge) is taken, unless another is better by more than the standard
@@ -17,6 +17,7 @@ together, the same for all splits.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -35,8 +36,10 @@ STEP, LEVELS, MORE = 0.1, 7, 4
 FIRST = 2
 #: A column whose squares exceed so many times those of all smaller ones together is left out of the size of X.
 DOMINANT = 10.0
-#: Scores that differ by less are equally good: they may be sums of the same numbers.
-ROUNDING = 1e-12
+#: Scores that differ by less are equally good, and then the larger alpha is better.
+ALIKE = 1e-3
+#: Levels in a row without a better score after which a tight candidate, which costs the most, is not followed further.
+PATIENCE = 2
 
 
 def typical_size(mean_squares: Array) -> float:
@@ -109,7 +112,8 @@ class Race:
     splits: list[HeldOut] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.in_race: dict[Candidate, list[int]] = {one: list(range(self.levels.size)) for one in self.candidates}
+        #: The last level to try once the first splits have been looked at; -1 if a candidate is out.
+        self.last: dict[Candidate, int] = {}
 
     def level(self, index: int) -> float:
         """The level with an index, which may lie beyond those to begin with."""
@@ -125,38 +129,39 @@ class Race:
         tell: Callable[[float], None],
     ) -> None:
         """Train a candidate for all its levels in a split, and score the rows held out; ``tell`` hears every alpha."""
-        tried: list[int] = []
-        waiting = list(self.in_race[candidate])
-        while waiting:
-            tried.append(waiting.pop(0))
-            level = self.level(tried[-1])
+        worth: list[float] = []
+        for index in itertools.count():
+            if self.splits and index > self.last[candidate]:
+                return
+            level = self.level(index)
             tell(trail.alpha(level))
             coef, bias = trail.bias.split(trail.at(level))
-            split.scores[candidate, tried[-1]] = score(coef) + bias
-            if not waiting and self.goes_on(candidate, split, tried):
-                waiting.append(tried[-1] + 1)
+            scores = split.scores[candidate, index] = score(coef) + bias
+            if not self.splits:
+                worth.append(self._alone(split, scores))
+                if self._is_enough(candidate, worth):
+                    return
 
-    def goes_on(self, candidate: Candidate, split: HeldOut, tried: list[int]) -> bool:
-        """Whether a split should try a further level: while its score, without a cut chosen elsewhere, rises."""
-        last = self.levels.size - 1
-        if not self.open_end or self.splits or len(tried) < 2 or not last <= tried[-1] < last + MORE:
+    def _is_enough(self, candidate: Candidate, worth: list[float]) -> bool:
+        """Whether one of the first splits has gone far enough, given what its models were worth so far."""
+        before, newest = worth[:-PATIENCE], worth[-PATIENCE:]
+        if candidate.bound == "tight" and before and max(newest) <= max(before) + ALIKE:
+            return True
+        beyond = len(worth) - self.levels.size
+        if beyond < 0:
             return False
-        newest, before = (self._alone(split, split.scores[candidate, index]) for index in (tried[-1], tried[-2]))
-        return newest > before + ROUNDING
+        return not self.open_end or beyond == MORE or worth[-1] <= max(worth[:-1], default=math.inf) + ALIKE
 
     def narrow(self) -> None:
         """Leave only what may still win, after the first splits."""
         safe = self._best([one for one in self.candidates if one.safe])
         for candidate in self.candidates:
-            common = self.tried(candidate)
-            means = [float(np.mean(self.split_scores(candidate, index))) for index in common]
-            best = common[int(np.argmax(means))]
-            behind = (
-                safe is not None
-                and not candidate.safe
-                and bool(np.all(self.split_scores(candidate, best) < self.split_scores(*safe)))
+            best = self._best([candidate])
+            assert best is not None
+            behind = bool(
+                safe is not None and not candidate.safe and np.all(self.split_scores(*best) < self.split_scores(*safe))
             )
-            self.in_race[candidate] = [] if behind else [index for index in common if abs(index - best) <= 1]
+            self.last[candidate] = -1 if behind else min(best[1] + 1, self.tried(candidate)[-1])
 
     def tried(self, candidate: Candidate) -> list[int]:
         """Levels that all splits so far have tried."""
@@ -195,7 +200,7 @@ class Race:
 
     def ranked(self) -> list[tuple[Candidate, int]]:
         """The best level of each candidate that is left: the winner by the cautious rule, then by mean score."""
-        left = [one for one in self.candidates if self.in_race[one]]
+        left = [one for one in self.candidates if self.last[one] >= 0]
         best = {one: self._best([one]) for one in left}
         pairs = sorted((pair for pair in best.values() if pair is not None), key=self.mean, reverse=True)
         safe = self._best([one for one in left if one.safe])
@@ -210,18 +215,18 @@ class Race:
         return float(self.split_scores(*pair).mean())
 
     def _best(self, among: Iterable[Candidate]) -> tuple[Candidate, int] | None:
-        """The candidate and level with the best mean; of equal ones the first candidate and the largest level."""
+        """Candidate and level with the best mean; of those that are alike the first candidate and the largest level."""
         pairs = [(one, index) for one in among for index in self.tried(one)]
         if not pairs:
             return None
         means = np.array([self.mean(pair) for pair in pairs])
-        return pairs[int(np.flatnonzero(means >= means.max() - ROUNDING)[0])]
+        return pairs[int(np.flatnonzero(means >= means.max() - ALIKE)[0])]
 
     def _is_better(self, pair: tuple[Candidate, int], safe: tuple[Candidate, int]) -> bool:
         """(cautious); with a single split any advantage counts."""
         difference = self.split_scores(*pair) - self.split_scores(*safe)
         error = float(difference.std(ddof=1)) / math.sqrt(difference.size) if difference.size > 1 else 0.0
-        return float(difference.mean()) > max(error, ROUNDING)
+        return float(difference.mean()) > max(error, ALIKE)
 
     def _alone(self, split: HeldOut, scores: Array) -> float:
         """The measure in one split, cut as suits it best there."""

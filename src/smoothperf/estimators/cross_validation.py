@@ -23,7 +23,7 @@ from ..evaluation import tells_nothing
 from ..measures import Measure, get_measure
 from ..measures.goals import Goal
 from ..smoothing import Smoothing
-from ..solvers import Callback, Result, Solver
+from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..targets import TARGETS, checked_target
 from ..threads import check_n_threads, use_threads
 from .calibration import METHODS, fitted_calibration
@@ -261,7 +261,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self._compare(race, X, positive, sample_weight, settings)
         with use_threads(self.n_threads):
             rows = Rows(X, positive, weights, settings)
-            winner, index, trail, result = self._winner(race, rows, solver.tol)
+            winner, index, trail, result = self._winner(race, rows, solver)
         report_end(result, solver.tol, self.verbose)
         self._keep_choice(race, rows, candidates, winner, index)
         held_out = self._keep_model(race, trail, result, winner, index)
@@ -308,15 +308,14 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         race.narrow()
         race.splits.extend(at_once(tasks[FIRST:]))
 
-    def _winner(self, race: Race, rows: Rows, tol: float) -> tuple[Candidate, int, Trail, Result]:
+    def _winner(self, race: Race, rows: Rows, solver: ConvexSolver) -> tuple[Candidate, int, Trail, Result]:
         """Fit the winner to all rows; the next best if it tells nothing there."""
         fits = []
         for candidate, index in race.ranked():
             trail = Trail(candidate, rows)
-            for earlier in race.in_race[candidate]:
-                if earlier <= index:
-                    trail.at(race.level(earlier))
-            result = trail.finish(race.level(index), tol, make_callback(self.verbose, self.callback))
+            for level in range(index + 1):
+                trail.at(race.level(level))
+            result = trail.finish(race.level(index), solver, make_callback(self.verbose, self.callback))
             fits.append((candidate, index, trail, result))
             assert result.scores is not None
             if not tells_nothing(result.scores):

@@ -115,12 +115,13 @@ class Trail:
         self._weights = self._method().run(objective, better_start(objective, starts)).coef
         return self._weights
 
-    def finish(self, level: float, tol: float, callback: Callback | None) -> Result:
-        """The model at the last level, solved further if a smaller tolerance is wanted."""
+    def finish(self, level: float, solver: ConvexSolver, callback: Callback | None) -> Result:
+        """The model at the last level, solved further as far as a solver wants that."""
         assert self._weights is not None
         objective = RegularizedRisk(self._design, self._risk, self.alpha(level))
         method = self._method()
-        return replace(method, tol=min(tol, method.tol)).run(objective, self._weights, callback)
+        limits = {"tol": min(solver.tol, method.tol), "max_iter": solver.max_iter}
+        return replace(method, **limits).run(objective, self._weights, callback)
 
     def _convex(self, alpha: float) -> Array:
         if self._path is None:
