@@ -2,8 +2,8 @@
 
 The convex risk of a measure can collapse on noisy data, its tight one can overfit where positives are few. Log loss and
 squared hinge do neither, and are what people would use instead. So a choice is offered, and held-out rows decide.
-Which candidates earn their time was measured on thirteen data sets (docs/does-it-pay.md): beside the measure's own tight
-risk the convex one of the break-even point, which is cheap, and good where it does not collapse. For F1 the tight
+Which candidates earn their time was measured on thirteen data sets (docs/does-it-pay.md): beside the measure's own
+tight risk the convex one of the break-even point, which is cheap, and good where it does not collapse. For F1 the tight
 break-even point stands in, as F1's own takes five times as long and gains little more.
 """
 

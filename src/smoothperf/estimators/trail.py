@@ -120,8 +120,8 @@ class Trail:
         assert self._weights is not None
         objective = RegularizedRisk(self._design, self._risk, self.alpha(level))
         method = self._method()
-        limits = {"tol": min(solver.tol, method.tol), "max_iter": solver.max_iter}
-        return replace(method, **limits).run(objective, self._weights, callback)
+        method = replace(method, tol=min(solver.tol, method.tol), max_iter=solver.max_iter)
+        return method.run(objective, self._weights, callback)
 
     def _convex(self, alpha: float) -> Array:
         if self._path is None:
