@@ -182,7 +182,9 @@ class Retargeting(Solver):
         if not objective.risk.has_loss_free:
             raise ValueError(f"{type(objective.risk).__name__} is no maximum over labelings: it has no tight bound.")
         story = Story(callback)
+        before = objective.n_matvec
         here = _best_multiple(objective, start)
+        story.count(objective.n_matvec - before)
         previous = math.inf
         while True:
             step = StartingWithScores(
