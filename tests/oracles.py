@@ -52,8 +52,8 @@ def prbep_risk_by_linear_program(y, scores, weights):
     return float(-solution.fun - gain[positive].sum())
 
 
-def top_k_risk(y, scores, k, *, precision):
-    """Maximum over all labelings z with k positives of the loss plus ``(1/n) sum f_i (z_i - s_i)``.
+def top_k_planes(y, k, *, precision):
+    """Losses of all labelings z with k positives, and the slopes ``(z_i - s_i) / n``.
 
     s is the average of all labelings with k positives and the least loss.
     """
@@ -62,14 +62,45 @@ def top_k_risk(y, scores, k, *, precision):
     hits = ((z == 1) & (y == 1)).sum(axis=1)
     losses = 1.0 - hits / (k if precision else (y == 1).sum())
     best = z[hits == hits.max()].mean(axis=0)
-    return float(np.max(losses + (z - best) @ scores / len(y)))
+    return losses, (z - best) / len(y)
+
+
+def top_k_risk(y, scores, k, *, precision):
+    """Maximum over all labelings z with k positives of the loss plus ``(1/n) sum f_i (z_i - s_i)``."""
+    return highest(top_k_planes(y, k, precision=precision), scores)
+
+
+def error_planes(y, costs=(1.0, 1.0)):
+    """Costs of the errors of all labelings z, and the slopes ``q_i (z_i - y_i)``, by the same unit."""
+    q = np.where(y == 1, *costs)
+    z = all_labelings(len(y))
+    return (z != y) @ q / q.sum(), (z - y) * q / q.sum()
 
 
 def error_risk(y, scores, costs=(1.0, 1.0)):
-    """Maximum over all labelings z of the costs of its errors plus what it pays for them, by the same unit."""
-    q = np.where(y == 1, *costs)
-    z = all_labelings(len(y))
-    return float(np.max(((z != y) @ q + (z - y) @ (q * scores)) / q.sum()))
+    """Maximum over all labelings z of the costs of its errors plus what it pays for them."""
+    return highest(error_planes(y, costs), scores)
+
+
+def pair_planes(y, k=None):
+    """Losses and slopes of all ways to swap pairs of the positives with k of the negatives (all by default)."""
+    positives, negatives = np.flatnonzero(y == 1), np.flatnonzero(y == -1)
+    k = negatives.size if k is None else k
+    losses, slopes = [], []
+    for chosen in combinations(negatives, k):
+        swaps = all_labelings(positives.size * k, (0, 1)).reshape(-1, positives.size, k)
+        slope = np.zeros((len(swaps), len(y)))
+        slope[:, positives] = -swaps.mean(axis=2) / positives.size
+        slope[:, list(chosen)] = swaps.mean(axis=1) / k
+        losses.append(swaps.mean(axis=(1, 2)))
+        slopes.append(slope)
+    return np.concatenate(losses), np.concatenate(slopes)
+
+
+def highest(planes, scores):
+    """The risk that is the maximum of planes; its twin without losses is that of ``(0, slopes)``."""
+    losses, slopes = planes
+    return float(np.max(losses + slopes @ scores))
 
 
 def copies(y, weights, *arrays):
@@ -280,17 +311,18 @@ def smooth_optimum(X, y, alpha, loss):
     return w.value, value
 
 
+def planes_optimum(X, planes, alpha):
+    """Minimiser and minimum of ``(alpha/2)|w|^2 + R(Xw)``: one constraint for each plane."""
+    losses, slopes = planes
+    w, risk = cp.Variable(X.shape[1]), cp.Variable()
+    constraints = [losses + (slopes @ X) @ w <= risk]
+    value = _solve(cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + risk), constraints))
+    return w.value, value
+
+
 def top_k_optimum(X, y, alpha, k, *, precision):
     """Minimiser and minimum of ``(alpha/2)|w|^2 + R(Xw)``: one constraint for each labeling with k positives."""
-    z = all_labelings(len(y))
-    z = z[(z == 1).sum(axis=1) == k]
-    hits = ((z == 1) & (y == 1)).sum(axis=1)
-    losses = 1.0 - hits / (k if precision else (y == 1).sum())
-    best = z[hits == hits.max()].mean(axis=0)
-    w, risk = cp.Variable(X.shape[1]), cp.Variable()
-    planes = losses + ((z - best) @ X / len(y)) @ w
-    value = _solve(cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + risk), [planes <= risk]))
-    return w.value, value
+    return planes_optimum(X, top_k_planes(y, k, precision=precision), alpha)
 
 
 def roc_optimum(X, y, alpha, weights=None, *, as_printed=False):
@@ -494,13 +526,17 @@ def exact_fractional(y, scores, weights=None, *, p, r):
     return best
 
 
-def contingency_risk(y, scores, delta):
-    """The maximum over all labelings of delta(missed, false) + (1/n) sum f_i (z_i - y_i)."""
+def contingency_planes(y, delta):
+    """Losses delta(missed, false) of all labelings, and the slopes ``(z_i - y_i) / n``."""
     z = all_labelings(len(y))
     missed = ((z == -1) & (y == 1)).sum(axis=1)
     false = ((z == 1) & (y == -1)).sum(axis=1)
-    losses = np.array([delta(int(b), int(c)) for b, c in zip(missed, false, strict=True)])
-    return float(np.max(losses + (z - y) @ scores / len(y)))
+    return np.array([delta(int(b), int(c)) for b, c in zip(missed, false, strict=True)]), (z - y) / len(y)
+
+
+def contingency_risk(y, scores, delta):
+    """The maximum over all labelings of delta(missed, false) + (1/n) sum f_i (z_i - y_i)."""
+    return highest(contingency_planes(y, delta), scores)
 
 
 def _exact_solution(matrix, side):

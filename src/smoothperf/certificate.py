@@ -47,6 +47,22 @@ def accumulated(terms: int) -> float:
     return terms * UNIT_ROUNDOFF / (1.0 - terms * UNIT_ROUNDOFF)
 
 
+def evaluation_rounding(design: Design, objective: float, coef_norm: float, extra_rounding: float = 0.0) -> float:
+    """How far a computed J, at weights of a given norm, may be from the true one (docs/maths.md, evaluation-rounding).
+
+    ``extra_rounding`` is that of the risk; see :class:`~smoothperf.measures.Risk`.
+    """
+    n, d = design.shape
+    objective = max(objective, 0.0)  # a difference may be negative by rounding
+    largest_score = design.row_norm * coef_norm
+    return SURPLUS * (
+        2.0 * accumulated(d) * largest_score * max(1.0, math.sqrt(objective))
+        + accumulated(2 * n + 16) * (1.0 + 2.0 * largest_score + objective)
+        + accumulated(d + 4) * objective
+        + extra_rounding * (1.0 + largest_score)
+    )
+
+
 @dataclass
 class _Bound:
     """One bound of the form (bundle-bound), kept with what its rounding depends on."""
@@ -283,15 +299,8 @@ class Bundle:
 
     def lower_bound(self, objective: float, coef_norm: float) -> float:
         """Certified bound of min J, given the best objective value known and the norm of its weights."""
-        n, d = self._design.shape
         objective = max(objective, 0.0)  # below is rounding, of scores as large as they get
-        largest_score = self._design.row_norm * coef_norm
-        evaluation = SURPLUS * (
-            2.0 * accumulated(d) * largest_score * max(1.0, math.sqrt(objective))
-            + accumulated(2 * n + 16) * (1.0 + 2.0 * largest_score + objective)
-            + accumulated(d + 4) * objective
-            + self._extra_rounding * (1.0 + largest_score)
-        )
+        evaluation = evaluation_rounding(self._design, objective, coef_norm, self._extra_rounding)
         # (alpha/2) |w*|^2 <= J(w*) <= J(w); and, with that first bound, (alpha/2) |w - w*|^2 <= J(w) - J(w*).
         highest = objective + evaluation
         radius = math.sqrt(2.0 * highest / self._alpha)

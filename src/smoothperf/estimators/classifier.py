@@ -12,10 +12,10 @@ from sklearn.utils.validation import validate_data
 
 from .._validation import choice
 from ..checkpoint import Checkpoint, CheckpointKeeper, fingerprint
-from ..measures import PRBEP, Measure, ROCArea, get_measure
+from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
 from ..smoothing import Smoothing
-from ..solvers import Callback, Retargeting, Solver
+from ..solvers import Callback, Solver
 from ..threads import check_n_threads, use_threads
 from .bias import Bias
 from .inputs import (
@@ -29,6 +29,7 @@ from .inputs import (
 )
 from .linear import LinearMeasureClassifier
 from .stored import as_store, remember_features, stored_labels
+from .tight import fit_tight, retargeting
 
 Array = NDArray[np.float64]
 
@@ -123,7 +124,8 @@ class MeasureClassifier(LinearMeasureClassifier):
     n_iter_ : int
         Iterations.
     result_ : Result
-        Everything the solver has to say, with the trace of all iterations. Where a bias is trained, ``result_.coef``
+        Everything the solver has to say, with the trace of all iterations: for the tight bound those of the convex
+        problems that were solved on the way. Where a bias is trained, ``result_.coef``
         ends with the weight of the constant feature.
 
     Examples
@@ -229,37 +231,17 @@ class MeasureClassifier(LinearMeasureClassifier):
                 if keeper.state is not None:
                     start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
             callback = make_callback(self.verbose, self.callback)
-            method: Solver = solver
-            if tight:
-                if start is None:
-                    start = tight_start(bias, objective, solver, positive, weights)
-                method = Retargeting(tol=solver.tol, max_iter=solver.max_iter, convex=solver)
-            result = method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
+            if tight and (start is None or not start.any()):
+                result = fit_tight(bias, objective, solver, positive, weights, callback, keeper)
+            else:
+                method = retargeting(solver) if tight else solver
+                result = method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
             excess_of_zero = bias.excess_of_zero(objective, result)
         report_end(result, solver.tol, self.verbose)
         warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol)
         assert result.scores is not None
         self._keep(result, *bias.cut(result.coef, positive, result.scores, weights))
         return self
-
-
-def tight_start(
-    bias: Bias, objective: RegularizedRisk, solver: Solver, positive: NDArray[np.bool_], weights: Array | None
-) -> Array:
-    """Weights to start the tight bound from: the minimiser of a convex risk that does not collapse.
-
-    That is ROC area, with a bias that takes as many for positive as there are; for a sum over examples it is its own.
-    """
-    if objective.risk.sums_over_examples:
-        return solver.run(objective).coef
-    ranking = RegularizedRisk(objective.design, ROCArea().bind(positive, weights), objective.alpha)
-    result = solver.run(ranking)
-    objective.n_matvec += ranking.n_matvec
-    objective.n_rmatvec += ranking.n_rmatvec
-    if not bias.trained:
-        return result.coef
-    assert result.scores is not None
-    return bias.with_threshold(result.coef, PRBEP().threshold(positive, result.scores, weights))
 
 
 def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float) -> None:

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from ..design import BiasedDesign, Design, as_design
 from ..measures import PRBEP, Risk, ROCArea
 from ..objective import RegularizedRisk
-from ..solvers import Callback, ConvexSolver, Result, Retargeting, Solver
+from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.retargeting import better_start
 from .bias import Bias
 from .candidates import Candidate
 from .continuation import Continuation
+from .tight import retargeting
 
 Array = NDArray[np.float64]
 #: Tolerance of a sum over examples, as a share of that of the others: its values are small where positives are rare.
@@ -139,8 +140,7 @@ class Trail:
         return self.bias.with_threshold(np.append(coef, 0.0), threshold)
 
     def _method(self) -> Solver:
-        solver = self.solver
-        return Retargeting(tol=solver.tol, max_iter=solver.max_iter, convex=solver) if self._tight else solver
+        return retargeting(self.solver) if self._tight else self.solver
 
 
 def solver_for(risk: Risk, solver: ConvexSolver) -> ConvexSolver:

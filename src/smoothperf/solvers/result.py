@@ -24,7 +24,7 @@ class Status(Enum):
     SMOOTHING_LIMIT = "The smoothed objective is solved, but mu is too large to certify the tolerance."
     PRECISION_LIMIT = "Floating-point precision does not allow further progress."
     STOPPED = "The callback asked to stop."
-    STATIONARY = "No convex step can lower the tight bound by more than the tolerance."
+    STATIONARY = "The last convex step could lower the tight bound by no more than the tolerance."
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..objective import RegularizedRisk
 from .monitor import Callback
-from .result import Result, Trace, TraceRow
+from .result import Result, Status, Trace, TraceRow
 
 
 class Story:
@@ -31,6 +31,10 @@ class Story:
     def iterations(self) -> int:
         """Of the runs before, with their starting points."""
         return len(self._rows)
+
+    def count(self, n_matvec: int) -> None:
+        """Products with X that were made before the next run."""
+        self._products[0] += n_matvec
 
     def continue_with(self, objective: RegularizedRisk) -> None:
         """Begin another run, whose products this objective counts."""
@@ -72,3 +76,45 @@ class Story:
             self._products[0] += self._objective.n_matvec
             self._products[1] += self._objective.n_rmatvec
         self._objective = None
+
+
+class Sequel:
+    """A run that follows another one, for a problem of its own: rows, counts and time go on where those ended.
+
+    Parameters
+    ----------
+    first : Result
+        Of the run before.
+    callback : callable, optional
+        The user's. Where it has stopped the first run, it stops this one too.
+    """
+
+    def __init__(self, first: Result, callback: Callback | None):
+        self._first = first
+        self._callback = callback
+
+    def add(self, row: TraceRow) -> bool | None:
+        """Show a row of the second run to the user's callback as one of both."""
+        stop = None if self._callback is None else self._callback(self._later(row))
+        return stop or self._first.status is Status.STOPPED
+
+    def join(self, second: Result) -> Result:
+        """Return the second result as that of both runs."""
+        first = self._first
+        return replace(
+            second,
+            n_iter=len(first.trace) + second.n_iter,
+            n_matvec=first.n_matvec + second.n_matvec,
+            n_rmatvec=first.n_rmatvec + second.n_rmatvec,
+            seconds=first.seconds + second.seconds,
+            trace=Trace([*first.trace, *map(self._later, second.trace)]),
+        )
+
+    def _later(self, row: TraceRow) -> TraceRow:
+        first = self._first
+        return replace(
+            row,
+            iteration=row.iteration + len(first.trace),
+            seconds=row.seconds + first.seconds,
+            passes=row.passes + first.n_matvec + first.n_rmatvec,
+        )
