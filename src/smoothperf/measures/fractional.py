@@ -249,7 +249,7 @@ class FractionalMeasure(Measure):
         c = np.ones(f.shape[0]) if weights is None else weights
         predicted = f > 0.0
         hits, false = float(c[predicted & positive].sum()), float(c[predicted & ~positive].sum())
-        return float(self._measure(hits, false, float(c[positive].sum())))
+        return float(self.of_counts(hits, false, float(c[positive].sum())))
 
     def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return where to cut these scores so that the measure is highest; of equally good cuts the lowest."""
@@ -259,14 +259,14 @@ class FractionalMeasure(Measure):
         cuts = Cuts(f)
         c = np.ones(f.shape[0]) if weights is None else weights
         hits, false = cuts.above(c * positive), cuts.above(c * ~positive)
-        return cuts.threshold(int(self._measure(hits, false, float(c[positive].sum())).argmax()))
+        return cuts.threshold(int(self.of_counts(hits, false, float(c[positive].sum())).argmax()))
 
     def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
         """Return :meth:`threshold` for rows in blocks, which :meth:`block` has made."""
         positives = Totals.of(blocks.each("totals")).positive_weight
-        return best_cut(blocks, scores, lambda hits, false: self._measure(hits, false, positives))
+        return best_cut(blocks, scores, lambda hits, false: self.of_counts(hits, false, positives))
 
-    def _measure(self, hits: Any, false: Any, positives: float) -> Any:
+    def of_counts(self, hits: Any, false: Any, positives: float) -> Any:
         """``1 - delta``, from the weights of true and of false positives: numbers or arrays."""
         p, r = self._coefficients
         return (p + r) * hits / (p * positives + r * hits + false)
