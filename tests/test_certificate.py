@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 import oracles
 from problems import gaussians, problem
-from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, ROCArea, Status
+from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, PartialROCArea, ROCArea, Status
 from smoothperf.certificate import SURPLUS, Bundle, accumulated
 from smoothperf.design import as_design
 from smoothperf.space import RowSpace, WeightSpace
@@ -286,3 +288,25 @@ def test_an_objective_that_rounding_has_made_negative():
     """Scores of 1e16 and more do that; the bound is that of 0 then, and not an error."""
     bundle = bundle_of(np.full((2, 1), 1e16), 1e-8)
     assert bundle.lower_bound(-3.0, 1.0) == bundle.lower_bound(0.0, 1.0) <= 0.0
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e-10])
+def test_what_was_certified_once_is_not_given_up(alpha):
+    """Planes of small mu have more rounding: a bound that is higher before it is taken off may be lower afterwards."""
+    X, y = gaussians(80, 320, 10, shift=0.4)
+    result = LBFGS(tol=1e-12, max_iter=300).run(problem(PartialROCArea(0.1), X, y, alpha))
+    assert result.status is Status.PRECISION_LIMIT
+    assert result.gap <= 1.01 * np.min(result.trace["gap"])
+    for earlier, later in pairwise(result.trace["lower_bound"]):
+        assert later >= earlier - 0.01 * result.gap
+
+
+def test_a_better_solution_with_more_rounding_is_no_better_bound():
+    """The second plane is higher everywhere, by less than it may be wrong."""
+    X, y = gaussians(8, 12, 4)
+    value = ROCArea().bind(y).exact(np.zeros(20))
+    bundle = bundle_of(X, 10.0)
+    add(bundle, X.T @ value.gradient, value)
+    before = bundle.lower_bound(value.value, 0.0)
+    add(bundle, X.T @ value.gradient, replace(value, offset=value.offset + 1e-6, rounding=1e-4))
+    assert bundle.lower_bound(value.value, 0.0) == before

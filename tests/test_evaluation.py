@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from problems import TunedError
-from smoothperf import PRBEP, BalancedErrorRate, ErrorRate, PartialROCArea, PrecisionAtK, RecallAtK, ROCArea
+from smoothperf import (
+    PRBEP,
+    BalancedErrorRate,
+    ErrorRate,
+    FBeta,
+    Jaccard,
+    PartialROCArea,
+    PrecisionAtK,
+    RecallAtK,
+    ROCArea,
+)
 from smoothperf.evaluation import NAMES, Ranking, column_of, interval, resamples, title_of
 
 # Few distinct scores, so that there are many ties, also across the threshold 0.
@@ -102,7 +112,7 @@ MEASURES = [
 ]
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+@pytest.mark.parametrize("measure", [*MEASURES, FBeta(2.0), Jaccard()], ids=lambda measure: measure.name)
 @settings(deadline=None, max_examples=40)
 @given(rows=examples, threshold=st.sampled_from([-4.0, -1.0, 0.0, 0.5, 3.0]), seed=st.integers(0, 100))
 def test_scores_of_measures_to_train_for(measure, rows, threshold, seed):
@@ -113,6 +123,9 @@ def test_scores_of_measures_to_train_for(measure, rows, threshold, seed):
     for weights in (None, times):
         expected = measure.score(y, scores - threshold, weights)
         assert ranking.score(measure, threshold, weights) == pytest.approx(expected, abs=1e-12)
+        together = ranking.measures(threshold, weights, also=measure)
+        assert together[measure.name] == pytest.approx(expected, abs=1e-12)
+        assert {**together, **ranking.measures(threshold, weights)} == together
 
 
 @pytest.mark.parametrize("measure", [ErrorRate(), ErrorRate(7.0, 2.0), BalancedErrorRate()], ids=str)
@@ -145,3 +158,18 @@ def test_names_of_measures():
     assert title_of("jaccard") == "Jaccard"
     assert title_of("false_positive_rate") == "false positive rate"
     assert title_of("mine") == "mine"
+
+
+@pytest.mark.parametrize("measure", [FBeta(2.0), Jaccard(), ErrorRate(7.0, 2.0), PartialROCArea(0.3)], ids=str)
+def test_a_resample_is_counted_once_and_never_sorted(measure, monkeypatch):
+    y = np.resize([True, False, False], 60)
+    ranking = Ranking(y, np.random.default_rng(0).normal(size=60))
+    counted = []
+    cuts = Ranking.cuts
+    monkeypatch.setattr(Ranking, "cuts", lambda self, draw: counted.append(draw) or cuts(self, draw))
+    for function in ("sort", "argsort"):
+        monkeypatch.setattr(np, function, lambda *_, **__: pytest.fail("sorted again"))
+    monkeypatch.setattr(type(measure), "score", lambda *_: pytest.fail("scored from the beginning"))
+    for draw in resamples(y, 3, 0):
+        ranking.measures(multiplicity=draw, also=measure)
+    assert len(counted) == 3

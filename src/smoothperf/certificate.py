@@ -159,7 +159,10 @@ class Bundle:
         self._last_used = np.zeros(size, dtype=np.int64)  # number of the solution in which a plane had weight
         self._solutions = 0
         self._weights = np.zeros(size)
-        self._best = _Bound()
+        self._highest = -np.inf
+        # The bound that was best at the last radius, and those that have come since: a solution that is better before
+        # rounding is taken off may be worse afterwards.
+        self._bounds = [_Bound()]
 
     def __len__(self) -> int:
         return self._count
@@ -178,7 +181,7 @@ class Bundle:
     @property
     def value(self) -> float:
         """The best bound so far, before rounding is taken off."""
-        return self._best.value
+        return self._highest
 
     @property
     def dual_coef(self) -> Array:
@@ -259,8 +262,8 @@ class Bundle:
         self._solutions += 1
         self._last_used[:k][weights > 0.0] = self._solutions
         bound = self._bound()
-        if bound.value > self._best.value:
-            self._best = bound
+        self._highest = max(self._highest, bound.value)
+        self._bounds.append(bound)
 
     def _bound(self) -> _Bound:
         k = self._count
@@ -301,14 +304,19 @@ class Bundle:
         """Certified bound of min J, given the best objective value known and the norm of its weights."""
         objective = max(objective, 0.0)  # below is rounding, of scores as large as they get
         evaluation = evaluation_rounding(self._design, objective, coef_norm, self._extra_rounding)
-        # (alpha/2) |w*|^2 <= J(w*) <= J(w); and, with that first bound, (alpha/2) |w - w*|^2 <= J(w) - J(w*).
+        # (alpha/2) |w*|^2 <= J(w*) <= J(w); and, with any bound, (alpha/2) |w - w*|^2 <= J(w) - J(w*). So a radius
+        # makes a bound, which makes a smaller radius, until that changes little.
         highest = objective + evaluation
-        radius = math.sqrt(2.0 * highest / self._alpha)
-        first = self._best.certified(radius)
-        radius = min(radius, coef_norm + math.sqrt(2.0 * max(highest - first, 0.0) / self._alpha))
+        radius, smaller = math.inf, math.sqrt(2.0 * highest / self._alpha)
+        while smaller < 0.9 * radius:
+            radius = smaller
+            best = max(self._bounds, key=lambda bound: bound.certified(radius))
+            least = max(highest - best.certified(radius), 0.0)
+            smaller = min(radius, coef_norm + math.sqrt(2.0 * least / self._alpha))
+        self._bounds = [best]
         # No risk is negative, so 0 is a lower bound as well.
         zero = -self._extra_rounding * (1.0 + self._design.row_norm * radius)
-        return max(zero, self._best.certified(radius)) - evaluation
+        return max(zero, best.certified(radius)) - evaluation
 
     def _make_room(self) -> None:
         """Forget the plane that has been idle for longest, or merge the two lightest."""

@@ -7,7 +7,8 @@ positives and negatives above a cut, every measure is a function of these two ar
     average precision  sum_k (tp_k - tp_{k-1}) / N+ * tp_k / (tp_k + fp_k)
     PRBEP              tp / N+ where tp + fp = N+, linear between two cuts (ties share the places that are left)
 
-A bootstrap resample is a vector of multiplicities of the same, already sorted examples: O(n), no sorting again.
+A bootstrap resample is a vector of multiplicities of the same, already sorted examples: O(n), no sorting again. Sums of
+products are made without BLAS, whose threads would cost more than they bring for vectors of this length.
 """
 
 from __future__ import annotations
@@ -89,6 +90,10 @@ class Cuts:
     tp: Array
     fp: Array
 
+    def at(self, cut: int) -> Cuts:
+        """Return one cut and the last one."""
+        return Cuts(self.tp[[cut, -1]], self.fp[[cut, -1]])
+
     @property
     def precision(self) -> Array:
         """``tp / (tp + fp)``; 0 where nothing is predicted positive."""
@@ -107,7 +112,8 @@ class Cuts:
     @property
     def f1(self) -> Array:
         """Harmonic mean of precision and recall, ``2 tp / (tp + fp + N+)``."""
-        return ratio(2.0 * self.tp, self.tp + self.fp + self.tp[-1])
+        scores: Array = 2.0 * self.tp / (self.tp + self.fp + self.tp[-1])
+        return scores
 
     @property
     def accuracy(self) -> Array:
@@ -160,39 +166,46 @@ class Ranking:
         multiplicity : ndarray of shape (n,), optional
             How often each example counts, in the order in which they came; once each by default.
         """
-        if multiplicity is None:
-            tp = np.cumsum(self._positive)[self._ends]
-            total = self._ends + 1.0
+        weight = None if multiplicity is None else multiplicity[self._order]
+        tp, total = np.zeros(self.levels.shape[0] + 1), np.zeros(self.levels.shape[0] + 1)
+        if weight is None:
+            tp[1:] = self._at_levels(np.cumsum(self._positive))
+            total[1:] = self._ends + 1.0
         else:
-            weight = multiplicity[self._order]
-            tp = np.cumsum(weight * self._positive)[self._ends]
-            total = np.cumsum(weight)[self._ends]
-        return Cuts(np.append(0.0, tp), np.append(0.0, total - tp))
+            tp[1:] = self._at_levels(np.cumsum(weight * self._positive))
+            total[1:] = self._at_levels(np.cumsum(weight))
+        return Cuts(tp, total - tp)
+
+    def _at_levels(self, sums: Array) -> Array:
+        """Sums up to the last example of each distinct score: all of them where no two are tied."""
+        return sums if self.levels.shape == sums.shape else sums[self._ends]
 
     def cut_at(self, threshold: float) -> int:
         """Return which cut predicts positive exactly what scores above a threshold."""
         return int(np.searchsorted(-self.levels, -threshold, side="left"))
 
-    def measures(self, threshold: float = 0.0, multiplicity: Array | None = None) -> dict[str, float]:
-        """Return every measure by its name in :data:`NAMES`.
+    def measures(
+        self, threshold: float = 0.0, multiplicity: Array | None = None, *, also: Measure | None = None
+    ) -> dict[str, float]:
+        """Return every measure by its name in :data:`NAMES`, and one more by its own name if it is given.
 
         Those of a decision (F1, precision, recall, false positive rate, accuracy) are for "positive where the score
         is above ``threshold``"; precision is 0 if nothing is.
         """
         cuts = self.cuts(multiplicity)
-        at = self.cut_at(threshold)
-        f1 = cuts.f1
-        return {
+        decision = cuts.at(self.cut_at(threshold))
+        found = {
             "prbep": prbep(cuts),
             "roc_area": roc_area(cuts),
             "average_precision": average_precision(cuts),
-            "best_f1": float(f1.max()),
-            "f1": float(f1[at]),
-            "precision": float(cuts.precision[at]),
-            "recall": float(cuts.recall[at]),
-            "false_positive_rate": float(cuts.false_positive_rate[at]),
-            "accuracy": float(cuts.accuracy[at]),
+            "best_f1": float(cuts.f1.max()),
+            "f1": float(decision.f1[0]),
+            "precision": float(decision.precision[0]),
+            "recall": float(decision.recall[0]),
+            "false_positive_rate": float(decision.false_positive_rate[0]),
+            "accuracy": float(decision.accuracy[0]),
         }
+        return found if also is None else {**found, also.name: self._score(also, cuts, threshold, multiplicity)}
 
     def score(self, measure: Measure, threshold: float = 0.0, multiplicity: Array | None = None) -> float:
         """Return the score of any measure; of those that cut at 0, for the decision "above ``threshold``".
@@ -203,22 +216,23 @@ class Ranking:
         >>> Ranking([1, 1, 0, 0, 0], [0.9, 0.2, 0.7, 0.1, 0.0]).score(PrecisionAtK(2))
         0.5
         """
+        return self._score(measure, self.cuts(multiplicity), threshold, multiplicity)
+
+    def _score(self, measure: Measure, cuts: Cuts, threshold: float, multiplicity: Array | None) -> float:
+        """The same, from the cuts where that is possible, as they are sorted already."""
         from .measures import Goal, PartialROCArea, PrecisionAtK, RecallAtK
 
-        # From the cuts where that is possible, as they are sorted already.
         if isinstance(measure, Goal):
-            cuts = self.cuts(multiplicity)
             return measure.of_cuts(cuts.tp, cuts.fp)
         if isinstance(measure, PartialROCArea):
-            return partial_roc_area(self.cuts(multiplicity), float(measure.max_fpr))
+            return partial_roc_area(cuts, float(measure.max_fpr))
         if isinstance(measure, (PrecisionAtK, RecallAtK)):
-            cuts = self.cuts(multiplicity)
             places = measure.predicted_positive(self._labels, multiplicity)
             hits = float(np.interp(places, cuts.tp + cuts.fp, cuts.tp))
             return hits / (places if isinstance(measure, PrecisionAtK) else float(cuts.tp[-1]))
-        curve = decision_curve(measure, self.cuts(multiplicity))
+        curve = decision_curve(measure, cuts.at(self.cut_at(threshold)))
         if curve is not None:
-            return float(curve[self.cut_at(threshold)])
+            return float(curve[0])
         return measure.score(self._labels, self._scores - threshold, multiplicity)
 
     def best_threshold(self, measure: Measure) -> float:
@@ -240,8 +254,11 @@ class Ranking:
 
 def decision_curve(measure: Measure, cuts: Cuts) -> Array | None:
     """Return the score of a measure of decisions at every cut, if it is known as a formula."""
-    from .measures import BalancedErrorRate, ErrorRate
+    from .measures import BalancedErrorRate, ErrorRate, FBeta, Jaccard
 
+    if isinstance(measure, (FBeta, Jaccard)):
+        curve: Array = measure.of_counts(cuts.tp, cuts.fp, float(cuts.tp[-1]))
+        return curve
     if type(measure) not in (ErrorRate, BalancedErrorRate):
         return None
     masses = float(cuts.tp[-1]), float(cuts.fp[-1])
@@ -273,7 +290,7 @@ def roc_area(cuts: Cuts) -> float:
     >>> roc_area(Ranking([1, 0, 0], [0.5, 0.5, 0.0]).cuts())
     0.75
     """
-    area = np.diff(cuts.fp) @ (cuts.tp[1:] + cuts.tp[:-1])
+    area = (np.diff(cuts.fp) * (cuts.tp[1:] + cuts.tp[:-1])).sum()
     return float(area / (2.0 * cuts.tp[-1] * cuts.fp[-1]))
 
 
@@ -287,7 +304,7 @@ def partial_roc_area(cuts: Cuts, max_fpr: float) -> float:
     """
     x, y = cuts.false_positive_rate, cuts.recall
     last = int(np.flatnonzero(x <= max_fpr)[-1])
-    area = float(np.diff(x[: last + 1]) @ (y[1 : last + 1] + y[:last])) / 2.0
+    area = float((np.diff(x[: last + 1]) * (y[1 : last + 1] + y[:last])).sum()) / 2.0
     if x[last] < max_fpr:
         width = max_fpr - float(x[last])
         slope = float((y[last + 1] - y[last]) / (x[last + 1] - x[last]))
@@ -324,11 +341,12 @@ def resamples(y: ArrayLike, n_resamples: int, seed: int) -> Iterator[Array]:
     """
     positive = binary_labels(y)
     n = positive.shape[0]
+    ones = positive.astype(np.intp)
     rng = np.random.default_rng(seed)
     for _ in range(whole_number("n_resamples", n_resamples, at_least=1)):
         while True:
             draw = np.bincount(rng.integers(n, size=n), minlength=n)
-            chosen = int(draw[positive].sum())
+            chosen = int(draw.dot(ones))
             if 0 < chosen < n:
                 break
         yield draw.astype(np.float64)

@@ -83,3 +83,26 @@ def test_a_file_name_that_is_not_text(run, tmp_path, csv_file):
     for more in ((), ("--json",)):
         result = run("train", path, "--label", "kind", "-o", tmp_path / "model", *more)
         assert r"x\udcff.csv" in result.stdout
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_numbers_are_never_cut(width, monkeypatch, capsys):
+    from smoothperf.cli._screen import Screen, table
+
+    monkeypatch.setenv("COLUMNS", str(width))
+    numbers = [f"0.{digit}4321" for digit in range(9)]
+    Screen().result(table(["a model of many words", *(["average\nprecision"] * 9)], [["for something long", *numbers]]))
+    shown = capsys.readouterr().out
+    assert all(number in shown for number in numbers)
+    assert "…" not in shown
+
+
+def test_words_give_way_to_numbers(monkeypatch, capsys):
+    from smoothperf.cli._screen import Screen, table
+
+    monkeypatch.setenv("COLUMNS", "40")
+    Screen().result(table(["model", "value"], [["a name of many words that takes more than a line", "0.1234567"]]))
+    shown = capsys.readouterr().out
+    assert "0.1234567" in shown
+    assert "…" not in shown
+    assert all(len(line) <= 40 for line in shown.splitlines())

@@ -75,6 +75,7 @@ def test_rows_that_are_too_large_for_alpha_are_refused(client, data):
     [
         *itertools.product(["prbep", "roc_area", "error_rate"], ["lbfgs", "nesterov", "bmrm"]),
         ("f1", "lbfgs"),
+        ("f1", "nesterov"),
         ("f1", "bmrm"),
         ("log_loss", "lbfgs"),
         ("squared_hinge", "nesterov"),
@@ -265,6 +266,18 @@ def test_checkpoints(client, data, tmp_path):
     for other in (in_blocks(X, flipped), in_blocks(X, y, np.ones(600)), in_blocks(2.0 * X, y), in_blocks(X[::-1], y)):
         with pytest.raises(CheckpointError, match="of other data"):
             MeasureClassifier(**options, checkpoint=Checkpoint(file, resume=True)).fit(other)
+
+
+@pytest.mark.parametrize("measure", ["prbep", "f1"])
+def test_global_lipschitz_constants_know_the_weights(client, data, measure):
+    """Weights that are 50 on a few rows: without them the steps of Nesterov's method would be 50 times too long."""
+    X, y = data(n=200)
+    weights = np.where(np.arange(200) % 10 == 0, 50.0, 1.0)
+    solver = Nesterov(tol=1e-2, backtracking=False)
+    here = smoothperf.MeasureClassifier(measure, 0.1, solver=solver).fit(X, y, weights)
+    there = MeasureClassifier(measure, 0.1, solver=solver, client=client).fit(in_blocks(X, y, weights))
+    assert there.gap_ <= 1e-2
+    assert there.n_iter_ == pytest.approx(here.n_iter_, abs=2)
 
 
 def test_solver_objects(client, data):

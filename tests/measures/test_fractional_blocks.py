@@ -195,6 +195,24 @@ def test_weights_are_those_of_the_rows_in_memory_only():
     assert risk.weights is None
 
 
+@pytest.mark.parametrize(("n_blocks", "expected"), [(1, 2048), (2, 1024), (16, 128), (200, 32)])
+def test_the_more_blocks_the_fewer_groups_of_each(n_blocks, expected):
+    y = np.resize([1, -1], 2 * n_blocks)
+    _, blocks = bound_in_blocks(FBeta(), y, None, [2] * n_blocks)
+    asked = []
+
+    class Noting(type(blocks._blocks[0])):
+        def sort(self, scores, most):
+            asked.append(most)
+            return super().sort(scores, most)
+
+    for block in blocks._blocks:
+        block.__class__ = Noting
+    risk = FBeta().bind_blocks(blocks)
+    risk.exact_value(blocks.vectors.constant(0.5))
+    assert asked == [expected] * n_blocks
+
+
 # --- parts ------------------------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,8 @@ from smoothperf import (
     BalancedErrorRate,
     Contingency,
     ErrorRate,
+    FBeta,
+    Jaccard,
     LogLoss,
     Nesterov,
     Newton,
@@ -159,7 +161,7 @@ def test_exact_risks_are_those_in_memory(measure, problem):
             )
 
 
-@every_measure
+@pytest.mark.parametrize("measure", [*MEASURES, FBeta(), Jaccard()], ids=repr)
 @searching
 @given(problem=split_problems())
 def test_weighed_scores_are_those_in_memory(measure, problem):

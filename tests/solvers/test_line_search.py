@@ -92,3 +92,11 @@ def test_any_first_step(first):
     with np.errstate(over="ignore"):
         found = search(curve, flatness=0.2, first=first)
     assert abs(found.derivative) <= 0.2 * np.sinh(3.0)
+
+
+def test_no_search_for_what_rounding_hides():
+    """The slope jumps across 0, and what is left to gain is less than the value can show."""
+    curve = Curve(lambda t: 1.0 + 1e-15 * abs(t - 0.3), lambda t: 1e-15 * np.sign(t - 0.3))
+    found = search(curve, flatness=0.5)
+    assert found.value <= curve.function(0.0) * (1.0 + 1e-14)
+    assert len(curve.steps) <= 3

@@ -1,12 +1,13 @@
-"""Training in sight: a line that changes on a terminal, plain lines when piped; Ctrl-C stops, and nothing is lost."""
+"""Work in sight: a line that changes on a terminal, plain lines when piped; Ctrl-C stops a fit, and nothing is lost."""
 
 from __future__ import annotations
 
 import signal
 import threading
 import time
+from collections.abc import Iterable, Iterator
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
     from ..solvers import TraceRow
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
 #: Seconds between two plain lines, and between two changes on a terminal.
 LINES_EVERY = 1.0
 CHANGES_EVERY = 0.1
+
+Item = TypeVar("Item")
+
+
+def shown_progress(screen: Screen, what: str, items: Iterable[Item], count: int) -> Iterator[Item]:
+    """Yield items, with a bar on a terminal that vanishes at the end."""
+    from rich.progress import track
+
+    return iter(track(items, what, count, console=screen.progress, transient=True, disable=_silent(screen)))
+
+
+def _silent(screen: Screen) -> bool:
+    return screen.quiet or not screen.progress.is_terminal
 
 
 class Watch:

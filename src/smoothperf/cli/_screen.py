@@ -11,9 +11,13 @@ import typer
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from ._visible import visible, visible_json, visible_lines
+
+#: No table needs more columns of characters.
+WIDEST = 10_000
 
 
 class Screen:
@@ -45,7 +49,13 @@ class Screen:
         """What the command is for: tables, and prose that wraps."""
         if not self.as_json:
             for part in parts:
-                self._out.print(escape(visible_lines(part)) if isinstance(part, str) else part)
+                if isinstance(part, str):
+                    self._out.print(escape(visible_lines(part)))
+                else:
+                    # On a narrow screen words wrap; where that is not enough, lines are too long, but nothing is cut.
+                    whole = Measurement.get(self._out, self._out.options.update(max_width=WIDEST), part)
+                    part.width = whole.minimum if whole.minimum > self._out.width else None
+                    self._out.print(part, crop=False)
 
     def note(self, text: str) -> None:
         """Something to know that is not a result, on standard error."""
@@ -92,13 +102,16 @@ def _plain(value: Any) -> Any:
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1, title: str | None = None) -> Table:
     """Return a plain table whose first ``words`` columns are text and the others numbers.
 
-    Cells are shown as they are, square brackets included.
+    Cells are shown as they are, square brackets included. Where there is little room, words wrap; numbers never do.
     """
     made = Table(
         box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, title=title, title_justify="left"
     )
     for place, header in enumerate(headers):
-        made.add_column(escape(visible_lines(header)), no_wrap=True, justify="left" if place < words else "right")
+        word = place < words
+        made.add_column(
+            escape(visible_lines(header)), no_wrap=not word, overflow="fold", justify="left" if word else "right"
+        )
     for row in rows:
         made.add_row(*(escape(visible(cell)) for cell in row))
     return made

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import _options as options
 from ._errors import one_line_errors
 from ._files import read_for_model, read_model, summary
+from ._progress import shown_progress
 from ._screen import Screen, number, table
 
 #: What is shown, with what it is about.
@@ -58,25 +57,20 @@ def evaluate(
     ranking = Ranking(positive, fitted.positive_scores(examples.X))
     trained_for = get_measure(fitted.measure)
     # What the model was trained for gets a line of its own if it is not in the tables anyway.
-    own = None if column_of(trained_for) in LABELS else trained_for.name
-
-    def judge(multiplicity: Any = None) -> dict[str, float]:
-        found = ranking.measures(multiplicity=multiplicity)
-        return found if own is None else {**found, own: ranking.score(trained_for, multiplicity=multiplicity)}
-
+    own = None if column_of(trained_for) in LABELS else trained_for
     try:
-        values = judge()
+        values = ranking.measures(also=own)
     except ValueError as error:  # as where there are fewer than k examples
         screen.note(f"{error} So it is not in the table.")
         own = None
-        values = judge()
-    with screen.progress.status("Bootstrap"):
-        drawn = [judge(draw) for draw in resamples(positive, bootstrap, seed)]
+        values = ranking.measures()
+    draws = shown_progress(screen, "Bootstrap", resamples(positive, bootstrap, seed), bootstrap)
+    drawn = [ranking.measures(multiplicity=draw, also=own) for draw in draws]
     intervals = {name: interval([draw[name] for draw in drawn]) for name in values}
     ranked = [name for name in LABELS if name not in DECISIONS]
     decided = list(DECISIONS)
     if own is not None:
-        (decided if trained_for.fits_bias else ranked).insert(0, own)
+        (decided if trained_for.fits_bias else ranked).insert(0, own.name)
 
     def rows(names: list[str]) -> list[list[str]]:
         return [[LABELS.get(n, title_of(n)), number(values[n]), *map(number, intervals[n])] for n in names]

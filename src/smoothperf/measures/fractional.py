@@ -54,8 +54,9 @@ from ..kernels.fractional_search import (
 from ..kernels.fractional_summary import Window
 from ..operating_point import Cuts
 from ..recycling import Recycler
-from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
+from .base import EPS, LONG_EPS, Array, Measure, RiskValue
 from .best_cut import CutBlock, best_cut
+from .in_blocks import BlockRisk
 from .row_block import RiskBlock, Totals
 
 #: What the levels may cost of ``mu D``, relative to what the squares cost.
@@ -111,24 +112,23 @@ class FractionalBlock(CutBlock, RiskBlock):
         return flip_smoothed(scores, self._positive, self.weights, *tables, slope, gradient)
 
 
-class FractionalRisk(Risk):
+class FractionalRisk(BlockRisk):
     """The risk (fractional-risk) of rows in blocks; made by :meth:`FBeta.bind` and :meth:`Jaccard.bind`."""
 
     shift_invariant: ClassVar[bool] = False
 
     def __init__(self, blocks: Blocks, p: float, r: float):
-        totals = Totals.of(blocks.each("totals"))
-        self._blocks = blocks
-        n = self.n_examples = totals.rows
+        super().__init__(blocks)
+        totals = self._totals
         self._total = totals.weight
         self._loss = FractionalLoss(p, r, (p + r) * totals.positive_weight)
         self._slope = 2.0 / self._total
         self.score_scale = self._total / (2.0 * totals.positive_weight)
-        self._groups = groups_of_a_block(len(totals))
+        self._groups = groups_of_a_block(self._n_blocks)
         [self.weights] = [None] if blocks.far else blocks.each("sample_weight")
         self.diameter = (1.0 + LEVELS_SHARE) * self._total / 8.0
         # Relative errors of B and C change delta by at most this much (docs/maths.md, rounding).
-        self._rounding = (64 * EPS + 4 * n * LONG_EPS) * (2.0 + r / p)
+        self._rounding = (64 * EPS + 4 * self.n_examples * LONG_EPS) * (2.0 + r / p)
 
     def exact(self, scores: Vector) -> RiskValue:
         """``R`` and a subgradient: two sorts, a search and a pass."""
@@ -249,7 +249,7 @@ class FractionalMeasure(Measure):
         c = np.ones(f.shape[0]) if weights is None else weights
         predicted = f > 0.0
         hits, false = float(c[predicted & positive].sum()), float(c[predicted & ~positive].sum())
-        return float(self._measure(hits, false, float(c[positive].sum())))
+        return float(self.of_counts(hits, false, float(c[positive].sum())))
 
     def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return where to cut these scores so that the measure is highest; of equally good cuts the lowest."""
@@ -259,14 +259,14 @@ class FractionalMeasure(Measure):
         cuts = Cuts(f)
         c = np.ones(f.shape[0]) if weights is None else weights
         hits, false = cuts.above(c * positive), cuts.above(c * ~positive)
-        return cuts.threshold(int(self._measure(hits, false, float(c[positive].sum())).argmax()))
+        return cuts.threshold(int(self.of_counts(hits, false, float(c[positive].sum())).argmax()))
 
     def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
         """Return :meth:`threshold` for rows in blocks, which :meth:`block` has made."""
         positives = Totals.of(blocks.each("totals")).positive_weight
-        return best_cut(blocks, scores, lambda hits, false: self._measure(hits, false, positives))
+        return best_cut(blocks, scores, lambda hits, false: self.of_counts(hits, false, positives))
 
-    def _measure(self, hits: Any, false: Any, positives: float) -> Any:
+    def of_counts(self, hits: Any, false: Any, positives: float) -> Any:
         """``1 - delta``, from the weights of true and of false positives: numbers or arrays."""
         p, r = self._coefficients
         return (p + r) * hits / (p * positives + r * hits + false)

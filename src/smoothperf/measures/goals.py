@@ -95,7 +95,7 @@ class AveragePrecision(Goal):
 
     def of_cuts(self, hits: Array, false: Array) -> float:
         """``sum_k (recall_k - recall_{k-1}) precision_k``."""
-        return float(np.diff(hits / hits[-1]) @ _precision(hits, false)[1:])
+        return float((np.diff(hits / hits[-1]) * _precision(hits, false)[1:]).sum())
 
 
 class _Target(Goal):

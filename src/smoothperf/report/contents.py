@@ -225,12 +225,11 @@ def _trace(trace: Any) -> dict[str, Array]:
 def _measures(
     ranking: Ranking, positive: NDArray[np.bool_], trained_for: Measure, n_resamples: int, seed: int
 ) -> dict[str, tuple[float, float, float]]:
-    own = trained_for.name if trained_for.name not in RANKING_MEASURES else None
+    own = trained_for if trained_for.name not in RANKING_MEASURES else None
 
     def judge(multiplicity: Array | None = None) -> dict[str, float]:
-        found = ranking.measures(multiplicity=multiplicity)
-        known = {name: found[name] for name in RANKING_MEASURES}
-        return known if own is None else {own: ranking.score(trained_for, multiplicity=multiplicity), **known}
+        found = ranking.measures(multiplicity=multiplicity, also=own)
+        return {name: found[name] for name in ((own.name,) if own is not None else ()) + RANKING_MEASURES}
 
     try:
         values = judge()

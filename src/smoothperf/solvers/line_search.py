@@ -41,7 +41,8 @@ def flat_point(
     max_trials : int
         Most trials; the lowest so far is returned then.
     """
-    ceiling = origin.value + ROUNDING * abs(origin.value)
+    visible = ROUNDING * abs(origin.value)
+    ceiling = origin.value + visible
     target = flatness * -origin.derivative
     left, right = origin, None
     best: Trial | None = None
@@ -66,6 +67,8 @@ def flat_point(
             step = _between(left, right, bisect=abs(same_side) > 1)
             if not left.step < step < right.step:
                 break  # no number is left between the two
+            if -left.derivative * (right.step - left.step) <= visible:
+                break  # phi is convex: what lies between the two is not lower by more than that
     return best
 
 
