@@ -192,7 +192,7 @@ def train(
             "data": summary(examples),
             "measure": measure,
             "pos_label": model.label_pair[1].item(),
-            "trained_with": _trained_with(model),
+            "trained_with": model.trained_with.name,
             "bound": model.bound,
             "alpha": strength,
             "choice": choice,
@@ -333,15 +333,6 @@ def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | N
     cut = goal.threshold(known_labels(others.y, model.label_pair, length=scores.shape[0]), scores)
     confidence = getattr(goal, "confidence", CONFIDENCE)
     model.set_operating_point(y=others.y, raw_scores=scores, threshold=cut, confidence=confidence)
-
-
-def _trained_with(model: MeasureClassifier) -> str:
-    """Name of the measure whose risk was minimised."""
-    from ..measures import Goal, get_measure
-
-    chosen = getattr(model, "trained_for_", None)
-    measure = get_measure(model.measure) if chosen is None else chosen.measure
-    return measure.trained_with.name if isinstance(measure, Goal) else measure.name
 
 
 def _outcome(model: MeasureClassifier, *, converged: bool, interrupted: bool) -> list[str]:
