@@ -135,7 +135,7 @@ def threshold_for_target(
     1.5
     >>> positive, scores = np.arange(100) % 2 == 0, np.arange(100.0)
     >>> [threshold_for_target(positive, scores, recall=0.8, confidence=level) for level in (None, 0.9)]
-    [19.5, 13.5]
+    [19.5, 9.5]
     """
     targets = {"precision": precision, "recall": recall, "fpr": fpr, "k": k, "rate": rate}
     given = {name: value for name, value in targets.items() if value is not None}

@@ -29,7 +29,7 @@ def test_table_and_best(run, train_file):
 
 
 def test_json_is_the_path_of_the_library(run_json, train_file, test_file, examples):
-    found = run_json("path", train_file, "--validation", test_file, "--n-alphas", 5)
+    found = run_json("path", train_file, "--validation", test_file, "--scale", "none", "--n-alphas", 5)
     path = smoothperf.regularization_path(*examples(300, 0), n_alphas=5, validation=examples(200, 1))
     np.testing.assert_allclose(found["alphas"], path.alphas)
     np.testing.assert_allclose(found["objectives"], path.objectives, atol=1e-3)

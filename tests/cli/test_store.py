@@ -38,7 +38,8 @@ def test_no_folder(run, train_file, tmp_path):
 
 def test_training_from_a_store_is_training_from_the_file(run_json, run, train_file, store, tmp_path):
     documents = [
-        run_json("train", path, "-m", "prbep", "-a", "1e-3", "-o", tmp_path / "model") for path in (train_file, store)
+        run_json("train", path, "-m", "prbep", "-a", "1e-3", "--scale", "none", "-o", tmp_path / "model")
+        for path in (train_file, store)
     ]
     for document in documents:
         del document["seconds"], document["data"]
@@ -50,11 +51,12 @@ def test_training_from_a_store_is_training_from_the_file(run_json, run, train_fi
     assert one == other
 
 
-def test_choosing_alpha(run, run_json, store, test_file, tmp_path):
-    line = run("train", store, "-a", "auto", "-o", tmp_path / "model", code=2).stderr
-    assert "--alpha auto cannot make folds of a store: give --validation FILE" in line
-    document = run_json("train", store, "-a", "auto", "--validation", test_file, "-o", tmp_path / "model")
-    assert document["alpha_search"]["held_out"] == str(test_file)
+def test_what_needs_the_rows_in_memory(run, store, test_file, tmp_path):
+    for more in ([], ["--validation", test_file]):
+        line = run("train", store, *more, "-o", tmp_path / "model", code=2).stderr
+        assert "train.store: a store cannot be cross-validated, as its rows are not in memory: give --alpha" in line
+    line = run("train", store, "-a", "1e-3", "--scale", "maxabs", "-o", tmp_path / "model", code=2).stderr
+    assert "--scale maxabs needs the rows in memory" in line
 
 
 def test_other_commands_read_a_store_whole(run, model_file, store, tmp_path):
@@ -74,5 +76,8 @@ def test_damage_is_one_line(run, store, tmp_path):
     content = bytearray(store.read_bytes())
     content[100] ^= 1
     store.write_bytes(content)
-    assert "block 0 (rows 1 to 300) is damaged" in run("train", store, "-q", "-o", tmp_path / "m", code=2).stderr
+    assert (
+        "block 0 (rows 1 to 300) is damaged"
+        in run("train", store, "-a", "1e-3", "-q", "-o", tmp_path / "m", code=2).stderr
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["train.store"]

@@ -14,7 +14,7 @@ from smoothperf.cli import train
 
 def test_saves_the_model_that_the_library_fits(run, train_file, tmp_path, examples):
     model = tmp_path / "model"
-    result = run("train", train_file, "--measure", "prbep", "--alpha", "1e-3", "-o", model)
+    result = run("train", train_file, "--measure", "prbep", "--alpha", "1e-3", "--scale", "none", "-o", model)
     X, y = examples(300, 0)
     expected = MeasureClassifier("prbep", alpha=1e-3).fit(X, y)
     loaded = smoothperf.load(model)
@@ -37,12 +37,15 @@ def test_saves_the_model_that_the_library_fits(run, train_file, tmp_path, exampl
 
 
 def test_progress_is_plain_lines_on_standard_error_when_piped(run, train_file, tmp_path):
-    result = run("train", train_file, "-o", tmp_path / "model")
+    iteration = r"iteration +\d+  objective \d\.\d{6}  gap \d\.\d\de[+-]\d\d +[\d.]+ s"
+    result = run("train", train_file, "-a", "1e-4", "-o", tmp_path / "model")
     lines = result.stderr.splitlines()
-    pattern = r"iteration +\d+  objective \d\.\d{6}  gap \d\.\d\de[+-]\d\d +[\d.]+ s"
     assert len(lines) >= 2
-    assert all(re.fullmatch(pattern, line) for line in lines)
+    assert all(re.fullmatch(iteration, line) for line in lines)
     assert "gap" not in result.stdout
+    first, *_, last = run("train", train_file, "--folds", 2, "-o", tmp_path / "model").stderr.splitlines()
+    assert re.fullmatch(r"split 1 of 2: log_loss, convex, alpha [\d.]+ +0\.0 s", first)
+    assert re.fullmatch(iteration, last)
 
 
 def test_quiet_says_nothing(run, train_file, tmp_path):
@@ -73,30 +76,33 @@ def test_json(run_json, train_file, tmp_path, examples):
     assert found["converged"] is True
     assert found["interrupted"] is False
     assert found["status"] == "converged"
-    assert found["alpha_search"] is None
+    assert (found["choice"], found["trained_with"], found["bound"]) == (None, "prbep", "convex")
+    assert found["scale"] == "standard"
+    assert found["constant"] is False
     assert found["notes"] == []
     assert found["model"] == str(tmp_path / "model")
     assert found["passes"] == model.result_.n_matvec + model.result_.n_rmatvec
 
 
 def test_a_missed_tolerance_is_exit_code_1_and_the_model_is_saved(run, run_json, train_file, tmp_path):
-    result = run("train", train_file, "-o", tmp_path / "model", "--max-iter", 1, code=1)
+    result = run("train", train_file, "-a", "1e-4", "-o", tmp_path / "model", "--max-iter", 1, code=1)
     text = " ".join(result.stdout.split())
     assert "The tolerance of 0.001 was not reached. The iteration limit was reached before" in text
     assert all(
         len(line) <= 80 for line in result.stdout.splitlines() if str(tmp_path) not in line and "train.svm" not in line
     )
     assert smoothperf.load(tmp_path / "model").n_iter_ == 1
-    found = run_json("train", train_file, "-o", tmp_path / "model", "--max-iter", 1, code=1)
+    found = run_json("train", train_file, "-a", "1e-4", "-o", tmp_path / "model", "--max-iter", 1, code=1)
     assert found["converged"] is False
     assert found["status"] == "iteration_limit"
 
 
 def test_settings_reach_the_solver(run, train_file, tmp_path):
-    run("train", train_file, "-o", tmp_path / "model", "--solver", "bmrm", "--tol", "0.01", "--balanced")
-    model = smoothperf.load(tmp_path / "model")
-    assert (model.solver, model.tol, model.class_weight) == ("bmrm", 0.01, "balanced")
-    assert model.gap_ <= 0.01
+    for more in (["-a", "1e-3"], ["--folds", 2, "--bound", "convex"]):
+        run("train", train_file, *more, "-o", tmp_path / "model", "--solver", "bmrm", "--tol", "0.01", "--balanced")
+        model = smoothperf.load(tmp_path / "model")
+        assert (model.solver, model.tol, model.class_weight) == ("bmrm", 0.01, "balanced")
+        assert model.gap_ <= 0.01
 
 
 def test_tables_keep_their_names(run, csv_file, tmp_path):
@@ -106,31 +112,25 @@ def test_tables_keep_their_names(run, csv_file, tmp_path):
     assert model.classes_.tolist() == ["ham", "spam"]
 
 
-def test_a_model_of_zero_weights_is_said_to_be_one(run, run_json, train_file, tmp_path):
-    result = run("train", train_file, "-m", "prbep", "-a", "1e6", "-o", tmp_path / "model")
-    assert "Note: At alpha=1e+06 the optimum is w = 0 within tol" in result.stderr
-    found = run_json("train", train_file, "-m", "prbep", "-a", "1e6", "-o", tmp_path / "model")
-    assert len(found["notes"]) == 1
+def test_a_model_that_tells_nothing_is_said_to_be_one(run, run_json, train_file, tmp_path):
+    arguments = ("train", train_file, "-m", "prbep", "-a", "1e9", "-o", tmp_path / "model")
+    assert "model: this model tells nothing: it has the same score" in run(*arguments, "-q", code=1).stderr
+    assert np.ptp(smoothperf.load(tmp_path / "model").coef_) == 0.0  # saved all the same
+    found = run_json(*arguments, code=1)
+    assert found["constant"] is True
+    assert found["converged"] is True
 
 
-def test_auto_chooses_by_cross_validation(run, run_json, train_file, tmp_path):
-    result = run("train", train_file, "--alpha", "auto", "--folds", 3, "-o", tmp_path / "model")
-    found = run_json("train", train_file, "--alpha", "auto", "--folds", 3, "-o", tmp_path / "model")
-    search = found["alpha_search"]
-    assert len(search["alphas"]) == len(search["scores"]) > 5
-    assert search["alphas"] == sorted(search["alphas"], reverse=True)
-    best = max(range(len(search["scores"])), key=search["scores"].__getitem__)
-    assert found["alpha"] == search["alphas"][best]
-    assert smoothperf.load(tmp_path / "model").alpha == found["alpha"]
-    assert f"Chose alpha {found['alpha']:.3g}" in result.stdout
+def test_nor_does_a_choice_hide_that(run_json, run, tmp_path):
+    (tmp_path / "same.svm").write_text("1 1:2 2:1\n-1 1:2 2:1\n" * 10)
+    arguments = ("train", tmp_path / "same.svm", "--folds", 2, "-o", tmp_path / "model")
+    assert run_json(*arguments, code=1)["constant"] is True
+    assert "perhaps the features have nothing to do with the labels" in run(*arguments, code=1).stderr
 
 
-def test_auto_chooses_on_a_validation_file(run_json, train_file, test_file, tmp_path, examples):
-    found = run_json("train", train_file, "-a", "auto", "--validation", test_file, "-o", tmp_path / "model")
-    (X, y), (X_held_out, held_out) = examples(300, 0), examples(200, 1)
-    path = smoothperf.regularization_path(X, y, validation=(X_held_out, held_out))
-    np.testing.assert_allclose(found["alpha_search"]["alphas"], path.alphas)
-    np.testing.assert_allclose(found["alpha_search"]["scores"], path.validation_scores, atol=2e-3)
+def test_weights_that_are_hardly_worth_it_are_noted(run, train_file, tmp_path):
+    result = run("train", train_file, "-m", "error_rate", "-a", 300, "-o", tmp_path / "model")
+    assert "Note: At alpha=300 the optimum is w = 0 with a bias within tol" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,16 @@ def test_auto_chooses_on_a_validation_file(run_json, train_file, test_file, tmp_
         (["--max-iter", "-3"], "max_iter must be a whole number of at least"),
         (["--label", "kind"], "label"),
         (["--format", "xls"], "format must be one of"),
-        (["--validation", "other.svm"], "--validation is for choosing alpha: use it with --alpha auto."),
+        (["-a", "1", "--validation", "other.svm"], "--validation is for a choice: leave out --alpha, or say with --at"),
+        (["-a", "1", "--at", "recall=0.8"], "--at recall=0.8 needs rows that are not trained on: with --alpha NUMBER"),
+        (["--at", "specificity=0.8"], "--at must be one of precision=0.9, recall=0.8, fpr=1%, k=500 or rate=5%, got"),
+        (["--at", "k=nan"], "k must be a whole number of at least 1, got nan"),
+        (["--at", "k=2.5"], "k must be a whole number of at least 1, got 2.5"),
+        (["--at", "precision=90"], "precision must lie above 0 and not above 1, got 90"),
+        (["--at", "recall=0.9,confidence=1"], "confidence must lie between 0 and 1, or be none, got '1'"),
+        (["--bound", "loose"], "--bound must be one of 'auto', 'convex', 'tight', got 'loose'."),
+        (["--scale", "minmax"], "--scale must be one of 'standard', 'maxabs', 'none', got 'minmax'."),
+        (["--checkpoint", "state"], "--checkpoint is for one training, not for a choice among many: give --alpha"),
         (["--folds", "1", "--alpha", "auto"], "--folds"),
         (["--tol", "small"], "--tol"),
         (["--nonsense"], "No such option"),
@@ -180,7 +189,7 @@ def test_an_unexpected_error_is_one_line_too(run, train_file, tmp_path, monkeypa
         raise TypeError("oh\nno")
 
     monkeypatch.setattr(MeasureClassifier, "fit", broken)
-    message = run("train", train_file, "-o", tmp_path / "model", "-q", code=2).stderr
+    message = run("train", train_file, "-a", "1e-3", "-o", tmp_path / "model", "-q", code=2).stderr
     assert message.startswith(
         "smoothperf: unexpected TypeError: oh no (a mistake of this program; set SMOOTHPERF_TRACEB"
     )
@@ -198,47 +207,44 @@ def test_notes_are_warnings_that_matter():
     assert train._notes(caught) == ["odd"]
 
 
-@pytest.fixture
-def interrupt_path(monkeypatch):
-    """Ctrl-C during one of the paths that alpha is chosen with."""
+@pytest.mark.parametrize("more", [[], ["--validation"]])
+def test_ctrl_c_while_the_choice_is_made_saves_nothing(run, train_file, tmp_path, monkeypatch, more):
+    """There is no model yet, only models of parts of the rows."""
+    from smoothperf.cli._progress import Watch
+
+    show = Watch.choosing
+
+    def interrupt(watch, step):
+        show(watch, step)
+        if step.candidate.measure.name == "squared_hinge":
+            watch._on_interrupt(2, None)
+
+    monkeypatch.setattr(Watch, "choosing", interrupt)
+    arguments = ("train", train_file, *more, *([train_file] if more else []), "-o", tmp_path / "model")
+    result = run(*arguments, code=130)
+    assert result.stderr.splitlines()[-1] == "smoothperf: interrupted; nothing was written."
+    assert not (tmp_path / "model").exists()
+    found = json.loads(run(*arguments, "--json", code=130).stdout)
+    assert found == {"command": "train", "interrupted": True, "model": None}
+
+
+def test_ctrl_c_after_the_choice_saves_the_best_so_far(run, train_file, tmp_path, monkeypatch):
     from smoothperf.cli._progress import Watch
 
     show = Watch.__call__
 
-    def arrange(during):
-        def interrupt(watch, row):
-            if watch.what.startswith(f"choosing alpha, path {during} of") and not watch.interrupted:
-                watch._on_interrupt(2, None)
-            return show(watch, row)
+    def interrupt(watch, row):
+        if not watch.interrupted:
+            show(watch, row)
+            watch._on_interrupt(2, None)
+        return show(watch, row)
 
-        monkeypatch.setattr(Watch, "__call__", interrupt)
-
-    return arrange
-
-
-def test_ctrl_c_while_alpha_is_chosen_takes_the_best_so_far(run, train_file, tmp_path, interrupt_path):
-    interrupt_path(during=3)
-    options = ["-m", "prbep", "-a", "auto", "--tol", "1e-4", "-o", tmp_path / "model"]
-    result = run("train", train_file, *options, code=130)
-    assert "Choosing alpha was interrupted" in result.stdout
-    chosen = re.search(r"Chose alpha (\S+) of \d+: 0\.\d{4} on rows held out \((.*)\)", result.stdout)
-    assert chosen[2] == "2 folds"
-    model = smoothperf.load(tmp_path / "model")
-    assert model.alpha == pytest.approx(float(chosen[1]), rel=0.01)
-    assert model.gap_ <= 1e-4  # the training itself was not interrupted
-    found = json.loads(run("train", train_file, *options, "--json", code=130).stdout)
+    monkeypatch.setattr(Watch, "__call__", interrupt)
+    arguments = ("train", train_file, "--folds", 2, "--tol", "1e-9", "-o", tmp_path / "model")
+    found = json.loads(run(*arguments, "--json", code=130).stdout)
     assert found["interrupted"] is True
-    assert found["converged"] is True
-
-
-@pytest.mark.parametrize("more", [[], ["--validation"]])
-def test_ctrl_c_before_anything_is_known_of_alpha_saves_nothing(run, train_file, tmp_path, interrupt_path, more):
-    """The first alphas of a path are so strong that their models are constant."""
-    interrupt_path(during=1)
-    more = [*more, train_file] if more else []
-    result = run("train", train_file, *more, "-m", "prbep", "-a", "auto", "-o", tmp_path / "model", code=130)
-    assert result.stderr.splitlines()[-1] == "smoothperf: interrupted; nothing was written."
-    assert not (tmp_path / "model").exists()
+    assert found["converged"] is False
+    assert smoothperf.load(tmp_path / "model").alpha == found["alpha"]
 
 
 def test_a_second_ctrl_c_leaves_at_once(capsys):
@@ -261,12 +267,14 @@ def test_resume_needs_a_checkpoint(run, train_file, tmp_path):
 
 def test_checkpoint_of_other_data(run, train_file, test_file, tmp_path):
     file = tmp_path / "c"
-    run("train", train_file, "--checkpoint", file, "-o", tmp_path / "m")
-    line = run("train", test_file, "--checkpoint", file, "--resume", "-q", "-o", tmp_path / "m", code=2).stderr
+    run("train", train_file, "-a", "1e-4", "--checkpoint", file, "-o", tmp_path / "m")
+    line = run(
+        "train", test_file, "-a", "1e-4", "--checkpoint", file, "--resume", "-q", "-o", tmp_path / "m", code=2
+    ).stderr
     assert "it is a checkpoint of other data: their shape: [300, 4], not [200, 4]" in line
-    line = run("train", train_file, "--checkpoint", file, "-o", tmp_path / "m", code=2).stderr
+    line = run("train", train_file, "-a", "1e-4", "--checkpoint", file, "-o", tmp_path / "m", code=2).stderr
     assert "there is a checkpoint already; go on with --resume" in line
-    assert run("train", train_file, "--checkpoint", file, "--resume", "-o", tmp_path / "m").exit_code == 0
+    assert run("train", train_file, "-a", "1e-4", "--checkpoint", file, "--resume", "-o", tmp_path / "m").exit_code == 0
 
 
 def test_the_positive_label_by_name(run, run_json, csv_file, tmp_path):

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from smoothperf import MeasureClassifier, MeasureClassifierCV, ZeroModelWarning
 from smoothperf.report import gather, render_report
 from smoothperf.report.charts import Axis, Chart
 
@@ -175,3 +176,41 @@ def test_chart_marks_are_in_data_units():
     assert 'd="M0 1000L0 0L500 0L500 500L1000 500L1000 1000Z"' in html
     assert "&lt;t&gt;" in html
     assert not re.search(r"<[tdxy]>", html)
+
+
+def words(contents):
+    return " ".join("".join(Elements(render_report(contents)).text).split())
+
+
+def test_a_model_that_tells_nothing_is_not_praised(judged):
+    """However well its training went: w = 0 is the certified optimum there."""
+    X, y = judged
+    with pytest.warns(ZeroModelWarning):
+        model = MeasureClassifier("prbep", alpha=1e9).fit(X, y)
+    found = gather(model, X, y, n_resamples=1)
+    assert found.constant
+    assert found.training.converged
+    page = render_report(found)
+    assert '<p class="verdict bad">✗ This model tells nothing: all examples have the same score</p>' in page
+    assert "✓" not in page
+    assert not gather(model.set_params(alpha=1e-3).fit(X, y), X, y, n_resamples=1).constant
+
+
+def test_the_tight_bound_is_not_said_to_have_a_certified_optimum(judged):
+    X, y = judged
+    model = MeasureClassifier("prbep", alpha=1e-2, bound="tight").fit(X, y)
+    text = words(gather(model, X, y, n_resamples=1))
+    assert f"✓ Stationary: no convex step gains more than {model.stationarity_gap_:.2g}" in text
+    assert "Training minimises a regularised tight upper bound of 1 \u2212 PRBEP" in text
+    assert "Trained withPRBEP, tight bound" in text
+    assert "nan" not in text.lower()
+    early = MeasureClassifier("prbep", alpha=1e-6, bound="tight", callback=lambda row: True).fit(X, y)
+    assert "⚠ Stopped early: a convex step may gain up to" in words(gather(early, X, y, n_resamples=1))
+
+
+def test_what_was_chosen_is_said(judged):
+    X, y = judged
+    model = MeasureClassifierCV("prbep", bound=[("log_loss", "convex")], n_alphas=3, cv=2).fit(X, y).as_classifier()
+    text = words(gather(model, X, y, n_resamples=1))
+    assert "A linear model chosen for PRBEP, trained with log loss, judged on" in text
+    assert "Training minimises the regularised log loss on the training data" in text

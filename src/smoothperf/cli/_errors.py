@@ -15,8 +15,10 @@ from ._visible import visible
 
 P = ParamSpec("P")
 
-#: Exit codes: 1 means "ran, but the certified gap is above the tolerance", 2 "could not run".
+#: Exit codes: 1 means "ran, but the certified gap is above the tolerance", or "the model tells nothing";
+#: 2 "could not run".
 MISSED_TOLERANCE = 1
+TELLS_NOTHING = 1
 CANNOT_RUN = 2
 #: What shells report for a program that Ctrl-C ended.
 INTERRUPTED = 130
@@ -24,9 +26,14 @@ INTERRUPTED = 130
 TRACEBACK = "SMOOTHPERF_TRACEBACK"
 
 
-def fail(message: object) -> NoReturn:
-    """Say in one line on standard error what is wrong, and exit."""
+def complain(message: object) -> None:
+    """Say in one line on standard error what is wrong, whoever wants to hear it."""
     typer.echo(f"smoothperf: {visible(' '.join(str(message).split()))}", err=True)
+
+
+def fail(message: object) -> NoReturn:
+    """Complain, and exit."""
+    complain(message)
     raise typer.Exit(CANNOT_RUN)
 
 

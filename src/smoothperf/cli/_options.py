@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ._errors import fail
+
 DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV, Parquet or a store"
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples with labels: {DATA_FORMATS}.")]
@@ -57,6 +59,25 @@ MeasureName = Annotated[
         "average_precision, recall@precision=0.9, precision@recall=0.8, recall@fpr=0.01.",
     ),
 ]
+Bound = Annotated[
+    str,
+    typer.Option(
+        "--bound",
+        metavar="auto|convex|tight",
+        help="Which risk to train with: 'convex' or 'tight' is that of the measure; 'auto' chooses among these and "
+        "others, such as log loss, by rows held out.",
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        "--scale",
+        metavar="KIND",
+        show_default=False,
+        help="How to scale the features for training: standard (the default), maxabs or none. The model is for the "
+        "features as they are.",
+    ),
+]
 PosLabel = Annotated[
     str | None,
     typer.Option(
@@ -70,3 +91,15 @@ Resamples = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no information beside the result.")]
+
+
+def kind_of_scaling(scale: str | None, *, stored: bool = False) -> str:
+    """Return how to scale; if nothing is said, what is not in memory is not scaled."""
+    from .._validation import choice
+    from ..scaling import KINDS
+
+    if scale is None:
+        return "none" if stored else "standard"
+    if choice("--scale", scale, KINDS) != "none" and stored:
+        fail(f"--scale {scale} needs the rows in memory, and those of a store are not: scale them before 'convert'.")
+    return scale

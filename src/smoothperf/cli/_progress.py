@@ -10,6 +10,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
+    from ..estimators.choice import Step
     from ..solvers import TraceRow
     from ._screen import Screen
 
@@ -35,7 +36,8 @@ class Watch:
     """A solver's callback that shows each iteration, and asks for a stop after Ctrl-C.
 
     Inside the ``with`` block the first Ctrl-C sets :attr:`interrupted`, which ends a fit after its iteration, with the
-    best model so far; a second one raises KeyboardInterrupt as usual.
+    best model so far; a second one raises KeyboardInterrupt as usual. So does the first while a choice is made
+    (:meth:`choosing`): there is no model yet.
 
     Parameters
     ----------
@@ -48,6 +50,7 @@ class Watch:
     def __init__(self, screen: Screen, what: str = ""):
         self.interrupted = False
         self._acknowledged = False
+        self._choosing_since: float | None = None
         self._console = screen.progress
         self._live = self._console.is_terminal and not screen.quiet
         self.what = what
@@ -79,15 +82,36 @@ class Watch:
     def __call__(self, row: TraceRow) -> bool:
         """Show an iteration; true if the fit should stop."""
         self._last = row
-        now = time.monotonic()  # several fits may share this, each with a clock of its own
-        if now - self._shown_at >= (CHANGES_EVERY if self._live else LINES_EVERY):
-            self._shown_at = now
+        self._choosing_since = None
+        if self._is_time():
             if self._status is not None:
                 self._status.update(self._line(row))
             else:
                 self._print(row)
         self._acknowledge()
         return self.interrupted
+
+    def choosing(self, step: Step) -> None:
+        """Show what a choice will train next."""
+        if self._choosing_since is None:
+            self._choosing_since = time.monotonic()
+        if self._is_time():
+            line = f"{self._prefix()}{step}  {time.monotonic() - self._choosing_since:6.1f} s"
+            if self._status is not None:
+                self._status.update(line)
+            else:
+                self._console.print(line, soft_wrap=True)
+
+    def _is_time(self) -> bool:
+        """Whether to show something again."""
+        now = time.monotonic()  # several fits may share this, each with a clock of its own
+        if now - self._shown_at < (CHANGES_EVERY if self._live else LINES_EVERY):
+            return False
+        self._shown_at = now
+        return True
+
+    def _prefix(self) -> str:
+        return f"{self.what}: " if self.what else ""
 
     def _acknowledge(self) -> None:
         """Say once that Ctrl-C was noticed."""
@@ -100,14 +124,13 @@ class Watch:
         self._last_shown = row
 
     def _line(self, row: TraceRow) -> str:
-        prefix = f"{self.what}: " if self.what else ""
         return (
-            f"{prefix}iteration {row.iteration:5d}  objective {row.objective:.6f}  gap {row.gap:.2e}  "
+            f"{self._prefix()}iteration {row.iteration:5d}  objective {row.objective:.6f}  gap {row.gap:.2e}  "
             f"{row.seconds:6.1f} s"
         )
 
     def _on_interrupt(self, signal_number: int, frame: FrameType | None) -> None:
-        if self.interrupted:
+        if self.interrupted or self._choosing_since is not None:
             raise KeyboardInterrupt
         # No word about it here: the signal may have come in the middle of a line, and streams are not reentrant.
         self.interrupted = True

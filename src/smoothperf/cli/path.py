@@ -36,6 +36,7 @@ def path(
     alpha_ratio: Annotated[
         float, typer.Option("--alpha-ratio", metavar="RATIO", help="Smallest alpha, as a share of the largest.")
     ] = 1e-6,
+    scale: options.Scale = None,
     tol: options.Tolerance = 1e-3,
     max_iter: options.MaxIter = 1000,
     threads: options.Threads = None,
@@ -53,7 +54,8 @@ def path(
     Example: smoothperf path mails.svm --measure prbep --figure path.png
 
     The largest alpha is the one at which w = 0 is best already. Rows that are
-    held out judge; a star marks the alpha that they like best.
+    held out judge; a star marks the alpha that they like best. It is one for
+    'smoothperf train --alpha', with the same --scale.
 
     Exit code: 0 if every alpha reached the tolerance, 1 if one did not, 2 if
     the path could not be trained, 130 after Ctrl-C.
@@ -65,6 +67,7 @@ def path(
         plots.require_matplotlib()
         check_writable(figure)
     check_measure(measure)
+    kind = options.kind_of_scaling(scale)
     examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based, pos_label=pos_label)
     X, y, held_out = _split(
         screen, examples, validation, holdout, seed, label=label, format=format, zero_based=zero_based
@@ -75,7 +78,12 @@ def path(
     from .. import regularization_path
     from ..evaluation import title_of
     from ..measures import get_measure
+    from ..scaling import Scaling
 
+    scaling = Scaling.of(kind, X)
+    if scaling is not None:
+        X = scaling.apply(X)
+        held_out = None if held_out is None else (scaling.apply(held_out[0]), held_out[1])
     with warnings.catch_warnings(), Watch(screen) as watch:
         warnings.simplefilter("ignore")  # the table says all that they would
         found = regularization_path(
@@ -122,6 +130,7 @@ def path(
             "command": "path",
             "data": summary(examples),
             "measure": measure,
+            "scale": kind,
             "solver": solver,
             "tol": tol,
             "alphas": found.alphas,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from . import _options as options
-from ._errors import one_line_errors
+from ._errors import fail, one_line_errors
 from ._files import check_writable, read_for_model, read_model
+from ._point import operating_point
 from ._screen import Screen
 from ._visible import visible
 
@@ -25,6 +27,22 @@ def predict(
     scores: Annotated[
         bool, typer.Option("--scores", help="Scores instead of labels; above 0 is predicted positive.")
     ] = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="TARGET",
+            show_default=False,
+            help="Predict positive the rows with the highest scores, no more than k=500 or rate=5%, instead of those "
+            "that the model says.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold", metavar="NUMBER", show_default=False, help="Predict positive above this score instead of 0."
+        ),
+    ] = None,
     label: options.Label = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
@@ -40,6 +58,7 @@ def predict(
     asks for some: write 0. Control characters in labels, such as ends of lines,
     are written as Python writes them: a row is a line, whatever its label.
     """
+    point = _point(at, threshold, scores=scores)
     screen = Screen(as_json=as_json, quiet=quiet, side=True)
     if output is not None:
         check_writable(output)
@@ -47,7 +66,11 @@ def predict(
     examples = read_for_model(
         screen, fitted, data, label=label, format=format, zero_based=zero_based, labelled=False, stored=True
     )
-    values = (fitted.positive_scores(examples.X) if scores else fitted.predict(examples.X)).tolist()
+    found = fitted.positive_scores(examples.X)
+    if not scores:
+        cut = (threshold or 0.0) if point is None else _cut(found, point)
+        found = fitted.label_pair[(found > cut).astype(int)]
+    values = found.tolist()
     if as_json:
         screen.document({"command": "predict", "model": model, "scores" if scores else "labels": values})
         if output is None:
@@ -61,3 +84,30 @@ def predict(
         with written_whole(output) as file:
             file.write(lines.encode())
         screen.say(f"Saved: {output}")
+
+
+def _cut(scores: Any, point: dict[str, Any]) -> float:
+    """Return the threshold for a number of predicted positives."""
+    import numpy as np
+
+    from ..targets import threshold_for_target
+
+    unknown = np.zeros(scores.shape[0], dtype=bool)  # a number of predictions does not depend on labels
+    return threshold_for_target(unknown, scores, **point)
+
+
+def _point(at: str | None, threshold: float | None, *, scores: bool) -> dict[str, Any] | None:
+    """Read ``--at``, for rows without labels."""
+    point = operating_point(at)
+    if point is not None and threshold is not None:
+        fail("--at and --threshold both say where to cut; give one of them.")
+    if scores and (point is not None or threshold is not None):
+        fail("--scores prints scores, which no threshold changes: leave out --at and --threshold, or --scores.")
+    if threshold is not None and not math.isfinite(threshold):
+        fail(f"--threshold must be a finite number, got {threshold}.")
+    if point is not None and not point.keys() <= {"k", "rate"}:
+        fail(
+            f"--at {at} needs labels, which rows to predict have not: 'smoothperf train --at {at}' makes a model that "
+            "keeps it; here k=500 or rate=5% will do."
+        )
+    return point

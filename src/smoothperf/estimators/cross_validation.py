@@ -20,8 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import choice, vector, whole_number
 from ..confidence import CONFIDENCE, checked_confidence
 from ..evaluation import tells_nothing
-from ..measures import Measure, get_measure
-from ..measures.goals import Goal
+from ..measures import Goal, Measure, get_measure
 from ..smoothing import Smoothing
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..targets import TARGETS, checked_target

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import vector
 from ..confidence import CONFIDENCE, checked_confidence
 from ..design import as_design
-from ..measures import Measure, get_measure
+from ..measures import Goal, Measure, get_measure
 from ..solvers import Result
 from ..targets import expected_rates, threshold_for_target
 from .calibration import Isotonic, Sigmoid
@@ -52,6 +52,13 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         """-1 if the positive label is the first of ``classes_``: scikit-learn wants scores that rise to the second."""
         # Models from files of earlier versions know one order only.
         return -1.0 if getattr(self, "pos_label_", self.classes_[1]) == self.classes_[0] else 1.0
+
+    @property
+    def trained_with(self) -> Measure:
+        """The measure whose risk was minimised, which is not always the one to be good at."""
+        chosen = getattr(self, "trained_for_", None)
+        measure = get_measure(self.measure) if chosen is None else chosen.measure
+        return measure.trained_with if isinstance(measure, Goal) else measure
 
     def raw_scores(self, X: Any) -> Array:
         """Return scores that are higher for the positive label, and do not change when the threshold moves.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..evaluation import Ranking, interval, resamples
+from ..evaluation import Ranking, interval, resamples, tells_nothing
 from ..measures import Measure, get_measure
 from .thinning import column_extremes, separating_thresholds, thin_cuts
 
@@ -34,6 +34,8 @@ class Training:
     ----------
     measure, solver : str
         Names as the estimator takes them.
+    trained_with, bound : str
+        The measure whose risk was minimised, which may be another one, and whether that is the "convex" or the "tight".
     decides : bool
         Whether the measure is one of decisions, which a threshold makes.
     alpha, tol : float
@@ -43,7 +45,7 @@ class Training:
     seconds : float
         Time of the fit.
     objective, lower_bound, gap : float
-        The certificate.
+        The certificate. For the tight bound there is no lower bound (NaN), and the gap is what a convex step may gain.
     status : str
         How the run ended, in words.
     converged : bool
@@ -54,6 +56,8 @@ class Training:
     """
 
     measure: str
+    trained_with: str
+    bound: str
     solver: str
     decides: bool
     alpha: float
@@ -119,6 +123,8 @@ class ReportContents:
         Examples of the data.
     training : Training
         About the model.
+    constant : bool
+        Whether it tells nothing: all examples have the same score.
     measures : dict of str to (float, float, float)
         Value and 95 % bootstrap interval of the measures of the ranking, and of that which the model was trained for.
     curve : Curve
@@ -133,6 +139,7 @@ class ReportContents:
     n_positive: int
     n_negative: int
     training: Training
+    constant: bool
     measures: dict[str, tuple[float, float, float]]
     curve: Curve
     histogram: Histogram
@@ -184,6 +191,7 @@ def gather(
         n_positive=int(positive.sum()),
         n_negative=int((~positive).sum()),
         training=_training(model),
+        constant=tells_nothing(scores),
         measures=_measures(ranking, positive, get_measure(model.measure), n_resamples, seed),
         curve=_curve(ranking),
         histogram=_histogram(positive, scores),
@@ -194,6 +202,8 @@ def _training(model: MeasureClassifier) -> Training:
     result = model.result_
     return Training(
         measure=get_measure(model.measure).name,
+        trained_with=model.trained_with.name,
+        bound=getattr(model, "bound", "convex"),
         solver=model.solver if isinstance(model.solver, str) else type(model.solver).__name__.lower(),
         decides=get_measure(model.measure).fits_bias,
         alpha=float(getattr(model, "alpha_", model.alpha)),
@@ -204,9 +214,9 @@ def _training(model: MeasureClassifier) -> Training:
         seconds=float(result.seconds),
         objective=float(model.objective_),
         lower_bound=float(model.lower_bound_),
-        gap=float(model.gap_),
+        gap=float(result.reached),
         status=result.status.value,
-        converged=bool(model.gap_ <= model.tol),
+        converged=bool(result.reached <= model.tol),
         trace=_trace(result.trace),
     )
 

@@ -24,6 +24,8 @@ SOLVERS = {
     "newton": "Newton's method",
     "bmrm": "BMRM (cutting planes)",
 }
+#: What is minimised itself, not a bound of one less it.
+LOSSES = ("log_loss", "squared_hinge")
 #: Shown for a share of nothing.
 NOTHING = "\u2013"
 MARKS = {
@@ -110,9 +112,13 @@ def _data(contents: ReportContents) -> str:
 
 def _header(contents: ReportContents) -> str:
     n = contents.n_positive + contents.n_negative
+    training = contents.training
+    for_what = f"trained for {_measure(training.measure)}"
+    if training.trained_with != training.measure:
+        for_what = f"chosen for {_measure(training.measure)}, trained with {_risk(training)}"
     return (
         f"<h1>{escape(contents.model_name)} on {escape(contents.data_name)}</h1>"
-        f'<p class="lead">A linear model trained for {escape(_measure(contents.training.measure))}, judged on {n:,} '
+        f'<p class="lead">A linear model {escape(for_what)}, judged on {n:,} '
         f"examples, of which {contents.n_positive:,} ({contents.n_positive / n:.2%}) are "
         f"{escape(contents.classes[1])}, the positive label.</p>"
     )
@@ -125,16 +131,25 @@ def _tiles(contents: ReportContents) -> str:
         for name, (value, low, high) in contents.measures.items()
     )
     training = contents.training
-    if training.converged:
-        verdict = f'<p class="verdict good">\u2713 Within {training.gap:.2g} of the optimum, certified</p>'
-    else:
-        verdict = f'<p class="verdict warn">\u26a0 Stopped early: up to {training.gap:.2g} above the optimum</p>'
     return (
-        f'<div class="tiles">{tiles}<div class="card tile certified"><p class="name">Training</p>{verdict}'
+        f'<div class="tiles">{tiles}<div class="card tile certified"><p class="name">Training</p>{_verdict(contents)}'
         f'<p class="range">objective {training.objective:.5f}, gap asked for {training.tol:g}</p></div></div>'
         '<p class="aside below">The intervals are from a bootstrap of the examples. If these are '
         "the examples the model was trained on, all figures flatter it.</p>"
     )
+
+
+def _verdict(contents: ReportContents) -> str:
+    """Return the most important thing about the model, in green, orange or red."""
+    training = contents.training
+    if contents.constant:
+        return '<p class="verdict bad">\u2717 This model tells nothing: all examples have the same score</p>'
+    tight = training.bound == "tight"
+    if training.converged:
+        words = "Stationary: no convex step gains more than {}" if tight else "Within {} of the optimum, certified"
+        return f'<p class="verdict good">\u2713 {words.format(f"{training.gap:.2g}")}</p>'
+    words = "a convex step may gain up to {}" if tight else "up to {} above the optimum"
+    return f'<p class="verdict warn">\u26a0 Stopped early: {words.format(f"{training.gap:.2g}")}</p>'
 
 
 def _threshold(contents: ReportContents) -> str:
@@ -308,13 +323,22 @@ def _certificate(training: Training) -> str:
         else f"The tolerance of {training.tol:g} that was asked for was not reached: longer training, with more "
         "iterations, could lower the objective by at most this gap."
     )
+    certified = (
+        f"No weights whatsoever bring it below <b>{training.lower_bound:.6g}</b>, so this model is at most "
+        f"<b>{training.gap:.2g}</b>{share} above the best there is."
+    )
+    proof = "The bound is a proof, not an estimate: it comes from cutting planes of the exact objective, "
+    if training.bound == "tight":
+        certified = (
+            f"No convex step from here brings it down by more than <b>{training.gap:.2g}</b>. It is not convex, and "
+            "nobody knows how far above the best there is that is."
+        )
+        proof = "What a step may gain is a bound, not an estimate, "
     return (
         '<div class="card certificate">'
-        f"<p>Training minimises a regularised upper bound of 1 \u2212 {escape(_measure(training.measure))} on the "
-        f"training data. At this model it is <b>{training.objective:.6g}</b>. No weights whatsoever bring it below "
-        f"<b>{training.lower_bound:.6g}</b>, so this model is at most <b>{training.gap:.2g}</b>{share} above "
-        f"the best there is. {reached}</p>"
-        '<p class="aside">The bound is a proof, not an estimate: it comes from cutting planes of the exact objective, '
+        f"<p>Training minimises {escape(_objective(training))} on the training data. At this model it is "
+        f"<b>{training.objective:.6g}</b>. {certified} {reached}</p>"
+        f'<p class="aside">{proof}'
         f"with rounding errors taken off. How the run ended: {escape(training.status)}</p></div>"
     )
 
@@ -333,13 +357,17 @@ def _convergence(training: Training) -> str:
         10.0 ** np.ceil(np.log10(max(first, 10.0 * training.tol)) - 1e-9),
         log=True,
     )
-    gap = Chart("gap", "How far from the optimum", f"The gap fell from {first:.2g} to {last:.2g}.", along, decades)
+    tight = training.bound == "tight"
+    title = "What a convex step may gain" if tight else "How far from the optimum"
+    gap = Chart("gap", title, f"The gap fell from {first:.2g} to {last:.2g}.", along, decades)
     shown = np.isfinite(gaps)
     gap.line([0.0, passes[-1]], [training.tol] * 2, "reference")
     gap.line(trace["passes"][shown], gaps[shown], "curve")
     gap.legend("curve", "certified gap")
     gap.legend("reference", f"tolerance {training.tol:g}")
 
+    if tight:  # whose steps have a lower bound each, and all together have none
+        return f'<div class="card">{gap.render()}</div>'
     height = Axis("objective", 0.0, 1.05 * float(trace["objective"].max()))
     if 0.0 < training.lower_bound < 0.02 * height.high:  # all that matters would be at the very bottom
         decade = float(np.floor(np.log10(training.lower_bound)))
@@ -362,6 +390,7 @@ def _facts(contents: ReportContents) -> str:
     training = contents.training
     facts = {
         "Measure": _measure(training.measure),
+        "Trained with": _risk(training),
         "Regulariser alpha": f"{training.alpha:g}",
         "Solver": SOLVERS.get(training.solver, training.solver),
         "Tolerance": f"{training.tol:g}",
@@ -380,6 +409,21 @@ def _facts(contents: ReportContents) -> str:
 
 def _measure(name: str) -> str:
     return title_of(name)
+
+
+def _risk(training: Training) -> str:
+    """Name what was minimised: a loss, or the bound of a measure."""
+    name = _measure(training.trained_with).removeprefix("minus ")
+    return name if training.trained_with in LOSSES else f"{name}, {training.bound} bound"
+
+
+def _objective(training: Training) -> str:
+    """Say what was minimised, in half a sentence."""
+    name = _measure(training.trained_with).removeprefix("minus ")
+    if training.trained_with in LOSSES:
+        return f"the regularised {name}"
+    kind = "tight upper bound" if training.bound == "tight" else "upper bound"
+    return f"a regularised {kind} of 1 \u2212 {name}"
 
 
 def _tile(name: str, contents: ReportContents) -> str:

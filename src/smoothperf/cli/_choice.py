@@ -1,0 +1,74 @@
+"""What :class:`~smoothperf.MeasureClassifierCV` has chosen, in words and for machines."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..estimators.cross_validation import MeasureClassifierCV
+    from ..io import Dataset
+
+
+def choice_lines(model: MeasureClassifierCV, title: str, where: str) -> list[str]:
+    """Say what was chosen, how it did on rows held out, and how it compares with the best on the other side.
+
+    Safe risks (log loss and squared hinge) are on one side, those that must be better on the other.
+    """
+    params = model.cv_results_["params"][model.best_index_]
+    lines = [f"Chose {_named(params)}: {title} {model.best_score_:.4f} on rows held out ({where})"]
+    rival = _best(model, safe=not model.trained_for_.safe)
+    if rival is None:
+        return lines
+    which = "of the others" if model.trained_for_.safe else "safe one"
+    ahead = ", which chance may explain" if rival["score"] > model.best_score_ else ""
+    return [*lines, f"The best {which}, {_named(rival)}, has {rival['score']:.4f}{ahead}"]
+
+
+def choice_document(model: MeasureClassifierCV, where: str) -> dict[str, Any]:
+    """Return the same for machines, with all that was tried."""
+    return {
+        "held_out": where,
+        "score": model.best_score_,
+        "best_safe": _best(model, safe=True),
+        "tried": _tried(model),
+    }
+
+
+def held_out_words(model: MeasureClassifierCV) -> str:
+    """Return how many folds there were."""
+    return f"{sum(name.startswith('split') for name in model.cv_results_)} folds"
+
+
+def _named(params: dict[str, Any]) -> str:
+    return f"{params['measure']}, {params['bound']}, alpha {params['alpha']:.3g}"
+
+
+def _tried(model: MeasureClassifierCV) -> list[dict[str, Any]]:
+    results = model.cv_results_
+    rows = zip(results["params"], results["mean_test_score"], results["std_test_score"], strict=True)
+    return [{**params, "score": float(mean), "deviation": float(spread)} for params, mean, spread in rows]
+
+
+def _best(model: MeasureClassifierCV, *, safe: bool) -> dict[str, Any] | None:
+    """The best of the safe candidates or of the others; None if there is none that all splits have tried."""
+    from ..estimators.candidates import SAFE
+
+    names = {candidate.measure.name for candidate in SAFE}
+    found = [row for row in _tried(model) if (row["measure"] in names) == safe and math.isfinite(row["score"])]
+    return max(found, key=lambda row: row["score"], default=None)
+
+
+def stacked(examples: Dataset, others: Dataset) -> tuple[Any, Any, list[tuple[Any, Any]]]:
+    """Return the rows of two files one below the other, their labels, and the split between them."""
+    import numpy as np
+    from scipy.sparse import issparse, vstack
+
+    from ..estimators.inputs import encode_labels, known_labels
+
+    n, more = examples.X.shape[0], others.X.shape[0]
+    classes, _ = encode_labels(examples.y)
+    known_labels(others.y, classes, length=more)
+    pair = (examples.X, others.X)
+    X = vstack(pair, format="csr") if issparse(pair[0]) or issparse(pair[1]) else np.vstack(pair)
+    return X, np.concatenate([examples.y, others.y]), [(np.arange(n), np.arange(n, n + more))]
