@@ -48,8 +48,8 @@ SHARE = 0.5
 #: Iterations after which a step ends, while steps still gain more than the tolerance. (Measured: 4 and 15 take as many
 #: passes.)
 SHORT = 8
-#: Multiples of the start that are tried.
-SCALES = [2.0**power for power in range(-12, 21)]
+#: Multiples of the start that are tried; then half and twice the best of them.
+SCALES = [4.0**power for power in range(-6, 11)]
 
 
 class Retargeted(Risk):
@@ -297,4 +297,5 @@ def _best_multiple(objective: RegularizedRisk, start: Array | None) -> _Here:
         return objective.alpha / 2.0 * scale**2 * square + risk.exact_value(scaled) - scale * free
 
     scale = min(SCALES, key=value)
+    scale = min((scale, scale / 2.0, 2.0 * scale), key=value)
     return _Here.of(objective, scale * start, vectors.along(zero, scale, scores))
