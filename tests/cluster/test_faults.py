@@ -116,6 +116,26 @@ class DyingLink:
         monkeypatch.setattr(placement.Placement, "_connect", connected)
 
 
+@pytest.mark.parametrize("after", [1, 120, 320])
+def test_a_tight_fit_goes_on_after_a_loss(client, monkeypatch, after):
+    """In the start, at the change to the steps, or in the middle of one."""
+    blocks = [make_block(number) for number in range(4)]
+    X, y = sp.vstack([X for X, _ in blocks], format="csr"), np.concatenate([y for _, y in blocks])
+    options = {"alpha": 1e-3, "bound": "tight", "tol": 1e-4}
+    expected = smoothperf.MeasureClassifier("prbep", **options).fit(X, y)
+    monkeypatch.setattr("smoothperf.dask.training.SECONDS", 0.0)
+    link = DyingLink(monkeypatch, after)
+    clf = MeasureClassifier("prbep", client=client, **options).fit([dask.delayed(make_block)(i) for i in range(4)])
+    assert link.left <= 0
+    assert clf.n_losses_ == 1
+    assert clf.result_.status is smoothperf.Status.STATIONARY
+    assert clf.stationarity_gap_ <= 1e-4
+    assert clf.objective_ == pytest.approx(expected.objective_, abs=0.01)
+    rows = clf.result_.trace.rows
+    assert [row.iteration for row in rows] == list(range(clf.n_iter_ + 1))
+    assert np.all(np.diff(clf.result_.trace["passes"]) >= 0)
+
+
 @pytest.mark.parametrize("after", [1, 2, 3, 50, 51, 52])
 def test_a_connection_may_break_at_any_time(client, expected, monkeypatch, after):
     DyingLink(monkeypatch, after)

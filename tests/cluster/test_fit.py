@@ -357,3 +357,49 @@ def test_goals_and_a_positive_label_of_ones_own(client, data):
     assert clf.intercept_[0] == pytest.approx(get_measure(goal).threshold(y > 0, -X @ clf.coef_[0]))
     assert clf.score(in_blocks(X, words)) == clf.score(X, words) == pytest.approx(local.score(X, words), abs=0.02)
     np.testing.assert_array_equal(clf.to_local().predict(X), clf.predict(X))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "measure", [measure for measure in MEASURES if "loss" not in measure and "squared" not in measure]
+)
+def test_the_tight_bound_is_that_of_memory(client, data, measure, weighted):
+    X, y = data(n=600, labels=("ham", "spam"))
+    weights = np.random.default_rng(2).integers(1, 4, size=y.size).astype(float) if weighted else None
+    options = {"measure": measure, "alpha": 1e-3, "bound": "tight"}
+    here = smoothperf.MeasureClassifier(**options).fit(X, y, weights)
+    there = MeasureClassifier(client=client, **options).fit(in_blocks(X, y, weights, number=4))
+    assert there.result_.status is smoothperf.Status.STATIONARY
+    assert there.stationarity_gap_ <= 1e-3
+    assert np.isnan([there.lower_bound_, there.gap_]).all()
+    # The same objective, recomputed in memory, and about the same point of it.
+    risk = get_measure(measure).bind(y == "spam", weights)
+    w = there.result_.coef
+    scores = X @ w[: X.shape[1]] + (w[-1] if w.size > X.shape[1] else 0.0)
+    tight = 5e-4 * w @ w + risk.exact_value(scores) - risk.loss_free(scores).value
+    assert there.objective_ == pytest.approx(tight, rel=1e-10)
+    assert there.objective_ == pytest.approx(here.objective_, abs=5e-3)
+    assert there.to_local().get_params()["bound"] == "tight"
+    rows = there.result_.trace.rows
+    assert [row.iteration for row in rows] == list(range(there.n_iter_ + 1))
+
+
+def test_going_on_with_the_tight_bound(client, data, tmp_path):
+    X, y = data(n=600)
+    blocks, file = in_blocks(X, y), tmp_path / "fit.checkpoint"
+    clf = MeasureClassifier("prbep", 1e-3, bound="tight", client=client, checkpoint=file, warm_start=True).fit(blocks)
+    first = clf.objective_, clf.n_iter_
+    clf.set_params(checkpoint=Checkpoint(file, resume=True)).fit(blocks)
+    assert clf.objective_ <= first[0] + 1e-12
+    assert clf.n_iter_ < first[1]
+    clf.set_params(checkpoint=None).fit(blocks)
+    assert clf.n_iter_ < first[1]
+    with pytest.raises(CheckpointError, match="with another bound: tight, not convex"):
+        clf.set_params(bound="convex", checkpoint=Checkpoint(file, resume=True)).fit(blocks)
+
+
+def test_bounds_that_a_measure_does_not_have(client, data):
+    with pytest.raises(ValueError, match=r'bound="tight" is for measures whose risk is a maximum over labelings'):
+        MeasureClassifier("log_loss", bound="tight", client=client).fit(in_blocks(*data()))
+    with pytest.raises(ValueError, match="bound must be"):
+        MeasureClassifier(bound="loose", client=client).fit(in_blocks(*data()))

@@ -235,3 +235,16 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) >= 120e6
     assert sp.issparse(open_store(tmp_path / "big.store").read_block(0))
+
+
+@pytest.mark.parametrize("measure", ["prbep", "f1", "roc_area@0.3"])
+def test_the_tight_bound_from_a_store(write_store, sparse_data, measure):
+    X, y = sparse_data()
+    options = {"measure": measure, "alpha": 1e-3, "bound": "tight"}
+    memory = MeasureClassifier(**options).fit(X, y)
+    one = MeasureClassifier(**options).fit(write_store(X, y))
+    assert one.coef_.tobytes() == memory.coef_.tobytes()
+    assert (one.objective_, one.stationarity_gap_) == (memory.objective_, memory.stationarity_gap_)
+    many = MeasureClassifier(**options).fit(write_store(X, y, name="many.store", block_size=BLOCKS))
+    assert many.stationarity_gap_ <= 1e-3
+    assert many.objective_ == pytest.approx(memory.objective_, abs=2e-3)

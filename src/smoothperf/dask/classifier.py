@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import positive_number
+from .._validation import choice, positive_number
 from ..checkpoint import Checkpoint, CheckpointKeeper
 from ..estimators import classifier as local
 from ..estimators.bias import Bias
-from ..estimators.inputs import make_callback, make_solver, report_end
+from ..estimators.inputs import check_suits, make_callback, make_solver, report_end
+from ..estimators.tight import retargeting
 from ..measures import Measure, get_measure
 from ..measures.base import IN_BLOCKS
 from ..smoothing import Smoothing
-from ..solvers import Callback, Newton, Result, Solver
+from ..solvers import Callback, ConvexSolver, Newton, Result, Solver
+from ..solvers.story import Sequel
 from ..threads import check_n_threads
 from .agreement import agree, common_names
 from .inputs import sources
@@ -29,7 +31,7 @@ from .prediction import is_lazy, lazily, score
 from .remote import Traffic
 from .rows import Summary
 from .server import Settings
-from .training import Training, fingerprint
+from .training import Training, convex_start, fingerprint
 
 Array = NDArray[np.float64]
 #: Parameters that the estimator in memory does not have.
@@ -46,8 +48,8 @@ class MeasureClassifier(local.MeasureClassifier):
 
     Parameters
     ----------
-    measure, alpha, tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, class_weight, warm_start, \
-callback
+    measure, alpha, bound, tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, class_weight, \
+pos_label, warm_start, callback
         As in :class:`smoothperf.MeasureClassifier`. The solver "newton" needs the rows in memory.
     client : distributed.Client, optional
         The cluster; by default that of the client which was made last.
@@ -64,7 +66,7 @@ callback
 
     Attributes
     ----------
-    classes_, coef_, intercept_, objective_, lower_bound_, gap_, n_iter_, result_
+    classes_, pos_label_, coef_, intercept_, objective_, lower_bound_, gap_, stationarity_gap_, n_iter_, result_
         As in :class:`smoothperf.MeasureClassifier`.
     traffic_ : Traffic
         Bytes and rounds between client and workers during the fit; ``traffic_.bytes_per_iteration``.
@@ -91,6 +93,7 @@ callback
         measure: str | Measure = "roc_area",
         alpha: float = 1e-4,
         *,
+        bound: str = "convex",
         client: Client | None = None,
         patience: float = 60.0,
         tol: float = 1e-3,
@@ -110,6 +113,7 @@ callback
         super().__init__(
             measure,
             alpha,
+            bound=bound,
             tol=tol,
             max_iter=max_iter,
             solver=solver,
@@ -147,12 +151,15 @@ callback
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         check_n_threads(self.n_threads)
         patience = positive_number("patience", self.patience)
+        tight = choice("bound", self.bound, ("convex", "tight")) == "tight"
         check_works_in_blocks(measure, solver)
         blocks = sources(X, y, sample_weight)
         placement = Placement(self._cluster(), blocks, n_threads=self.n_threads, patience=patience)
         try:
             training = Training(placement, self._settle(placement.summaries, bias), measure, self.alpha)
-            result = self._train(training, bias, solver)
+            if tight:
+                training.on_all_rows(lambda objective: check_suits(solver, measure, objective.risk, tight=True))
+            result = self._train(training, bias, solver, tight=tight)
             threshold = training.threshold(result.coef) if bias.fit_intercept else 0.0
             excess = training.on_all_rows(lambda objective: bias.excess_of_zero(objective, result))
             self.traffic_: Traffic = placement.servers.traffic(max(1, result.n_iter))
@@ -163,7 +170,7 @@ callback
         report_end(result, solver.tol, self.verbose)
         if self.verbose:
             print(f"{self.traffic_}", file=sys.stderr, flush=True)
-        local.warn_of_zero_model(bias, excess, self.alpha, solver.tol)
+        local.warn_of_zero_model(bias, excess, self.alpha, solver.tol, tight=tight)
         return self
 
     def decision_function(self, X: Any) -> Any:
@@ -218,15 +225,22 @@ callback
         # A client belongs to its process; a copy elsewhere uses the client that is there.
         return {**super().__getstate__(), "client": None}
 
-    def _train(self, training: Training, bias: Bias, solver: Solver) -> Result:
+    def _train(self, training: Training, bias: Bias, solver: ConvexSolver, *, tight: bool) -> Result:
         """Minimise, from where a checkpoint or an earlier fit ended if there is one."""
         start, file = None, None
         previous: Array | None = getattr(self, "coef_", None)
         if self.warm_start and previous is not None and previous.shape[1] == self.n_features_in_:
             start = bias.start(self._sign * previous[0], self.result_.coef)
         if self.checkpoint is not None:
-            file = CheckpointKeeper(self.checkpoint, fingerprint(training))
-        return training.run(solver, start, make_callback(self.verbose, self.callback), file)
+            file = CheckpointKeeper(self.checkpoint, fingerprint(training, bound=self.bound))
+        callback = make_callback(self.verbose, self.callback)
+        if not tight:
+            return training.run(solver, start, callback, file)
+        if (file is not None and file.state is not None) or (start is not None and start.any()):
+            return training.run(retargeting(solver), start, callback, file)
+        first, start = convex_start(training, bias, solver, callback)
+        sequel = Sequel(first, callback)
+        return sequel.join(training.run(retargeting(solver, after=first), start, sequel.add, file))
 
     def _settle(self, summaries: list[Summary], bias: Bias) -> Settings:
         """Make the blocks one data set, and remember what scikit-learn keeps of it."""

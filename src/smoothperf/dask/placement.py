@@ -64,6 +64,7 @@ class Placement:
         self._unusable: set[str] = set()
         self._homes: dict[int, str] = {}
         self._shapes: list[server.Shape] = []
+        self._settings: server.Settings | None = None
         count = min(len(self._workers()), len(self._sources))
         bounds = [len(self._sources) * group // count for group in range(count + 1)]
         self._groups = [range(*each) for each in itertools.pairwise(bounds)]
@@ -81,7 +82,8 @@ class Placement:
         return self._losses.total()
 
     def begin(self, settings: server.Settings) -> tuple[RemoteDesign, RemoteBlocks]:
-        """Design and risk of all rows, for a run."""
+        """Design and risk of all rows, for a run; those of an earlier one are of no use any more."""
+        self._settings = settings
         shapes = self.servers.ask("rows", "begin", settings)
         if self._shapes and shapes != self._shapes:
             changed = [
@@ -94,6 +96,10 @@ class Placement:
         self._shapes = shapes
         design = RemoteDesign(self.servers, shapes)
         return design, RemoteBlocks(self.servers, design.vectors)
+
+    def is_ready_for(self, settings: server.Settings) -> bool:
+        """Whether it was these settings that design and risk were made with last."""
+        return self._settings is settings
 
     def contents(self) -> int:
         """What tells the entries of all rows from others: :mod:`smoothperf.contents`."""

@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from distributed import Client
+from distributed.protocol.pickle import dumps
 
 from ..certificate import Planes
 from ..checkpoint import CheckpointKeeper, description, worth_keeping
 from ..checkpoint_file import State
 from ..design.base import Array
 from ..estimators.bias import Bias
-from ..measures import Measure, get_measure
+from ..measures import PRBEP, Measure, ROCArea, get_measure
 from ..objective import RegularizedRisk
 from ..solvers import Callback, Result, Solver
 from ..solvers.story import Story
@@ -103,11 +104,15 @@ class Training:
         self._objective: RegularizedRisk | None = None
         self._blocks: RemoteBlocks | None = None
 
+    def for_another(self, measure: Measure) -> Training:
+        """The training for another measure on the same rows; they take turns."""
+        return Training(self.placement, replace(self.settings, measure=dumps(measure)), measure, self.alpha)
+
     def on_all_rows(self, ask: Callable[[RegularizedRisk], T]) -> T:
         """Ask something about the objective; again, if workers are lost meanwhile."""
         while True:
             try:
-                if self._objective is None:
+                if self._objective is None or not self.placement.is_ready_for(self.settings):
                     design, self._blocks = self.placement.begin(self.settings)
                     self._objective = RegularizedRisk(design, self.measure.bind_blocks(self._blocks), self.alpha)
                 return ask(self._objective)
@@ -176,6 +181,7 @@ def objective_on(
     --------
     >>> import numpy as np
     >>> from distributed import Client
+    from distributed.protocol.pickle import dumps
     >>> blocks = [(np.eye(4)[:2], [1, 1]), (np.eye(4)[2:], [-1, -1])]
     >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     with objective_on(client, "prbep", 0.1, blocks) as J:
@@ -191,13 +197,29 @@ def objective_on(
         placement.close()
 
 
-def fingerprint(training: Training) -> dict[str, Any]:
+def convex_start(training: Training, bias: Bias, solver: Solver, callback: Callback | None) -> tuple[Result, Array]:
+    """The run for a convex risk, and the weights to start the tight bound from, as in memory.
+
+    See :mod:`smoothperf.estimators.tight`.
+    """
+    if training.on_all_rows(lambda objective: objective.risk.sums_over_examples):
+        own = training.run(solver, None, callback, None)
+        return own, own.coef
+    ranking = training.for_another(ROCArea())
+    result = ranking.run(solver, None, callback, None)
+    if not bias.trained:
+        return result, result.coef
+    threshold = training.for_another(PRBEP()).threshold(result.coef)
+    return result, bias.with_threshold(result.coef, threshold)
+
+
+def fingerprint(training: Training, *, bound: str = "convex") -> dict[str, Any]:
     """What tells a problem from another, for checkpoints: one pass over the data."""
     settings, placement = training.settings, training.placement
     labels = repr((settings.classes.tolist(), settings.class_weights, [each.digest for each in placement.summaries]))
     digest = hashlib.sha256(labels.encode()).hexdigest()
 
     def ask(objective: RegularizedRisk) -> dict[str, Any]:
-        return description(objective, training.measure, digest, placement.contents())
+        return description(objective, training.measure, digest, placement.contents(), bound=bound)
 
     return training.on_all_rows(ask)

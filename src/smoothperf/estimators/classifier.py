@@ -40,7 +40,8 @@ class ZeroModelWarning(UserWarning):
 
 ZERO_MODEL_REMEDY = (
     "The scores may tell nothing. Use a smaller alpha; if that does not help, the convex risk of this measure is too "
-    'loose for these data: train with measure="roc_area", and choose the threshold with set_operating_point.'
+    'loose for these data: use bound="tight" if the measure has that, or train with measure="roc_area", and choose the '
+    "threshold with set_operating_point."
 )
 
 
@@ -238,19 +239,26 @@ class MeasureClassifier(LinearMeasureClassifier):
                 result = method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
             excess_of_zero = bias.excess_of_zero(objective, result)
         report_end(result, solver.tol, self.verbose)
-        warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol)
+        warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight)
         assert result.scores is not None
         self._keep(result, *bias.cut(result.coef, positive, result.scores, weights))
         return self
 
 
-def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float) -> None:
+def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float, *, tight: bool) -> None:
     """Say so if the weights that ``fit`` has found are no better than none; the objective of these is known."""
-    if excess <= tol:
-        zero = "w = 0 with a bias" if bias.trained else "w = 0"
-        warnings.warn(
-            f"At alpha={alpha:g} the optimum is {zero} within tol: the objective of {zero} is at most "
-            f"{excess:.3g} above the minimum, tol is {tol:.3g}. {ZERO_MODEL_REMEDY}",
-            ZeroModelWarning,
-            stacklevel=3,
+    if excess > tol:
+        return
+    zero = "w = 0 with a bias" if bias.trained else "w = 0"
+    if tight:
+        message = (
+            f"At alpha={alpha:g} {zero} is as good as what was found, within tol={tol:.3g}. The scores may tell "
+            'nothing. Use a smaller alpha, or train with measure="roc_area" and choose the threshold with '
+            "set_operating_point."
         )
+    else:
+        message = (
+            f"At alpha={alpha:g} the optimum is {zero} within tol: the objective of {zero} is at most "
+            f"{excess:.3g} above the minimum, tol is {tol:.3g}. {ZERO_MODEL_REMEDY}"
+        )
+    warnings.warn(message, ZeroModelWarning, stacklevel=3)

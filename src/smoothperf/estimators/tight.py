@@ -1,20 +1,19 @@
 """A fit of the tight bound: first a convex risk that does not collapse, then steps with ever better targets.
 
 The first is ROC area, with a bias, where one is trained, that takes as many for positive as there are. For a sum over
-examples (error rates) it is the convex risk of the measure itself. Both runs are one to the user: the callback sees
+examples (error rates) it is the convex risk of the measure itself. Newton's method, which has no second derivatives of
+ROC area, leaves the start to L-BFGS. Both runs are one to the user: the callback sees
 the rows of both, and the limit of iterations and the counts are those of both together.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..measures import PRBEP, ROCArea
 from ..objective import RegularizedRisk
-from ..solvers import Callback, ConvexSolver, Result, Retargeting
+from ..solvers import LBFGS, Callback, ConvexSolver, Newton, Result, Retargeting
 from ..solvers.monitor import Keeper
 from ..solvers.story import Sequel
 from .bias import Bias
@@ -34,8 +33,7 @@ def fit_tight(
     """Minimise the tight bound of an objective, from nothing; the keeper keeps states of the second run."""
     first, start = convex_start(bias, objective, solver, positive, weights, callback)
     sequel = Sequel(first, callback)
-    method = replace(retargeting(solver), max_iter=max(0, solver.max_iter - len(first.trace)))
-    return sequel.join(method.run(objective, start, sequel.add, keeper=keeper))
+    return sequel.join(retargeting(solver, after=first).run(objective, start, sequel.add, keeper=keeper))
 
 
 def convex_start(
@@ -51,13 +49,19 @@ def convex_start(
         own = solver.run(objective, callback=callback)
         return own, own.coef
     ranking = RegularizedRisk(objective.design, ROCArea().bind(positive, weights), objective.alpha)
-    result = solver.run(ranking, callback=callback)
+    result = starting_solver(solver).run(ranking, callback=callback)
     if not bias.trained:
         return result, result.coef
     assert result.scores is not None
     return result, bias.with_threshold(result.coef, PRBEP().threshold(positive, result.scores, weights))
 
 
-def retargeting(solver: ConvexSolver) -> Retargeting:
-    """The method that takes its convex steps with a solver, to the same tolerance."""
-    return Retargeting(tol=solver.tol, max_iter=solver.max_iter, convex=solver)
+def starting_solver(solver: ConvexSolver) -> ConvexSolver:
+    """What trains for ROC area in the place of a solver."""
+    return LBFGS(tol=solver.tol, max_iter=solver.max_iter) if isinstance(solver, Newton) else solver
+
+
+def retargeting(solver: ConvexSolver, *, after: Result | None = None) -> Retargeting:
+    """The method that takes its convex steps with a solver, to the same tolerance; ``after`` a run for the start."""
+    before = 0 if after is None else len(after.trace)
+    return Retargeting(tol=solver.tol, max_iter=max(0, solver.max_iter - before), convex=solver)

@@ -199,13 +199,15 @@ class Retargeting(Solver):
             left = max(0, self.max_iter - story.iterations)
             # As long as steps gain much, the next target is worth more than the rest of this one.
             limit = min(SHORT, left) if previous - here.value > self.tol else left
-            result = replace(self.convex, tol=SHARE * self.tol, max_iter=limit).run(
-                step, here.coef, watch.look, observer=observer, keeper=keeper, mu=mu, pairs=pairs, keep_planes=1
-            )
+            try:
+                result = replace(self.convex, tol=SHARE * self.tol, max_iter=limit).run(
+                    step, here.coef, watch.look, observer=observer, keeper=keeper, mu=mu, pairs=pairs, keep_planes=1
+                )
+            finally:  # also if rows are lost on the way
+                objective.n_matvec += step.n_matvec
+                objective.n_rmatvec += step.n_rmatvec
             # The next step begins near the end of this one. (Measured: 8% fewer passes.)
             pairs, mu = result.pairs, result.smoothing
-            objective.n_matvec += step.n_matvec
-            objective.n_rmatvec += step.n_rmatvec
             gain = highest - result.lower_bound
             previous = here.value
             assert result.scores is not None
