@@ -63,7 +63,10 @@ def test_of_levels_that_are_alike_the_largest_is_taken():
 def test_who_was_behind_twice_is_out_and_the_others_go_one_level_beyond_their_best():
     race = race_of({SAFE: [[0.5, 0.6, 0.4, 0.3]] * 2, OTHER: [[0.5, 0.55, 0.4, 0.3]] * 2}, levels=4)
     race.narrow()
-    assert race.last == {SAFE: 2, OTHER: -1}
+    assert race.last == {SAFE: 3, OTHER: -1}
+    race = race_of({SAFE: [[0.5, 0.6, 0.4, 0.3]] * 2, OTHER: [[0.5, 0.65, 0.4, 0.3]] * 2}, levels=4)
+    race.narrow()
+    assert race.last == {SAFE: 3, OTHER: 2}
 
 
 class FakeTrail:

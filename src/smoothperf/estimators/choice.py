@@ -1,9 +1,10 @@
 """The choice among candidates and strengths of the regulariser, by a measure on held-out rows.
 
 Every candidate is trained along falling levels (:mod:`smoothperf.estimators.trail`). The first two splits look at all
-of them, and go on beyond the last level while their own score still rises. The others go as far as one level beyond the
-one with the best mean; and candidates that were behind the best safe one in both splits are out. No split leaves out
-levels on the way, as the minimum that a tight bound ends in depends on where it came from.
+of them, and go on beyond the last level while their own score still rises. In the others, safe candidates go as far
+again, as they cost little; the rest one level beyond the one with the best mean, and those that were behind the best safe
+one in both splits are out. No split leaves out levels on the way, as the minimum that a tight bound ends in depends on
+where it came from.
 
 The rule is cautious. Differences between good candidates are small, and positives that decide on them are often few.
 So the best *safe* candidate (log loss or squared hinge) is taken, unless another is better by more than the standard
@@ -156,12 +157,15 @@ class Race:
         """Leave only what may still win, after the first splits."""
         safe = self._best([one for one in self.candidates if one.safe])
         for candidate in self.candidates:
+            furthest = self.tried(candidate)[-1]
             best = self._best([candidate])
             assert best is not None
-            behind = bool(
-                safe is not None and not candidate.safe and np.all(self.split_scores(*best) < self.split_scores(*safe))
-            )
-            self.last[candidate] = -1 if behind else min(best[1] + 1, self.tried(candidate)[-1])
+            if candidate.safe or safe is None:
+                self.last[candidate] = furthest
+            elif np.all(self.split_scores(*best) < self.split_scores(*safe)):
+                self.last[candidate] = -1
+            else:
+                self.last[candidate] = min(best[1] + 1, furthest)
 
     def tried(self, candidate: Candidate) -> list[int]:
         """Levels that all splits so far have tried."""

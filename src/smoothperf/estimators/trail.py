@@ -28,7 +28,7 @@ from .tight import retargeting
 
 Array = NDArray[np.float64]
 #: Tolerance of a sum over examples, as a share of that of the others: its values are small where positives are rare.
-FINER = 0.1
+FINER = 0.2
 
 
 @dataclass(frozen=True)
