@@ -2,8 +2,8 @@
 
 Every candidate is trained along falling levels (:mod:`smoothperf.estimators.trail`). The first two splits look at all
 of them, and go on beyond the last level while their own score still rises. In the others, safe candidates go as far
-again, as they cost little; the rest one level beyond the one with the best mean, and those that were behind the best safe
-one in both splits are out. No split leaves out levels on the way, as the minimum that a tight bound ends in depends on
+again, as they cost little; the rest one level beyond the one with the best mean, and those that were behind the best
+safe one in both are out. No split leaves out levels on the way, as the minimum that a tight bound ends in depends on
 where it came from.
 
 The rule is cautious. Differences between good candidates are small, and positives that decide on them are often few.
