@@ -11,6 +11,7 @@ from . import _options as options
 from ._errors import INTERRUPTED, MISSED_TOLERANCE, fail, one_line_errors
 from ._files import (
     check_measure,
+    check_solver,
     check_writable,
     is_store,
     label_named,
@@ -95,6 +96,7 @@ def train(
     strength = _strength(alpha)
     check_writable(output)
     check_measure(measure)
+    check_solver(solver, tol=tol, max_iter=max_iter)
     if validation is not None and strength is not None and not _is_goal(measure):
         fail("--validation is for choosing alpha: use it with --alpha auto.")
     if resume and checkpoint is None:
