@@ -15,6 +15,17 @@ Array = NDArray[np.float64]
 HEAVIEST = 1e70
 
 
+def shown(label: Any) -> str:
+    """Return a label as people write it in Python: no NumPy around it.
+
+    Examples
+    --------
+    >>> shown(np.str_("yes")), shown(np.int64(1))
+    ("'yes'", '1')
+    """
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
 def positive_number(name: str, value: Any, *, hint: str = "") -> float:
     """A finite number above zero, as float."""
     if isinstance(value, bool) or not isinstance(value, Real) or not (0.0 < float(value) < math.inf):

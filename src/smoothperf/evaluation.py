@@ -57,11 +57,13 @@ def title_of(measure: str) -> str:
     Examples
     --------
     >>> [title_of(name) for name in ("prbep", "f2", "precision@100", "roc_area@0.1", "error_rate", "error_rate@10:1")]
-    ['PRBEP', 'F2', 'precision@100', 'ROC area@0.1', 'accuracy', 'accuracy@10:1']
+    ['PRBEP', 'F2', 'precision@100', 'ROC area@0.1', 'accuracy', 'accuracy with costs 10:1']
     """
     kind, at, parameters = measure.partition("@")
     if not at and kind.startswith("f") and kind[1:].replace(".", "", 1).isdigit():
         return kind.upper()
+    if kind == "error_rate" and at:
+        return f"accuracy with costs {parameters}"
     return {**NAMES, **TITLES}.get(kind, kind) + at + parameters
 
 

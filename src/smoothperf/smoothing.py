@@ -15,6 +15,10 @@ from typing import Protocol
 from ._validation import positive_number
 from .measures import Risk
 
+#: Deviations ``mu D`` that make sense. Risks are about 1: with more smoothing nothing is left of them, and with less
+#: there is nothing but rounding in the gradients.
+LEAST, MOST = 1e-10, 1e3
+
 
 def mu_for(deviation: float, risk: Risk) -> float:
     """Return the mu for which ``mu D`` is a given deviation; 0 for a risk that is smooth, where mu has no effect.
@@ -26,6 +30,11 @@ def mu_for(deviation: float, risk: Risk) -> float:
     (0.0005, 0.0)
     """
     return deviation / risk.diameter if risk.diameter > 0.0 else 0.0
+
+
+def _checked_deviation(deviation: float | None) -> None:
+    if not LEAST <= positive_number("deviation", deviation) <= MOST:
+        raise ValueError(f"deviation must lie between {LEAST:g} and {MOST:g}, got {deviation!r}; try 1e-3.")
 
 
 class Smoothing(Protocol):
@@ -45,7 +54,7 @@ class Fixed:
     Parameters
     ----------
     mu : float, optional
-        The smoothing parameter itself.
+        The smoothing parameter itself; ``mu D`` must lie between 1e-10 and 1000.
     deviation : float, optional
         Largest error of the smoothed risk, ``mu D``: the paper's mu = eps/D, 100 eps/D and 1000 eps/D for
         eps = 1e-3 are ``deviation=1e-3``, ``0.1`` and ``1.0``. Give either this or ``mu``.
@@ -65,12 +74,23 @@ class Fixed:
             raise ValueError(
                 f"Fixed takes either mu or deviation, got mu={self.mu!r} and deviation={self.deviation!r}."
             )
-        positive_number(*(("mu", self.mu) if self.mu is not None else ("deviation", self.deviation)))
+        if self.mu is not None:
+            positive_number("mu", self.mu)
+        else:
+            _checked_deviation(self.deviation)
 
     def first(self, risk: Risk) -> float:
         """``mu``, or ``deviation / D``; 0 for a risk that is smooth."""
+        if risk.diameter == 0.0:
+            return 0.0
         if self.mu is not None:
-            return self.mu if risk.diameter > 0.0 else 0.0
+            if not LEAST <= self.mu * risk.diameter <= MOST:
+                low, high = LEAST / risk.diameter, MOST / risk.diameter
+                raise ValueError(
+                    f"smoothing must lie between {low:.2g} and {high:.2g} for this measure and these labels, "
+                    f'got mu={self.mu:g}; "adaptive" needs no number.'
+                )
+            return self.mu
         assert self.deviation is not None
         return mu_for(self.deviation, risk)
 
@@ -98,7 +118,7 @@ class Adaptive:
     factor: float = 0.4
 
     def __post_init__(self) -> None:
-        positive_number("deviation", self.deviation)
+        _checked_deviation(self.deviation)
         positive_number("share", self.share)
         if not 0.0 < self.factor < 1.0:
             raise ValueError(f"factor must lie between 0 and 1, got {self.factor!r}.")

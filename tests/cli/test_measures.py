@@ -16,7 +16,7 @@ TITLES = {
     "precision@30": "precision@30",
     "recall@5%": "recall@0.05",
     "error_rate": "accuracy",
-    "error_rate@10:1": "accuracy@10:1",
+    "error_rate@10:1": "accuracy with costs 10:1",
     "balanced_error_rate": "balanced accuracy",
     "log_loss": "minus log loss",
     "average_precision": "average precision",

@@ -167,6 +167,14 @@ def test_bad_options_are_one_line(run, train_file, tmp_path, arguments, message)
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.parametrize("command", ["train", "path", "compare"])
+@pytest.mark.parametrize("arguments", [["--tol", "-1"], ["--solver", "adam"], ["--measure", "acuracy"]])
+def test_bad_options_are_found_before_the_file_is_read(run, tmp_path, command, arguments):
+    output = ["-o", tmp_path / "model"] if command == "train" else []
+    result = run(command, tmp_path / "absent.svm", *output, *arguments, code=2)
+    assert f"{arguments[0][2:]} must be" in result.stderr
+
+
 def test_bad_files_are_one_line(run, train_file, tmp_path):
     garbage = tmp_path / "garbage.svm"
     garbage.write_bytes(b"1 1:0.5\n-1 1:abc\n")

@@ -304,6 +304,17 @@ def test_bad_data(X, y, weights, message):
         MeasureClassifier().fit(X, y, sample_weight=weights)
 
 
+def test_labels_in_messages_are_as_people_write_them():
+    words = np.where(SMALL_Y > 0, "yes", "no")
+    with pytest.raises(ValueError, match="y has one class only, all 'yes':"):
+        MeasureClassifier().fit(SMALL_X, np.full(11, "yes"))
+    with pytest.raises(ValueError, match="one of the labels, 'no' or 'yes', got 'maybe'"):
+        MeasureClassifier(pos_label=np.str_("maybe")).fit(SMALL_X, words)
+    clf = MeasureClassifier().fit(SMALL_X, words)
+    with pytest.raises(ValueError, match="labels of fit, 'no' and 'yes', got 'maybe' at position 0"):
+        clf.score(SMALL_X, np.append("maybe", words[1:]))
+
+
 def test_bad_data_when_scoring():
     clf = MeasureClassifier().fit(SMALL_X, SMALL_Y)
     with pytest.raises(ValueError, match=r"X has 11 rows but y has shape \(5,\)"):

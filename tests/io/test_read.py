@@ -242,6 +242,11 @@ WRONG_TABLES = {
     "missing label": ("a,y\n1,1\n2,\n", "y", "line 3: the label, column 'y', is missing"),
     "short line": ("a,b,y\n1,2,3\n1,2\n", "y", "line 3: 2 fields where the first line names 3 columns"),
     "long line": ("a,b,y\n1,2,3\n1,2,3,4\n", "y", "line 3: 4 fields where the first line names 3 columns"),
+    "long line of words": (
+        "a,b,y\n1,2,3,yes\n1,2,no\n",
+        "y",
+        "line 2: more fields than the first line names columns, which are 3",
+    ),
     "all lines long": ("a,y\n\n1,2,3\n1,2,3\n", "y", "line 3: 3 fields where the first line names 2 columns"),
     "all lines short": ("a,b,y\n1,2\n1,2\n", "y", "line 2: 2 fields where the first line names 3 columns"),
     "not finite": ("a,y\n1,1\n\nnan,1\n", "y", "line 4: column 'a' holds nan; remove or replace"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import oracles
 from problems import gaussians, problem
-from smoothperf import BMRM, LBFGS, PRBEP, Adaptive, Fixed, Nesterov, ROCArea, Status
+from smoothperf import BMRM, LBFGS, PRBEP, Adaptive, FBeta, Fixed, Nesterov, ROCArea, Status
 from smoothperf.solvers.result import FalseBoundError
 
 SOLVERS = [LBFGS, Nesterov, BMRM]
@@ -236,11 +236,21 @@ def test_weights_are_copies(solver):
         (lambda: Fixed(mu=1.0, deviation=1.0), "Fixed takes either mu or deviation"),
         (lambda: Fixed(mu=0.0), "mu must be a finite number above 0"),
         (lambda: Adaptive(factor=1.0), "factor must lie between 0 and 1"),
+        (lambda: Fixed(deviation=1e-300), "deviation must lie between 1e-10 and 1000, got 1e-300"),
+        (lambda: Adaptive(deviation=1e300), "deviation must lie between 1e-10 and 1000, got 1e\\+300"),
     ],
 )
 def test_bad_settings(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("mu", [1e-300, 1e-13, 1e7, 1e300])
+@pytest.mark.parametrize("measure", [PRBEP(), ROCArea(), FBeta()], ids=lambda measure: measure.name)
+def test_smoothing_that_makes_no_sense(measure, mu):
+    X, y = gaussians(10, 20)
+    with pytest.raises(ValueError, match=r"smoothing must lie between .* and .* for this measure .* got mu=1e"):
+        LBFGS(smoothing=Fixed(mu=mu)).run(problem(measure, X, y, 1e-2))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

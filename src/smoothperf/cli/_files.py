@@ -232,6 +232,13 @@ def check_measure(measure: str) -> None:
     get_measure(measure)
 
 
+def check_solver(solver: str, *, tol: float, max_iter: int) -> None:
+    """Fail before a large file is read if there is no such solver, or a setting makes no sense."""
+    from ..estimators.inputs import make_solver
+
+    make_solver(solver, tol=tol, max_iter=max_iter, smoothing="adaptive")
+
+
 def check_writable(path: Path) -> None:
     """Fail now rather than after all the work if a file cannot be written."""
     folder = path.parent

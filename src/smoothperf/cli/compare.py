@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, one_line_errors
-from ._files import label_named, read_examples, read_others, summary
+from ._files import check_measure, check_solver, label_named, read_examples, read_others, summary
 from ._screen import Screen, table
 
 
@@ -57,6 +57,10 @@ def compare(
     2 if the comparison could not run.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
+    for name in measure or []:
+        check_measure(name)
+    for name in solver or ["lbfgs"]:
+        check_solver(name, tol=tol, max_iter=max_iter)
     examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based, pos_label=pos_label)
     others = None
     if test is not None:

@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import INTERRUPTED, MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_measure, check_writable, label_named, read_examples, read_others, summary
+from ._files import check_measure, check_solver, check_writable, label_named, read_examples, read_others, summary
 from ._progress import Watch
 from ._screen import Screen, table
 
@@ -68,6 +68,7 @@ def path(
         check_writable(figure)
     check_measure(measure)
     kind = options.kind_of_scaling(scale)
+    check_solver(solver, tol=tol, max_iter=max_iter)
     examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based, pos_label=pos_label)
     X, y, held_out = _split(
         screen, examples, validation, holdout, seed, label=label, format=format, zero_based=zero_based

@@ -11,6 +11,7 @@ from . import _options as options
 from ._errors import INTERRUPTED, MISSED_TOLERANCE, TELLS_NOTHING, complain, fail, one_line_errors
 from ._files import (
     check_measure,
+    check_solver,
     check_writable,
     is_store,
     label_named,
@@ -112,6 +113,7 @@ def train(
     point = operating_point(at)
     check_writable(output)
     check_measure(measure)
+    check_solver(solver, tol=tol, max_iter=max_iter)
     stored = is_store(data, format)
     kind = options.kind_of_scaling(scale, stored=stored)
     _check_options(data, strength, bound, at, validation, stored, goal=_is_goal(measure))

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from .._validation import choice, positive_number, vector
+from .._validation import choice, positive_number, shown, vector
 from ..measures import Measure, Risk
 from ..smoothing import Adaptive, Fixed, Smoothing
 from ..solvers import BMRM, LBFGS, Callback, ConvexSolver, Nesterov, Newton, Result, Solver, Status, TraceRow
@@ -49,14 +49,15 @@ def encode_labels(y: NDArray[Any], pos_label: Any = None) -> tuple[NDArray[Any],
     classes = np.unique(y)
     if classes.size < 2:
         raise ValueError(
-            f"y has one class only, all {classes[0]!r}: a measure needs positive and negative examples. "
+            f"y has one class only, all {shown(classes[0])}: a measure needs positive and negative examples. "
             "The number of classes has to be greater than one; got 1 class."
         )
     if pos_label is not None:
         found = np.flatnonzero(classes == pos_label)
         if found.size != 1:
             raise ValueError(
-                f"pos_label must be one of the labels, {classes[0]!r} or {classes[1]!r}, got {pos_label!r}."
+                f"pos_label must be one of the labels, {shown(classes[0])} or {shown(classes[1])}, "
+                f"got {shown(pos_label)}."
             )
         if found[0] == 0:
             classes = classes[::-1].copy()
@@ -72,8 +73,8 @@ def known_labels(y: ArrayLike, classes: NDArray[Any], *, length: int) -> NDArray
     unknown = np.flatnonzero(~(positive | (labels == classes[0])))
     if unknown.size:
         raise ValueError(
-            f"y must hold the labels of fit, {classes[0]!r} and {classes[1]!r}, "
-            f"got {labels[unknown[0]]!r} at position {unknown[0]}."
+            f"y must hold the labels of fit, {shown(classes[0])} and {shown(classes[1])}, "
+            f"got {shown(labels[unknown[0]])} at position {unknown[0]}."
         )
     return positive
 

@@ -214,5 +214,7 @@ def _reason(message: str, names: list[str], *, labelled: bool) -> str:
         name, text = names[int(found[2]) - 1], found[1]
         what = f"holds {quoted(text)}, which is not a number; {remedy(labelled=labelled)}" if text else "is missing"
         return f"column {name!r} {what}"
+    if found is not None:
+        return f"more fields than the first line names columns, which are {len(names)}"
     ragged = re.match(r"(?:the number of columns changed from \d+ to|converter .* the number of fields) (\d+)", message)
     return message if ragged is None else f"{ragged[1]} fields where the first line names {len(names)} columns"
