@@ -7,6 +7,7 @@ so not rounded), brute force over labelings, and a generic convex solver for the
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -379,6 +380,22 @@ def test_the_start_is_scaled(spy):
         first = spy.steps[0][1]
         assert np.ptp(first) == 0.0
         assert all(tight_value(objective, first) <= tight_value(objective, s * first) + 1e-12 for s in (0.5, 2.0))
+
+
+def test_steps_go_on_beyond_their_end(spy):
+    """On the line from the last start through what a step found, with the scores that belong to it."""
+    objective = noisy(PartialROCArea(0.2), alpha=1e-5)
+    Retargeting(tol=1e-5, convex=spy).run(objective, start_for(objective))
+    beyond = 0
+    for (_, start, found), (step, following, _) in pairwise(spy.steps):
+        move, further = found.coef - start, following - found.coef
+        share = further @ move / (move @ move)
+        np.testing.assert_allclose(further, share * move, rtol=0, atol=1e-12 * np.abs(following).max())
+        assert share == pytest.approx(0.0, abs=1e-12) or np.log2(share) == pytest.approx(np.rint(np.log2(share)))
+        assert tight_value(objective, following) <= tight_value(objective, found.coef) + 1e-12
+        beyond += share > 0.5
+        assert step.exact(following) == pytest.approx(tight_value(objective, following), abs=1e-11)
+    assert beyond > 0
 
 
 def test_the_better_of_two_starts():

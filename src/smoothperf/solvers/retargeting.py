@@ -17,7 +17,8 @@ minimises ``(alpha/2) |w|^2`` plus that, with any solver and its certificate; it
 
 With L_t the certified bound of a step, ``J_tight(w_t) - L_t`` is what the step can gain at most. When that is within
 the tolerance, w_t is *stationary to tol*: a local statement, not one about the global minimum. The first step starts at
-the best multiple of the weights that are given, which is found in score space.
+the best multiple of the weights that are given, and the others start beyond the end of the step before, on the same
+line, as far as that lowers ``J_tight`` (Aragon Artacho, Fleming and Vuong 2018). Both are found in score space.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ SHARE = 0.5
 #: Iterations after which a step ends, while steps still gain more than the tolerance. (Measured: 4 and 15 take as many
 #: passes.)
 SHORT = 8
+#: How far to go on beyond a step, in steps. (Measured by benchmarks/tight.py, in passes of ROC area: partial ROC area
+#: 6.3 without it and 4.1 with it, F1 6.6 and 5.4, at lower objectives; others as many.)
+STEPS = [2.0**power for power in range(6)]
 #: Multiples of the start that are tried; then half and twice the best of them.
 SCALES = [4.0**power for power in range(-6, 11)]
 
@@ -192,9 +196,7 @@ class Retargeting(Solver):
             )
             story.continue_with(step)
             # J_tight here, but for rounding that may have lowered it.
-            highest = here.value + evaluation_rounding(
-                step.design, here.value, float(np.linalg.norm(here.coef)), step.risk.extra_rounding
-            )
+            highest = here.value + evaluation_rounding(step.design, here.value, here.reach, step.risk.extra_rounding)
             watch = _Watch(story, highest, self.tol)
             left = max(0, self.max_iter - story.iterations)
             # As long as steps gain much, the next target is worth more than the rest of this one.
@@ -211,14 +213,14 @@ class Retargeting(Solver):
             gain = highest - result.lower_bound
             previous = here.value
             assert result.scores is not None
-            here = _Here.of(objective, result.coef, result.scores)
+            there = _Here.of(objective, result.coef, result.scores)
             status = self._ended(result, watch, gain, more=story.iterations <= self.max_iter)
             if status is not None:
                 nan = float("nan")
                 return story.complete(
                     replace(
                         result,
-                        objective=here.value,
+                        objective=there.value,
                         lower_bound=nan,
                         gap=nan,
                         stationarity_gap=gain,
@@ -227,6 +229,7 @@ class Retargeting(Solver):
                         pairs=None,
                     )
                 )
+            here = there.further_from(here, objective)
 
     def _ended(self, result: Result, watch: _Watch, gain: float, *, more: bool) -> Status | None:
         """How the run ended with a step; None if another one is due, for which there must be more iterations."""
@@ -265,13 +268,29 @@ class _Here:
     scores: Vector
     value: float
     labeling: RiskValue | None
+    #: The scores are rounded as those of weights of this norm are.
+    reach: float
 
     @classmethod
-    def of(cls, objective: RegularizedRisk, coef: Array, scores: Vector) -> _Here:
+    def of(cls, objective: RegularizedRisk, coef: Array, scores: Vector, reach: float | None = None) -> _Here:
         square, risk = float(coef @ coef), objective.risk
         labeling = risk.loss_free(scores) if square > 0.0 else None
         free = 0.0 if labeling is None else labeling.value
-        return cls(coef, scores, objective.alpha / 2.0 * square + risk.exact_value(scores) - free, labeling)
+        value = objective.alpha / 2.0 * square + risk.exact_value(scores) - free
+        return cls(coef, scores, value, labeling, math.sqrt(square) if reach is None else reach)
+
+    def further_from(self, before: _Here, objective: RegularizedRisk) -> _Here:
+        """The best point found on the line from the last one through this one; steps double as long as they gain."""
+        move = objective.vectors.along(self.scores, -1.0, before.scores)
+        best = self
+        for step in STEPS:
+            scores = objective.vectors.along(self.scores, step, move)
+            reach = self.reach + step * (self.reach + before.reach)
+            further = _Here.of(objective, self.coef + step * (self.coef - before.coef), scores, reach)
+            if further.value >= best.value:
+                break
+            best = further
+        return best
 
     def majorant(self, objective: RegularizedRisk) -> Risk:
         """The convex risk that bounds the tight one from above, and touches it here."""
