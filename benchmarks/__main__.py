@@ -15,6 +15,7 @@ from . import (
     rates,
     reference_values,
     svmlight,
+    tight,
 )
 
 BENCHMARKS = (
@@ -30,6 +31,7 @@ BENCHMARKS = (
     growth,
     imports,
     svmlight,
+    tight,
 )
 
 sys.exit(max(benchmark.main() for benchmark in BENCHMARKS))

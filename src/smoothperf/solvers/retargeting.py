@@ -18,7 +18,7 @@ minimises ``(alpha/2) |w|^2`` plus that, with any solver and its certificate; it
 With L_t the certified bound of a step, ``J_tight(w_t) - L_t`` is what the step can gain at most. When that is within
 the tolerance, w_t is *stationary to tol*: a local statement, not one about the global minimum. The first step starts at
 the best multiple of the weights that are given, and the others start beyond the end of the step before, on the same
-line, as far as that lowers ``J_tight`` (Aragon Artacho, Fleming and Vuong 2018). Both are found in score space.
+line, as far as that lowers ``J_tight`` (Aragón Artacho, Fleming and Vuong, 2018). Both are found in score space.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ from .story import Story
 ENOUGH = 0.5
 #: Tolerance of a step, as a share of that of the whole: the other part is for what the step gains.
 SHARE = 0.5
-#: Iterations after which a step ends, while steps still gain more than the tolerance. (Measured: 4 and 15 take as many
-#: passes.)
-SHORT = 8
+#: Iterations after which a step ends, while steps still gain more than the tolerance. (Measured by benchmarks/tight.py:
+#: with 8 or 16 F1 and PRBEP take 10 to 20% more passes, to objectives that are as good.)
+SHORT = 4
 #: How far to go on beyond a step, in steps. (Measured by benchmarks/tight.py, in passes of ROC area: partial ROC area
-#: 6.3 without it and 4.1 with it, F1 6.6 and 5.4, at lower objectives; others as many.)
+#: 6.3 without it and 3.9 with it, F1 6.6 and 4.7, at lower objectives.)
 STEPS = [2.0**power for power in range(6)]
 #: Multiples of the start that are tried; then half and twice the best of them.
 SCALES = [4.0**power for power in range(-6, 11)]
