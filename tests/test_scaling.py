@@ -13,6 +13,7 @@ from smoothperf.scaling import Scaling
 
 X, Y = gaussians(40, 60, 5, shift=0.6, seed=1)
 X = X * [1.0, 1e3, 1e-4, 1.0, 1.0] + [0.0, 1e4, 0.0, 3.0, 0.0]
+X[np.random.default_rng(0).random(X.shape) < 0.6] = 0.0
 KINDS = {"dense": np.asarray, "fortran": np.asfortranarray, "csr": sp.csr_array, "csc": sp.csc_array}
 
 
@@ -31,6 +32,16 @@ def test_scales_as_scikit_learn_does(make, dtype, kind):
     assert abs(given - before).max() == 0.0  # which is the user's
 
 
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csc_array, sp.csr_matrix])
+def test_dense_rows_in_sparse_form_are_dense(make):
+    full, _ = gaussians(40, 60, 5, seed=2)
+    full[::7, 0] = 0.0
+    scaling = Scaling.of("standard", make(full))
+    expected = StandardScaler().fit_transform(full)
+    np.testing.assert_allclose(scaling.apply(make(full)), expected, atol=1e-9)
+    np.testing.assert_allclose(scaling.apply(full), expected, atol=1e-9)
+
+
 def test_none():
     assert Scaling.of("none", X) is None
 
@@ -38,7 +49,7 @@ def test_none():
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("value", [0.0, 0.1, -7.0, 1e300])
 def test_constant_columns_stay_small(make, value):
-    columns = np.column_stack([X[:, 0], np.full(100, value)])
+    columns = np.column_stack([X[:, 0], np.full(100, value), np.zeros((100, 2))])
     scaled = Scaling.of("standard", make(columns)).apply(make(columns))
     assert np.isfinite(abs(scaled).max())
     rest = scaled[:, [1]]

@@ -1,8 +1,10 @@
 r"""Does training for the measure pay? Every way of training, judged by every measure, with the noise beside it.
 
-Fair play: each contender is a family of models that differ in the strength of regularisation. It trains them on one
-part of the rows, and on another chooses, for each measure by itself, the strength and (where a decision is judged) the
-threshold. A third part judges. So whoever is behind in a column is behind although it was tuned for that column.
+Fair play: everybody gets the same rows, and makes all choices by the same kind of folds of them. Ours is what
+:class:`~smoothperf.MeasureClassifierCV` makes of a measure, with the risk and the strength that it chooses. The others
+choose, for each measure by itself, the strength of their regularisation. Where a decision is judged, all choose the
+threshold on the scores of held-out rows. Other rows judge. So whoever is behind in a column is behind although it was
+tuned for that column.
 
 Noise: rows of the judging parts are drawn again with replacement, the same rows for all contenders. The interval of a
 difference is that of these paired values; two contenders whose interval holds 0 are called a tie. In a table with five
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 from ._validation import whole_number
 from .evaluation import Ranking, column_of, interval, resamples, title_of
 from .measures import Measure, get_measure
+from .scaling import Scaling
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.bool_]
@@ -35,28 +38,45 @@ COLUMNS = ("prbep", "roc_area", "average_precision", "f1", "accuracy")
 DECISIONS = ("f1", "accuracy")
 #: How often a table may have a wrong verdict by chance.
 WRONG_BY_CHANCE = 0.05
-#: Strengths of scikit-learn's models; ours come from the data, as many and over as many powers of ten.
-C_GRID = tuple(10.0 ** (exponent / 2) for exponent in range(-4, 9))
-N_ALPHAS = len(C_GRID)
-ALPHA_RATIO = 1e-6
+#: Strengths of scikit-learn's models, as far apart as ours, which come from the data.
+C_GRID = tuple(10.0**exponent for exponent in range(-4, 4))
+#: Folds to choose by, as in training.
+FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One fitted model of a family: a linear score and how it came about."""
+    """One fitted model: a linear score, how it came about, and what is known of it from rows held out.
+
+    Attributes
+    ----------
+    strength : str
+        How it was trained.
+    coef, intercept
+        Of the score.
+    held_out : sequence of (ndarray of bool, ndarray)
+        Labels and scores of held-out rows, one pair for every fold or for all together.
+    threshold : float or None
+        For the measure that it was made for, if there is one; chosen on the held-out rows by default.
+    converged : bool
+        Whether the tolerance was reached.
+    """
 
     strength: str
     coef: Array
+    intercept: float = 0.0
+    held_out: Sequence[tuple[Labels, Array]] = ()
+    threshold: float | None = None
     converged: bool = True
 
     def scores(self, X: Any) -> Array:
-        """Return ``X w``; a constant would change no measure, as thresholds are chosen afterwards."""
-        scores: Array = np.asarray(X @ self.coef)
+        """Return ``X w + b``."""
+        scores: Array = np.asarray(X @ self.coef) + self.intercept
         return scores
 
 
 class Family(Protocol):
-    """A way of training at several strengths of regularisation, the strongest first."""
+    """A way of training, at one or several strengths of regularisation, the strongest first."""
 
     def __call__(self, X: Any, positive: Labels) -> list[Candidate]:
         """Train them all."""
@@ -86,10 +106,9 @@ class Contender:
 
 @dataclass(frozen=True)
 class Split:
-    """Rows to train on, to choose on and to be judged on."""
+    """Rows to train on, with all choices, and rows to be judged on."""
 
     train: tuple[Any, Labels]
-    choose: tuple[Any, Labels]
     judge: tuple[Any, Labels]
 
 
@@ -108,7 +127,7 @@ class Line:
     strengths : dict of str to list of str
         What was chosen in each split.
     seconds : float
-        To train all strengths, mean over the splits.
+        To choose and to train, mean over the splits.
     missed : int
         Models that stopped before their tolerance.
     """
@@ -140,7 +159,8 @@ def contenders(
     measures: Sequence[str | Measure] = ("prbep", "roc_area"),
     solvers: Sequence[str] = ("lbfgs",),
     *,
-    tol: float = 1e-4,
+    bound: str = "auto",
+    tol: float = 1e-3,
     max_iter: int = 1000,
     n_threads: int | None = None,
 ) -> list[Contender]:
@@ -151,66 +171,91 @@ def contenders(
     >>> [contender.name for contender in contenders(["prbep"], ["lbfgs", "bmrm"])]
     ['for PRBEP, lbfgs', 'for PRBEP, bmrm', 'LogisticRegression', 'LinearSVC']
     """
+    settings = {"bound": bound, "tol": tol, "max_iter": max_iter, "n_threads": n_threads, "cv": FOLDS}
     ours = [
         Contender(
             f"for {title_of(measure.name)}" + (f", {solver}" if len(solvers) > 1 else ""),
-            _path_family(measure, solver, tol, max_iter, n_threads),
+            _chosen(measure, {**settings, "solver": solver}),
             column_of(measure),
             measure,
         )
         for measure in map(get_measure, measures)
         for solver in solvers
     ]
-    return [*ours, Contender("LogisticRegression", _logistic), Contender("LinearSVC", _support_vector)]
+    return [
+        *ours,
+        Contender("LogisticRegression", _cross_validated(_logistic)),
+        Contender("LinearSVC", _cross_validated(_support_vector)),
+    ]
 
 
-def _path_family(measure: Measure, solver: str, tol: float, max_iter: int, n_threads: int | None) -> Family:
+def _chosen(measure: Measure, settings: dict[str, Any]) -> Family:
+    """Our way: the one model that is chosen for the measure."""
+
     def train(X: Any, positive: Labels) -> list[Candidate]:
-        from . import regularization_path
+        from . import MeasureClassifierCV
 
-        path = regularization_path(
-            X,
-            positive,
-            measure=measure,
-            solver=solver,
-            n_alphas=N_ALPHAS,
-            alpha_ratio=ALPHA_RATIO,
-            tol=tol,
-            max_iter=max_iter,
-            n_threads=n_threads,
-        )
+        model = MeasureClassifierCV(measure, **settings)
+        held_out = model._fit(X, positive)
         return [
-            Candidate(f"alpha {alpha:.2g}", coef, bool(gap <= tol))
-            for alpha, coef, gap in zip(path.alphas, path.coefs, path.gaps, strict=True)
+            Candidate(
+                f"{model.trained_for_}, alpha {model.alpha_:.2g}",
+                model.coef_[0],
+                held_out=[(held_out.positive, held_out.raw_scores)],
+                threshold=-float(model.intercept_[0]),
+                converged=bool(model.result_.reached <= model.tol),
+            )
         ]
 
     return train
 
 
-def _logistic(X: Any, positive: Labels) -> list[Candidate]:
+def _cross_validated(fit: Callable[[Any, Labels], list[tuple[Array, float]]]) -> Family:
+    """The way of others: all strengths, with the scores of rows held out."""
+
+    def train(X: Any, positive: Labels) -> list[Candidate]:
+        from sklearn.model_selection import StratifiedKFold
+
+        rarer = int(min(positive.sum(), (~positive).sum()))
+        folds = StratifiedKFold(min(FOLDS, rarer), shuffle=True, random_state=0)
+        held_out: list[list[tuple[Labels, Array]]] = [[] for _ in C_GRID]
+        for rows, others in folds.split(positive, positive):
+            for pairs, (coef, intercept) in zip(held_out, fit(X[rows], positive[rows]), strict=True):
+                pairs.append((positive[others], np.asarray(X[others] @ coef) + intercept))
+        return [
+            Candidate(f"C {C:.2g}", coef, intercept, pairs)
+            for C, pairs, (coef, intercept) in zip(C_GRID, held_out, fit(X, positive), strict=True)
+        ]
+
+    return train
+
+
+def _logistic(X: Any, positive: Labels) -> list[tuple[Array, float]]:
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(max_iter=1000, warm_start=True)
     return [_fit_sklearn(model.set_params(C=C), X, positive) for C in C_GRID]
 
 
-def _support_vector(X: Any, positive: Labels) -> list[Candidate]:
+def _support_vector(X: Any, positive: Labels) -> list[tuple[Array, float]]:
     from sklearn.svm import LinearSVC
 
     return [_fit_sklearn(LinearSVC(C=C, dual="auto", random_state=0), X, positive) for C in C_GRID]
 
 
-def _fit_sklearn(model: Any, X: Any, positive: Labels) -> Candidate:
+def _fit_sklearn(model: Any, X: Any, positive: Labels) -> tuple[Array, float]:
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # their tolerance is no certificate; ours is counted
         model.fit(X, positive)
-    return Candidate(f"C {model.C:.2g}", model.coef_[0].copy())
+    return model.coef_[0].copy(), float(model.intercept_[0])
 
 
-def cross_validation_splits(X: Any, positive: Labels, *, folds: int = 5, seed: int = 0) -> Iterator[Split]:
-    """Judge on each fold in turn; of the other rows a quarter chooses and the rest trains. Stratified."""
+def cross_validation_splits(
+    X: Any, positive: Labels, *, folds: int = 5, seed: int = 0, scale: str = "none"
+) -> Iterator[Split]:
+    """Judge on each fold in turn, train on the other rows; stratified. They are scaled as those to train on ask for."""
     from sklearn.model_selection import StratifiedKFold
 
     whole_number("folds", folds, at_least=2)
@@ -220,15 +265,15 @@ def cross_validation_splits(X: Any, positive: Labels, *, folds: int = 5, seed: i
             f"{folds} folds need {2 * folds} examples of each class, but one has {rarer}; use fewer folds."
         )
     for rest, judge in StratifiedKFold(folds, shuffle=True, random_state=seed).split(positive, positive):
-        yield held_out_split(X[rest], positive[rest], X[judge], positive[judge], seed=seed)
+        yield held_out_split(X[rest], positive[rest], X[judge], positive[judge], scale=scale)
 
 
-def held_out_split(X: Any, positive: Labels, X_judge: Any, judge: Labels, *, seed: int = 0) -> Split:
-    """Judge on given rows; of the others a quarter chooses and the rest trains. Stratified."""
-    from sklearn.model_selection import train_test_split
-
-    train, choose = train_test_split(np.arange(positive.shape[0]), test_size=0.25, stratify=positive, random_state=seed)
-    return Split((X[train], positive[train]), (X[choose], positive[choose]), (X_judge, judge))
+def held_out_split(X: Any, positive: Labels, X_judge: Any, judge: Labels, *, scale: str = "none") -> Split:
+    """Judge on given rows, train on the others; all are scaled as those to train on ask for."""
+    scaling = Scaling.of(scale, X)
+    if scaling is None:
+        return Split((X, positive), (X_judge, judge))
+    return Split((scaling.apply(X), positive), (scaling.apply(X_judge), judge))
 
 
 @dataclass(frozen=True)
@@ -285,7 +330,7 @@ def compare(
             candidates = player.family(*split.train)
             seconds[-1].append(time.perf_counter() - begin)
             missed[-1] += sum(not candidate.converged for candidate in candidates)
-            choices[-1].append(_choose(candidates, split, columns))
+            choices[-1].append(_choose(candidates, player.trained_for, split, columns))
             tell(f"{player.name}, split {number} of {len(splits)}: {seconds[-1][-1]:.1f} s")
     values = [[_judge(chosen, columns, None) for chosen in row] for row in choices]
     samples = _resample(splits, choices, columns, n_resamples, seed)
@@ -309,29 +354,50 @@ def _columns(players: Sequence[Contender]) -> dict[str, Measure | None]:
     return {**dict.fromkeys(COLUMNS), **{column: own[column] for column in own if column not in COLUMNS}}
 
 
-def _choose(candidates: Sequence[Candidate], split: Split, columns: dict[str, Measure | None]) -> dict[str, _Choice]:
-    """Pick for every column the candidate, and the threshold, that are best on the choosing rows."""
-    X, positive = split.choose
-    rankings = [Ranking(positive, candidate.scores(X)) for candidate in candidates]
+def _choose(
+    candidates: Sequence[Candidate], trained_for: str | None, split: Split, columns: dict[str, Measure | None]
+) -> dict[str, _Choice]:
+    """Pick for every column the candidate, and the threshold, that are best on rows held out."""
+    rankings = [[Ranking(*pair) for pair in candidate.held_out] for candidate in candidates]
+    pooled = [_pooled(candidate) for candidate in candidates]
     judged: dict[int, Ranking] = {}
     chosen = {}
     for column, measure in columns.items():
-        options = [_best_threshold(ranking, column, measure) for ranking in rankings]
+        if _decides(column, measure):
+            options = [_best_threshold(ranking, column, measure) for ranking in pooled]
+        else:
+            options = [(_mean(folds, column, measure), 0.0) for folds in rankings]
         # Of equally good ones the first, which is the most regularised.
         best = max(range(len(candidates)), key=lambda at: options[at][0])
         if best not in judged:
             judged[best] = Ranking(split.judge[1], candidates[best].scores(split.judge[0]))
-        chosen[column] = _Choice(judged[best], options[best][1], candidates[best].strength)
+        own = candidates[best].threshold
+        threshold = own if own is not None and column == trained_for else options[best][1]
+        chosen[column] = _Choice(judged[best], threshold, candidates[best].strength)
     return chosen
 
 
+def _pooled(candidate: Candidate) -> Ranking:
+    """The held-out rows of all folds together."""
+    labels, scores = zip(*candidate.held_out, strict=True)
+    return Ranking(np.concatenate(labels), np.concatenate(scores))
+
+
+def _decides(column: str, measure: Measure | None) -> bool:
+    """Whether a column is about decisions, which need a threshold."""
+    return column in DECISIONS if measure is None else measure.fits_bias
+
+
+def _mean(folds: Sequence[Ranking], column: str, measure: Measure | None) -> float:
+    """Return what a ranking is worth, on average over the folds."""
+    return float(np.mean([fold.measures()[column] if measure is None else fold.score(measure, 0.0) for fold in folds]))
+
+
 def _best_threshold(ranking: Ranking, column: str, measure: Measure | None) -> tuple[float, float]:
-    """Return the best value of a measure, and the threshold for it (any, if it needs none)."""
+    """Return the best value of a measure of decisions, and the threshold for it."""
     if measure is not None:
-        threshold = ranking.best_threshold(measure) if measure.fits_bias else 0.0
+        threshold = ranking.best_threshold(measure)
         return ranking.score(measure, threshold), threshold
-    if column not in DECISIONS:
-        return ranking.measures()[column], 0.0
     cuts = ranking.cuts()
     values = cuts.f1 if column == "f1" else cuts.accuracy
     at = int(values.argmax())

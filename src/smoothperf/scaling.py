@@ -57,9 +57,9 @@ class Scaling:
         Parameters
         ----------
         kind : {"standard", "maxabs", "none"}
-            "standard" divides by the standard deviation, and subtracts the mean of dense data; sparse data would not
-            stay sparse. "maxabs" divides by the largest absolute value. A column without spread is divided by that in
-            any case: all it can be is a constant.
+            "standard" divides by the standard deviation, and subtracts the mean where data are dense, or sparse in form
+            only; others would not stay sparse. "maxabs" divides by the largest absolute value. A column without spread
+            is divided by that in any case: all it can be is a constant.
         X : ndarray or sparse matrix
             The rows.
         """
@@ -74,16 +74,19 @@ class Scaling:
         rounding = ROUNDING_ERRORS * np.finfo(X.dtype).eps * largest
         # Squares of very large values overflow; the deviation is of no use then.
         useful = (highest > lowest) & (deviations > rounding) & np.isfinite(deviations)
-        return cls(np.where(useful, deviations, largest), None if issparse(X) else means)
+        return cls(np.where(useful, deviations, largest), means if _is_dense(X) else None)
 
     def apply(self, X: Any) -> Any:
-        """Return rows scaled, of the same type and precision."""
-        if issparse(X):
+        """Return rows scaled, of the same precision; dense, if they are shifted."""
+        sparse: Any = X if issparse(X) else None
+        if sparse is not None and self.shift is None:
             from sklearn.utils.sparsefuncs import inplace_column_scale
 
-            scaled: Any = X.copy()  # type: ignore[attr-defined]
+            scaled = sparse.copy()
             inplace_column_scale(scaled, 1.0 / self.scale)
             return scaled
+        if sparse is not None:
+            X = sparse.toarray()
         shift = 0.0 if self.shift is None else self.shift
         scaled = np.subtract(X, shift, out=np.empty_like(X), casting="same_kind")
         return np.divide(scaled, self.scale, out=scaled, casting="same_kind")
@@ -98,6 +101,15 @@ class Scaling:
         model.coef_ = coef.reshape(1, -1)
         if self.shift is not None:
             model.intercept_ = model.intercept_ - float(coef @ self.shift)
+
+
+def _is_dense(X: Any) -> bool:
+    """Whether a dense matrix is no larger than X: entries of sparse ones come with an index."""
+    sparse: Any = X if issparse(X) else None
+    if sparse is None:
+        return True
+    value, index = sparse.data.itemsize, sparse.indices.itemsize
+    return bool(sparse.nnz * (value + index) >= sparse.shape[0] * sparse.shape[1] * value)
 
 
 def _extremes(X: Any) -> tuple[Array, Array]:

@@ -115,7 +115,7 @@ def uneven(kind):
     X[:, 0] += 2e-3 * (y == "yes")
     X[:, 2] += 1e4 * (y == "yes")
     if kind == "svm":
-        X[rng.random(X.shape) < 0.3] = 0.0
+        X[rng.random(X.shape) < 0.5] = 0.0
     return X, y
 
 

@@ -62,8 +62,21 @@ def test_json_by_cross_validation(run_json, train_file):
 
 
 def test_missed_tolerances_are_said(run, train_file, test_file):
-    result = run("compare", train_file, "--test", test_file, "--max-iter", 0, "--bootstrap", 1, code=1)
-    assert re.search(r"Note: \d+ of our models stopped before the certified gap was 0.0001", result.stderr)
+    hurried = ("--max-iter", 1, "--tol", "1e-9", "--bound", "convex", "-m", "roc_area", "--bootstrap", 1)
+    result = run("compare", train_file, "--test", test_file, *hurried, code=1)
+    assert "Note: 1 of our models stopped before the certified gap was 1e-09" in result.stderr
+
+
+def test_what_was_chosen_is_said(printed, run_json, train_file, test_file, tmp_path):
+    """And it is what 'train' gives."""
+    compared = run_json("compare", train_file, "--test", test_file, "--bootstrap", 1, "-m", "prbep")["models"][0]
+    trained = run_json("train", train_file, "-m", "prbep", "-o", tmp_path / "model")
+    chosen = f"{trained['trained_with']}, {trained['bound']}"
+    assert compared["measures"]["prbep"]["chosen"] == [f"{chosen}, alpha {trained['alpha']:.2g}"]
+    assert f"For PRBEP, chosen: {chosen}." in printed.stdout
+    judged = run_json("evaluate", tmp_path / "model", test_file, "--bootstrap", 1)["measures"]
+    for name in ("prbep", "roc_area", "average_precision"):
+        assert compared["measures"][name]["value"] == pytest.approx(judged[name]["value"], abs=1e-9)
 
 
 def test_bad_input_is_one_line(run, train_file, tmp_path):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 SESSION = re.compile(r"^```console\n\$ ([^\n]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?%?")
 
@@ -30,15 +31,15 @@ def skeleton(text):
 
 
 def measures(text):
-    """All numbers with exactly four decimals, which is how measures are printed."""
-    return [float(number) for number in re.findall(r"(?<![\d.])\d\.\d{4}(?!\d)", text)]
+    """All numbers with four decimals, as measures are printed, or six, as objectives are."""
+    return [float(number) for number in re.findall(r"(?<![\d.])\d\.\d{4}(?:\d\d)?(?!\d)", text)]
 
 
-@pytest.mark.parametrize("name", ["first-steps.md", "command-line.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/first-steps.md", "docs/command-line.md"])
 def test_commands_print_what_the_document_says(run, examples_folder, monkeypatch, name):
     monkeypatch.chdir(examples_folder)
-    sessions = SESSION.findall((DOCS / name).read_text("utf-8"))
-    assert len(sessions) >= 4
+    sessions = SESSION.findall((ROOT / name).read_text("utf-8"))
+    assert len(sessions) >= 3
     for command, expected in sessions:
         command, _, head = command.partition(" | head -")
         program, *arguments = shlex.split(command)
@@ -54,7 +55,7 @@ def test_commands_print_what_the_document_says(run, examples_folder, monkeypatch
             assert measures(printed[table]) == pytest.approx(measures(expected)[10:15], abs=0.02)
         else:
             assert skeleton(printed) == skeleton(expected), command
-            assert measures(printed) == pytest.approx(measures(expected), abs=0.02), command
+            assert measures(printed) == pytest.approx(measures(expected), abs=0.005), command
 
 
 def test_every_command_is_described():

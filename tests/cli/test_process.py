@@ -1,5 +1,6 @@
 """The command line as a process of its own: signals, pipes, exit codes, and how soon help is there."""
 
+import json
 import os
 import re
 import signal
@@ -61,6 +62,22 @@ def test_ctrl_c_saves_the_best_model_so_far(endless):
     assert loaded.gap_ == pytest.approx(gap, rel=0.05)
     assert loaded.result_.status is smoothperf.Status.STOPPED
     assert "Traceback" not in errors
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
+def test_ctrl_c_while_the_choice_is_made(tmp_path):
+    """There is no model to save yet."""
+    many = tmp_path / "many.svm"
+    rows = (f"{i % 2} " + " ".join(f"{j}:{(i * j) % 97}" for j in range(1, 40)) for i in range(4000))
+    many.write_text("\n".join(rows))
+    process = start("train", many, "-m", "prbep", "--tol", "1e-9", "-o", tmp_path / "model", "--json")
+    assert process.stderr.readline().startswith("split 1 of 5: log_loss, convex, alpha")
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1] == "smoothperf: interrupted; nothing was written."
+    assert json.loads(out) == {"command": "train", "interrupted": True, "model": None}
+    assert not (tmp_path / "model").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")

@@ -15,8 +15,7 @@ At = Annotated[
         "--at",
         metavar="TARGET",
         show_default=False,
-        help=f"Where to predict positive: {EXAMPLES}. The first three hold for new rows with 90 % confidence, or with "
-        "that of precision=0.9,confidence=0.95; confidence=none is content with the rows held out.",
+        help=f"Where to predict positive: {EXAMPLES}. The first three hold for new rows, with 90 % confidence.",
     ),
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from . import _options as options
 from ._errors import MISSED_TOLERANCE, one_line_errors
 from ._files import check_measure, check_solver, label_named, read_examples, read_others, summary
 from ._screen import Screen, table
+
+if TYPE_CHECKING:
+    from ..comparison import Line
 
 
 @one_line_errors
@@ -31,9 +34,11 @@ def compare(
         typer.Option("--solver", metavar="NAME", help="Train with this; again for more. Only lbfgs by default."),
     ] = None,
     folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Folds of the cross-validation.")] = 5,
+    bound: options.Bound = "auto",
+    scale: options.Scale = None,
     bootstrap: options.Resamples = 1000,
     seed: options.Seed = 0,
-    tol: options.Tolerance = 1e-4,
+    tol: options.Tolerance = 1e-3,
     max_iter: options.MaxIter = 1000,
     threads: options.Threads = None,
     pos_label: options.PosLabel = None,
@@ -47,11 +52,11 @@ def compare(
 
     Example: smoothperf compare mails.svm --test more-mails.svm
 
-    Trains for several measures, with scikit-learn's LogisticRegression and
-    LinearSVC beside them, and judges every model by every measure. Each one
-    chooses, for each measure, its regularisation and its threshold on rows that
-    it was not trained on; other rows judge. Differences that chance in those
-    rows could explain are called ties.
+    Trains as 'smoothperf train' does, for several measures, with
+    scikit-learn's LogisticRegression and LinearSVC beside them, and judges
+    every model by every measure. These choose, for each measure, their
+    regularisation and their threshold on rows held out, as ours do; other rows
+    judge. Differences that chance in those rows could explain are called ties.
 
     Exit code: 0 if all our models reached the tolerance, 1 if one did not,
     2 if the comparison could not run.
@@ -61,6 +66,7 @@ def compare(
         check_measure(name)
     for name in solver or ["lbfgs"]:
         check_solver(name, tol=tol, max_iter=max_iter)
+    kind = options.kind_of_scaling(scale)
     examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based, pos_label=pos_label)
     others = None
     if test is not None:
@@ -77,18 +83,18 @@ def compare(
     classes, positive = encode_labels(examples.y, label_named(examples, pos_label))
     measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
     solvers = list(dict.fromkeys(solver or ["lbfgs"]))
-    players = comparison.contenders(measures, solvers, tol=tol, max_iter=max_iter, n_threads=threads)
+    players = comparison.contenders(measures, solvers, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
     if others is None:
-        splits = list(comparison.cross_validation_splits(examples.X, positive, folds=folds, seed=seed))
+        splits = list(comparison.cross_validation_splits(examples.X, positive, folds=folds, seed=seed, scale=kind))
         how = f"mean of {folds} folds"
     else:
         judge = known_labels(others.y, classes, length=others.X.shape[0])
-        splits = [comparison.held_out_split(examples.X, positive, others.X, judge, seed=seed)]
+        splits = [comparison.held_out_split(examples.X, positive, others.X, judge, scale=kind)]
         how = f"on {test}"
     times = f", {len(splits)} times" if len(splits) > 1 else ""
-    screen.say(f"Training {len(players)} families of models on {len(splits[0].train[1]):,} rows{times}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # missed tolerances are counted; alphas at which w = 0 are part of every path
+    screen.say(f"Training {len(players)} kinds of models on {len(splits[0].train[1]):,} rows{times}")
+    with warnings.catch_warnings(), screen.progress.status("Training"):
+        warnings.simplefilter("ignore")  # missed tolerances are counted, and the table says the rest
         lines = comparison.compare(
             splits,
             players,
@@ -113,6 +119,10 @@ def compare(
     screen.result(table(headers, rows), f"\n{how[0].upper()}{how[1:]}; * best, or within noise of the best\n")
     for sentence in verdicts:
         screen.result(sentence)
+    screen.say()
+    for line in lines:
+        if line.trained_for is not None:
+            screen.say(f"{line.name[0].upper()}{line.name[1:]}, chosen: {_counted(line)}", wrap=True)
     missed = sum(line.missed for line in lines)
     if missed:
         screen.note(f"{missed} of our models stopped before the certified gap was {tol:g}; raise --max-iter.")
@@ -123,6 +133,9 @@ def compare(
             "test": None if others is None else summary(others),
             "splits": len(splits),
             "seed": seed,
+            "scale": kind,
+            "bound": bound,
+            "tol": tol,
             "bootstrap": bootstrap,
             "models": [
                 {
@@ -148,3 +161,14 @@ def compare(
     )
     if missed:
         raise typer.Exit(MISSED_TOLERANCE)
+
+
+def _counted(line: Line) -> str:
+    """Say what was chosen, and in how many splits if not always the same."""
+    from collections import Counter
+
+    # What is trained with; the alpha that follows differs a little from split to split.
+    chosen = Counter(strength.rpartition(", alpha")[0] for strength in line.strengths[line.trained_for or ""])
+    if len(chosen) == 1:
+        return f"{next(iter(chosen))}."
+    return "; ".join(f"{name} ({count} times)" for name, count in chosen.most_common()) + "."

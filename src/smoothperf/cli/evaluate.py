@@ -50,11 +50,14 @@ def evaluate(
     fitted = read_model(model)
     examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based, stored=True)
 
-    from ..evaluation import Ranking, column_of, interval, resamples, title_of
+    from ..evaluation import Ranking, column_of, interval, resamples, tells_nothing, title_of
     from ..measures import get_measure
 
     positive = examples.y == fitted.label_pair[1]
-    ranking = Ranking(positive, fitted.positive_scores(examples.X))
+    scores = fitted.positive_scores(examples.X)
+    if tells_nothing(scores):
+        screen.note("this model tells nothing: it has the same score for all rows.")
+    ranking = Ranking(positive, scores)
     trained_for = get_measure(fitted.measure)
     # What the model was trained for gets a line of its own if it is not in the tables anyway.
     own = None if column_of(trained_for) in LABELS else trained_for

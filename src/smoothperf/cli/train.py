@@ -141,7 +141,7 @@ def train(
         "pos_label": label_named(examples, pos_label),
         "n_threads": threads,
     }
-    choice, where = None, str(validation)
+    choice, where, outcome = None, str(validation), list[str]()
     with warnings.catch_warnings(record=True) as caught, Watch(screen) as watch:
         warnings.simplefilter("always")
         if strength is None:
@@ -154,9 +154,7 @@ def train(
             from ._choice import choice_document, choice_lines, held_out_words
 
             where = held_out_words(chosen) if others is None else str(validation)
-            choice = choice_document(chosen, where)
-            for line in choice_lines(chosen, _name(measure), where):
-                screen.say(line)
+            choice, outcome = choice_document(chosen, where), choice_lines(chosen, _name(measure), where)
             where = f"rows held out ({where})"
             model, strength = chosen.as_classifier(), chosen.alpha_
         else:
@@ -178,7 +176,9 @@ def train(
 
     notes = _notes(caught, constant=constant)
     converged = bool(model.result_.reached <= tol)
-    for line in _outcome(model, converged=converged, interrupted=watch.interrupted):
+    for line in outcome:
+        screen.say(line)
+    for line in _ending(model, converged=converged, interrupted=watch.interrupted):
         screen.say(line, wrap=True)
     screen.say(f"{_name(measure)} on these rows: {score:.4f}")
     expected = getattr(model, "expected_", None)
@@ -337,7 +337,7 @@ def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | N
     model.set_operating_point(y=others.y, raw_scores=scores, threshold=cut, confidence=confidence)
 
 
-def _outcome(model: MeasureClassifier, *, converged: bool, interrupted: bool) -> list[str]:
+def _ending(model: MeasureClassifier, *, converged: bool, interrupted: bool) -> list[str]:
     """Say how it ended, as certified."""
     result = model.result_
     passes = result.n_matvec + result.n_rmatvec
