@@ -27,6 +27,7 @@ from . import __version__, measures, smoothing, solvers
 from ._files import written_whole
 from .estimators import calibration, candidates
 from .estimators.classifier import MeasureClassifier
+from .io.tables import TableColumn, TableEncoder
 from .solvers.result import Status, Trace, TraceRow
 
 FORMAT = "smoothperf model"
@@ -42,6 +43,7 @@ PARTS: dict[str, type[Any]] = {
     for name, value in vars(module).items()
     if isinstance(value, type) and is_dataclass(value)
 }
+PARTS |= {part.__name__: part for part in (TableEncoder, TableColumn)}
 #: Parameters that are functions, which no file can hold, or files of one machine; they are left out.
 NOT_KEPT = ("callback", "checkpoint")
 #: A date that every archive gets, so that its bytes depend on the model only.
@@ -278,6 +280,9 @@ def _check_shapes(model: Any) -> None:
             continue
         if not isinstance(entries, np.ndarray) or entries.shape != (count,):
             raise ValueError(f"{name} must be an array of {count} entries")
+    encoder = getattr(model, "table_encoder_", None)
+    if encoder is not None and not (isinstance(encoder, TableEncoder) and len(encoder.feature_names) == d):
+        raise ValueError(f"table_encoder_ must make {d} features")
 
 
 def _is_fitted_attribute(name: str) -> bool:

@@ -186,7 +186,9 @@ def test_bad_files_are_one_line(run, train_file, tmp_path):
     assert "one class only" in run("train", one_class, "-o", tmp_path / "model", "-q", code=2).stderr
     three = tmp_path / "three.svm"
     three.write_text("1 1:0.5\n2 1:2\n3 1:1\n")
-    assert "Only binary classification" in run("train", three, "-o", tmp_path / "model", "-q", code=2).stderr
+    message = run("train", three, "-o", tmp_path / "model", "-q", code=2).stderr
+    assert "there are 3 labels where a measure needs two; train for one against the rest" in message
+    assert f"smoothperf train {three} --pos-label 1 -o 1.model and then the same for 2, 3." in message
     nowhere = run("train", train_file, "-o", tmp_path / "no" / "model", code=2).stderr
     assert nowhere == f"smoothperf: there is no folder {tmp_path / 'no'} to write model to.\n"
     assert "is a folder; name a file" in run("train", train_file, "-o", tmp_path, code=2).stderr

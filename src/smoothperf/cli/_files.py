@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +14,46 @@ from ._visible import visible
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
     from ..io import Dataset
+    from ..io.tables import TableEncoder
     from ..store import Store
     from ._screen import Screen
+
+#: More different labels than this are no classes.
+MOST_LABELS = 100
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """What examples have to agree with: those that a model was trained on."""
+
+    n_features: int
+    feature_names: list[str] | None
+    encoder: TableEncoder | None
+    labels: tuple[Any, Any] | None
+
+    @classmethod
+    def of_data(cls, data: Dataset) -> Likeness:
+        """To training data."""
+        import numpy as np
+
+        found = np.unique(data.y)
+        labels = tuple(found.tolist()) if found.size == 2 else None
+        return cls(data.X.shape[1], data.feature_names, data.encoder, labels)
+
+    @classmethod
+    def of_model(cls, model: MeasureClassifier) -> Likeness:
+        """To what a model was trained on.
+
+        The model forgets the names of features then: they have served, and scikit-learn would miss them in the arrays
+        that follow.
+        """
+        names = model.__dict__.pop("feature_names_in_", None)
+        return cls(
+            model.coef_.shape[1],
+            None if names is None else list(names),
+            getattr(model, "table_encoder_", None),
+            tuple(model.classes_.tolist()),
+        )
 
 
 def read_examples(
@@ -23,31 +63,126 @@ def read_examples(
     label: str | None,
     format: str | None,
     zero_based: bool | None,
-    n_features: int | None = None,
+    like: Likeness | None = None,
     labelled: bool = True,
     stored: bool = False,
     pos_label: str | None = None,
 ) -> Dataset:
     """Read examples and say their shape and, if they have labels, the balance of their classes.
 
-    With ``stored`` a store is opened only: ``X`` is the store then.
+    With ``stored`` a store is opened only: ``X`` is the store then. Of three labels or more, that which ``pos_label``
+    names is held against the rest.
     """
-    from ..io import read_data
-    from ..io.dataset import data_error
-
     with screen.progress.status(reading(path)):
-        if stored and label is None and is_store(path, format):
-            from ..store import open_store
-
-            data = as_dataset(open_store(path))
-            if n_features is not None and data.X.shape[1] != n_features:
-                raise data_error(path, f"it has {data.X.shape[1]} features where {n_features} are expected")
-        else:
-            data = read_data(
-                path, label=label, labelled=labelled, format=format, n_features=n_features, zero_based=zero_based
-            )
+        data = _read(
+            path, label=label, format=format, zero_based=zero_based, like=like, labelled=labelled, stored=stored
+        )
+    if like is None:
+        data = _one_against_the_rest(data, pos_label, label)
+        for name in data.encoder.left_out if data.encoder is not None else ():
+            screen.note(f"column {name!r} is left out: it has no value, or another word in every row.")
+    elif labelled and like.labels is not None:
+        data = _labels_as(data, like.labels)
     for line in summary_lines(data, label_named(data, pos_label)):
         screen.say(line)
+    return data
+
+
+def _read(
+    path: Path,
+    *,
+    label: str | None,
+    format: str | None,
+    zero_based: bool | None,
+    like: Likeness | None,
+    labelled: bool,
+    stored: bool,
+) -> Dataset:
+    """Read examples in the form that they have, or that others had."""
+    from ..io import read_data
+    from ..io.dataset import NotNumbersError
+    from ..io.tables import TableEncoder, is_table, read_table
+
+    if stored and label is None and is_store(path, format):
+        from ..store import open_store
+
+        return _columns_as(as_dataset(open_store(path)), like)
+    by_name = like is not None and like.feature_names is not None and is_table(path, format)
+    if like is not None and like.encoder is not None:
+        return read_table(path, label=label, labelled=labelled, format=format).encoded(like.encoder)
+    try:
+        data = read_data(
+            path,
+            label=label,
+            labelled=labelled,
+            format=format,
+            n_features=None if like is None or by_name else like.n_features,
+            zero_based=zero_based,
+        )
+    except NotNumbersError:
+        if like is None:
+            table = read_table(path, label=label, labelled=labelled, format=format)
+            return table.encoded(TableEncoder.fit(table))
+        if not by_name:
+            raise
+        # Perhaps only in columns that training did not have.
+        table = read_table(path, label=label, labelled=labelled, format=format)
+        return replace(table.encoded(TableEncoder.of_numbers(like.feature_names or [])), encoder=None)
+    return _columns_as(data, like)
+
+
+def _columns_as(data: Dataset, like: Likeness | None) -> Dataset:
+    """Bring columns that have names into the order of training; those that it did not have are left out."""
+    from ..io.dataset import data_error
+    from ..io.tables import check_names
+
+    if like is None:
+        return data
+    names, found = like.feature_names, data.feature_names
+    if names is not None and found is not None and names != found:
+        check_names(names, found, data.path)
+        if data.format == "store":
+            raise data_error(data.path, "its columns are not in the order of training; convert it again")
+        places = {name: place for place, name in enumerate(found)}
+        return replace(data, X=data.X[:, [places[name] for name in names]], feature_names=names)
+    if data.X.shape[1] != like.n_features:
+        raise data_error(data.path, f"it has {data.X.shape[1]} features where {like.n_features} are expected")
+    return data
+
+
+def _one_against_the_rest(data: Dataset, pos_label: str | None, label: str | None) -> Dataset:
+    """Make two labels of more, one of which was named; say how to name it otherwise."""
+    import numpy as np
+
+    labels = np.unique(data.y) if data.y is not None else np.zeros(0)
+    if not 2 < labels.size <= MOST_LABELS:
+        return data
+    if data.format == "store":
+        fail(f"{data.path}: there are the labels {_listed(set(labels.tolist()))}; a store to train on has two.")
+    if pos_label is None:
+        first, *others = map(str, labels.tolist())
+        column = "" if label is None else f" --label {label}"
+        fail(
+            f"{data.path}: there are {labels.size} labels where a measure needs two; train for one against the rest, "
+            f"first smoothperf train {data.path}{column} --pos-label {first} -o {first}.model and then the same for "
+            f"{', '.join(others)}."
+        )
+    positive = label_named(data, pos_label)
+    return replace(data, y=np.where(data.y == positive, str(positive), rest_of(positive)))
+
+
+def rest_of(label: Any) -> str:
+    """Return the label of all examples that have another one."""
+    return f"not {label}"
+
+
+def _labels_as(data: Dataset, labels: tuple[Any, Any]) -> Dataset:
+    """Tell one label from the rest where training did."""
+    import numpy as np
+
+    for positive, rest in (labels, labels[::-1]):
+        if rest == rest_of(positive) and rest not in data.y:
+            return replace(data, y=np.where(data.y.astype(str) == positive, positive, rest))
     return data
 
 
@@ -150,9 +285,9 @@ def read_model(path: Path) -> MeasureClassifier:
 def read_others(
     screen: Screen, path: Path, examples: Dataset, *, label: str | None, format: str | None, zero_based: bool | None
 ) -> Dataset:
-    """Read labelled examples of the same kind as those to train on: as many features, indices that count alike."""
+    """Read labelled examples of the same kind as those to train on: the same features, indices that count alike."""
     base = zero_based if examples.zero_based is None else examples.zero_based
-    return read_examples(screen, path, label=label, format=format, zero_based=base, n_features=examples.X.shape[1])
+    return read_examples(screen, path, label=label, format=format, zero_based=base, like=Likeness.of_data(examples))
 
 
 def remember_data(model: MeasureClassifier, examples: Dataset) -> None:
@@ -163,6 +298,8 @@ def remember_data(model: MeasureClassifier, examples: Dataset) -> None:
         model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
     if examples.zero_based is not None:
         model.zero_based_ = examples.zero_based
+    if examples.encoder is not None:
+        model.table_encoder_ = examples.encoder
 
 
 def read_for_model(
@@ -176,7 +313,9 @@ def read_for_model(
     labelled: bool = True,
     stored: bool = False,
 ) -> Dataset:
-    """Read examples that fit a model: as many features and, if labelled, the same labels, both of them.
+    """Read examples that fit a model: the same features and, if labelled, the same labels, both of them.
+
+    Columns of tables are found by their names, in any order; those that training did not have are not looked at.
 
     Indices of an svmlight file count as they did in training, unless the user says how they do.
     """
@@ -188,12 +327,11 @@ def read_for_model(
         label=label,
         format=format,
         zero_based=getattr(model, "zero_based_", None) if zero_based is None else zero_based,
-        n_features=model.coef_.shape[1],
+        like=Likeness.of_model(model),
         labelled=labelled,
         stored=stored,
         pos_label=None if model._sign > 0.0 else str(model.label_pair[1]),
     )
-    _check_feature_names(model, data)
     if not labelled:
         return data
     known, found = set(model.classes_.tolist()), set(np.unique(data.y).tolist())
@@ -205,24 +343,29 @@ def read_for_model(
     return data
 
 
-def _check_feature_names(model: MeasureClassifier, data: Dataset) -> None:
-    """Fail if both sides have names of features and they differ.
-
-    The model forgets them then: they have served, and scikit-learn would miss them in the arrays that follow.
-    """
-    trained = model.__dict__.pop("feature_names_in_", None)
-    if trained is None or data.feature_names is None or list(trained) == data.feature_names:
-        return
-    at = next(i for i, (one, other) in enumerate(zip(trained, data.feature_names, strict=True)) if one != other)
-    fail(
-        f"{data.path}: feature {at + 1} is {data.feature_names[at]!r}, but {trained[at]!r} in training; "
-        "bring the columns into the order of training."
-    )
-
-
 def _listed(labels: set[Any]) -> str:
     shown = sorted(map(repr, labels))
     return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
+
+
+def column_texts(path: Path, name: str, format: str | None) -> list[str]:
+    """Return a column of a table as it is written there."""
+    from ..io.tables import check_column, read_table
+
+    table = read_table(path, labelled=False, format=format)
+    check_column(name, list(table.columns), path)
+    texts: list[str] = table.texts(name).tolist()
+    return texts
+
+
+def csv_lines(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as lines of CSV, each of them one line whatever is in it."""
+    import csv
+    import io
+
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows([visible(value) for value in row] for row in rows)
+    return lines.getvalue()
 
 
 def check_measure(measure: str) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from . import _options as options
 from ._errors import fail, one_line_errors
-from ._files import check_writable, read_for_model, read_model
+from ._files import check_writable, column_texts, csv_lines, read_for_model, read_model
 from ._point import operating_point
 from ._screen import Screen
 from ._visible import visible
@@ -43,6 +43,12 @@ def predict(
             "--threshold", metavar="NUMBER", show_default=False, help="Predict positive above this score instead of 0."
         ),
     ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id", metavar="COLUMN", help="For CSV and Parquet: write a CSV table with this column of DATA in it."
+        ),
+    ] = None,
     label: options.Label = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
@@ -53,16 +59,18 @@ def predict(
 
     Example: smoothperf predict mails.model new.svm -o labels.txt
 
-    DATA needs no labels, and those that it has are not looked at. A table may
-    have a column of them: name it with --label. In an svmlight file the format
-    asks for some: write 0. Control characters in labels, such as ends of lines,
-    are written as Python writes them: a row is a line, whatever its label.
+    DATA needs no labels, and those that it has are not looked at. In an
+    svmlight file the format asks for some: write 0. Columns of a table are
+    found by their names, in any order; others are not looked at, but --id
+    COLUMN takes one along, to tell the rows apart. Control characters, such as
+    ends of lines, are written as Python writes them: a row is a line.
     """
     point = _point(at, threshold, scores=scores)
     screen = Screen(as_json=as_json, quiet=quiet, side=True)
     if output is not None:
         check_writable(output)
     fitted = read_model(model)
+    ids = None if id_column is None else column_texts(data, id_column, format)
     examples = read_for_model(
         screen, fitted, data, label=label, format=format, zero_based=zero_based, labelled=False, stored=True
     )
@@ -71,11 +79,16 @@ def predict(
         cut = (threshold or 0.0) if point is None else _cut(found, point)
         found = fitted.label_pair[(found > cut).astype(int)]
     values = found.tolist()
+    what = "score" if scores else "label"
     if as_json:
-        screen.document({"command": "predict", "model": model, "scores" if scores else "labels": values})
+        known = {} if ids is None else {"ids": ids}
+        screen.document({"command": "predict", "model": model, **known, f"{what}s": values})
         if output is None:
             return
-    lines = "".join(f"{visible(value)}\n" for value in values)
+    if ids is None:
+        lines = "".join(f"{visible(value)}\n" for value in values)
+    else:
+        lines = csv_lines([(id_column, what), *zip(ids, values, strict=True)])
     if output is None:
         typer.echo(lines, nl=False)
     else:

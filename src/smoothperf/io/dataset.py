@@ -27,6 +27,8 @@ class Dataset:
         The file.
     zero_based : bool or None
         Whether the indices of an svmlight file were taken to count from 0; None for other formats.
+    encoder : TableEncoder or None
+        What made numbers of the columns, where not all of them were numbers.
     """
 
     X: Any
@@ -35,6 +37,7 @@ class Dataset:
     feature_names: list[str] | None
     path: Path
     zero_based: bool | None = None
+    encoder: Any = None
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,16 @@ class DataError(ValueError):
     """A data file cannot be used; one line says which file, which line of it if one is to blame, and why."""
 
 
-def data_error(path: str | os.PathLike[str], reason: str, *, line: int | None = None) -> DataError:
+class NotNumbersError(DataError):
+    """A table has words in it, or values are missing; :mod:`smoothperf.io.tables` can make numbers of such tables."""
+
+
+def data_error(
+    path: str | os.PathLike[str], reason: str, *, line: int | None = None, kind: type[DataError] = DataError
+) -> DataError:
     """Make the error for a file and, where one is to blame, its line (counted from 1)."""
     where = os.fspath(path) if line is None else f"{os.fspath(path)}, line {line}"
-    return DataError(" ".join(f"{where}: {reason}".split()))
+    return kind(" ".join(f"{where}: {reason}".split()))
 
 
 def quoted(text: str | bytes, limit: int = 40) -> str:

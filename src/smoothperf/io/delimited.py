@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import labels
-from .dataset import data_error, quoted
+from .dataset import DataError, NotNumbersError, data_error, quoted
 from .streams import DECODING_ERRORS, explain
 
 DELIMITERS = ",;\t"
@@ -105,7 +105,7 @@ class CsvTable:
         if header is None:
             raise data_error(path, "it is empty")
         delimiter = max(DELIMITERS, key=header.count)
-        names = _names(header, delimiter, path, lines.number)
+        names = names_of(header, delimiter, path, lines.number)
         at = label_column(names, self._label, path, labelled=labelled)
         self.feature_names = [name for place, name in enumerate(names) if place != at]
         first = next(rows, None)
@@ -142,9 +142,9 @@ class CsvTable:
             except UnicodeDecodeError:
                 raise
             except ValueError as error:
-                raise data_error(
-                    path, _reason(str(error), names, labelled=labelled or at is not None), line=lines.number
-                ) from error
+                reason = _reason(str(error), names, labelled=labelled or at is not None)
+                kind = NotNumbersError if reason.startswith("column") else DataError
+                raise data_error(path, reason, line=lines.number, kind=kind) from error
             if table.shape[1] != len(names):
                 reason = f"{table.shape[1]} fields where the first line names {len(names)} columns"
                 raise data_error(path, reason, line=line_of_row[0])
@@ -170,7 +170,8 @@ class CsvTable:
                 f"column {self.feature_names[column]!r} holds {X[row, column]}; "
                 "remove or replace values that are not finite"
             )
-            raise data_error(self._path, reason, line=line_of_row[row])
+            kind = NotNumbersError if np.isnan(X[row, column]) else DataError
+            raise data_error(self._path, reason, line=line_of_row[row], kind=kind)
         return X, members
 
 
@@ -193,7 +194,8 @@ def remedy(*, labelled: bool) -> str:
     return "encode such columns first" + ("" if labelled else ", or say so if it holds the labels")
 
 
-def _names(header: str, delimiter: str, path: Path, line: int) -> list[str]:
+def names_of(header: str, delimiter: str, path: Path, line: int) -> list[str]:
+    """Return the names of the columns, which the first line has."""
     try:
         names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
     except csv.Error as error:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import labels
-from .dataset import Chunk, data_error
+from .dataset import Chunk, DataError, NotNumbersError, data_error
 from .delimited import label_column, remedy
 
 
@@ -72,7 +72,8 @@ def _arrays(
     for name, column in zip(names, table.columns, strict=True):
         if column.null_count:
             row = column.is_null().index(True).as_py() + first_row
-            raise data_error(path, f"column {name!r} has no value in row {row}; remove or fill such rows")
+            reason = f"column {name!r} has no value in row {row}; remove or fill such rows"
+            raise data_error(path, reason, kind=NotNumbersError)
     y = None
     if at is not None:
         y = _labels(table.column(at))
@@ -83,15 +84,39 @@ def _arrays(
     X = np.empty((table.num_rows, len(names)))
     for position, name in enumerate(names):
         kind = table.schema.field(name).type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-            raise data_error(path, f"column {name!r} holds {kind}, not numbers; {remedy(labelled=labelled or skipped)}")
+        if not _is_number(pa, kind):
+            reason = f"column {name!r} holds {kind}, not numbers; {remedy(labelled=labelled or skipped)}"
+            raise data_error(path, reason, kind=NotNumbersError)
         X[:, position] = table.column(name).to_numpy()
         if not np.isfinite(X[:, position]).all():
             row = int(np.flatnonzero(~np.isfinite(X[:, position]))[0])
-            raise data_error(
-                path, f"column {name!r} holds {X[row, position]} in row {row + first_row}; remove or replace it"
-            )
+            reason = f"column {name!r} holds {X[row, position]} in row {row + first_row}; remove or replace it"
+            raise data_error(path, reason, kind=NotNumbersError if np.isnan(X[row, position]) else DataError)
     return X, y, names
+
+
+def columns_of(file: io.BufferedReader, path: Path) -> dict[str, NDArray[Any]]:
+    """Read columns of numbers, with NaN for what is missing, and of text, with "" for that."""
+    pa, pq = _pyarrow(path)
+    try:
+        table = pq.read_table(file)
+    except (pa.ArrowException, OSError, MemoryError) as error:
+        raise data_error(path, f"it is not a sound Parquet file: {error}") from error
+    columns: dict[str, NDArray[Any]] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if _is_number(pa, kind):
+            values = column.cast(pa.float64()) if not pa.types.is_boolean(kind) else column.cast(pa.int8())
+            columns[name] = np.array([np.nan if value is None else value for value in values.to_pylist()], dtype=float)
+        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            columns[name] = np.array([value or "" for value in column.to_pylist()], dtype=str)
+        else:
+            raise data_error(path, f"column {name!r} holds {kind}; use numbers, truth values or text")
+    return columns
+
+
+def _is_number(pa: Any, kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
 def _labels(column: Any) -> NDArray[Any]:
