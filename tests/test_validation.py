@@ -107,7 +107,7 @@ def test_weights(measure, value, shown, advice):
     assert_refused(lambda: measure.predicted_positive(Y, value), "sample_weight", shown, advice)
 
 
-@pytest.mark.parametrize("name", ["PRBEP", "auc", "", 3, None, PRBEP, ["prbep"]], ids=str)
+@pytest.mark.parametrize("name", ["brier", "", 3, None, PRBEP, ["prbep"]], ids=str)
 def test_unknown_measures_are_told_the_known_ones(name):
     assert_refused(lambda: get_measure(name), "measure", re.escape(repr(name)), "'prbep', 'roc_area'")
 

@@ -27,7 +27,7 @@ def race_of(table: dict[Candidate, list[list[float]]], levels: int = 1) -> Race:
     """A race that is over: for each candidate its break-even points, one list for each split."""
     race = Race(PRBEP(), list(table), np.geomspace(1.0, 1e-3, levels), open_end=False)
     for k in range(len(next(iter(table.values())))):
-        split = HeldOut(POSITIVE, None)
+        split = HeldOut(POSITIVE, None, None)
         for candidate, worth in table.items():
             split.scores.update({(candidate, i): scores_worth(share) for i, share in enumerate(worth[k])})
         race.splits.append(split)
@@ -89,7 +89,7 @@ class FakeTrail:
 def followed(candidate: Candidate, worth: list[float], *, open_end: bool = True) -> int:
     """How many levels a split tries, if they are worth so much."""
     race = Race(PRBEP(), [candidate], 10.0 ** -np.arange(LEVELS), open_end=open_end)
-    split = HeldOut(POSITIVE, None)
+    split = HeldOut(POSITIVE, None, None)
     rest = iter(worth)
     race.follow(candidate, FakeTrail(), split, lambda coef: scores_worth(next(rest)), lambda alpha: None)
     return len(split.scores)

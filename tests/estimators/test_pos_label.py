@@ -82,7 +82,7 @@ def test_operating_points_files_and_stores(tmp_path):
 def test_cross_validation_path_and_warm_start():
     expected = MeasureClassifierCV("prbep", n_alphas=3, cv=3).fit(X, Y)
     clf = MeasureClassifierCV("prbep", n_alphas=3, cv=3, pos_label="a spam").fit(X, SPAM)
-    np.testing.assert_array_equal(clf.cv_scores_, expected.cv_scores_)
+    np.testing.assert_array_equal(clf.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
     np.testing.assert_array_equal(clf.coef_, -expected.coef_)
     path = regularization_path(X, SPAM, measure="prbep", alphas=[1e-2], pos_label="a spam", validation=(X, SPAM))
     assert path.classes.tolist() == ["ham", "a spam"]

@@ -137,7 +137,8 @@ def test_newton_finds_what_lbfgs_finds(kind, k):
     newton, lbfgs = (solver(tol=1e-6).run(objective) for solver in (Newton, LBFGS))
     assert max(newton.gap, lbfgs.gap) <= 1e-6
     assert newton.objective == pytest.approx(lbfgs.objective, abs=1e-6)
-    assert newton.n_iter < lbfgs.n_iter
+    if lbfgs.coef.any():  # zero needs no second derivatives
+        assert newton.n_iter < lbfgs.n_iter
 
 
 @searching

@@ -232,7 +232,7 @@ def test_no_exact_evaluation_is_needed_along_the_way(measure, monkeypatch):
     exact_value = objective.risk.exact_value
     monkeypatch.setattr(objective.risk, "exact_value", lambda scores: calls.append(1) or exact_value(scores))
     assert LBFGS(tol=1e-6).run(objective).n_iter > 5
-    assert len(calls) == 1  # at the end, with scores that are computed afresh
+    assert len(calls) == 2  # at zero, and at the end, with scores that are computed afresh
 
 
 @every_measure

@@ -83,10 +83,14 @@ class Step:
 
 @dataclass
 class HeldOut:
-    """Scores of the held-out rows of one split, for each candidate and level that was tried there."""
+    """Scores of the held-out rows of one split, for each candidate and level that was tried there.
+
+    ``weights`` count in the measure. ``cut_weights``, with those of the classes, count where scores are cut.
+    """
 
     positive: NDArray[np.bool_]
     weights: Array | None
+    cut_weights: Array | None
     scores: dict[tuple[Candidate, int], Array] = field(default_factory=dict)
 
 
@@ -178,6 +182,11 @@ class Race:
         """Levels that some split has tried."""
         return {index for split in self.splits for one, index in split.scores if one == candidate}
 
+    def at_the_end(self, candidate: Candidate, index: int) -> bool:
+        """Whether a level is the last that may be tried, and the best of several."""
+        furthest = self.levels.size - 1 + (MORE if self.open_end else 0)
+        return index == furthest and len(self.tried_anywhere(candidate)) > 1
+
     def split_scores(self, candidate: Candidate, index: int) -> Array:
         """The measure in every split; NaN where a split has not tried this."""
         cut = self.measure.tuned_threshold(*self.together(candidate, index)) if self.measure.judges_decisions else 0.0
@@ -191,11 +200,11 @@ class Race:
         )
 
     def together(self, candidate: Candidate, index: int) -> tuple[NDArray[np.bool_], Array, Array | None]:
-        """Labels, scores and weights of the held-out rows of all splits."""
+        """Labels, scores and weights, for cuts, of the held-out rows of all splits."""
         parts = [split for split in self.splits if (candidate, index) in split.scores]
         weights = None
-        if parts[0].weights is not None:
-            weights = np.concatenate([split.weights for split in parts if split.weights is not None])
+        if parts[0].cut_weights is not None:
+            weights = np.concatenate([split.cut_weights for split in parts if split.cut_weights is not None])
         return (
             np.concatenate([split.positive for split in parts]),
             np.concatenate([split.scores[candidate, index] for split in parts]),
@@ -236,5 +245,5 @@ class Race:
         """The measure in one split, cut as suits it best there."""
         cut = 0.0
         if self.measure.judges_decisions:
-            cut = self.measure.tuned_threshold(split.positive, scores, split.weights)
+            cut = self.measure.tuned_threshold(split.positive, scores, split.cut_weights)
         return self.measure.score(split.positive, scores - cut, split.weights)

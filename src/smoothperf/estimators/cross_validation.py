@@ -254,7 +254,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         race = Race(
             measure.as_share(total),
             [replace(candidate, measure=candidate.measure.as_share(total)) for candidate in candidates],
-            self._levels(X),
+            self._levels(X, weights),
             open_end=self.alphas is None,
         )
         self._compare(race, X, positive, sample_weight, settings)
@@ -267,12 +267,12 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self._keep_point(race.measure, point, held_out, labels.shape[0])
         return held_out
 
-    def _levels(self, X: Any) -> Array:
+    def _levels(self, X: Any, weights: Array | None) -> Array:
         """Strengths of the regulariser to begin with."""
         if self.alphas is not None:
             return checked_alphas(self.alphas)
         count = whole_number("n_alphas", self.n_alphas, at_least=1)
-        return np.asarray(typical_size(_mean_squares(X)) * STEP ** np.arange(count), dtype=np.float64)
+        return np.asarray(typical_size(_mean_squares(X, weights)) * STEP ** np.arange(count), dtype=np.float64)
 
     def _compare(
         self, race: Race, X: Any, positive: NDArray[np.bool_], sample_weight: Array | None, settings: Settings
@@ -282,9 +282,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         tell = self.progress or (lambda step: None)
 
         def look(number: int, train: Any, test: Any) -> HeldOut:
-            before = None if sample_weight is None else sample_weight[train]
+            before, after = (None if sample_weight is None else sample_weight[part] for part in (train, test))
             weights = example_weights(self.class_weight, self.label_pair, positive[train], before)
-            held_out = HeldOut(positive[test], None if sample_weight is None else sample_weight[test])
+            cut_weights = example_weights(self.class_weight, self.label_pair, positive[test], after)
+            held_out = HeldOut(positive[test], after, cut_weights)
             # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
             with use_threads(self.n_threads):
                 rows = Rows(X[train], positive[train], weights, settings)
@@ -353,7 +354,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.best_index_ = tried.index((winner, index))
         self.best_score_ = float(means[self.best_index_])
         self.alpha_ = alphas[winner](race.level(index))
-        if len(race.levels) > 1 and index == max(race.tried_anywhere(winner)):
+        if race.at_the_end(winner, index):
             remedy = "Give smaller alphas" if self.alphas is not None else "Scale the features, or give alphas"
             warnings.warn(
                 f"The best alpha, {self.alpha_:.3g}, is the smallest that was tried for {winner}. {remedy}.",
@@ -455,9 +456,10 @@ def _checked_point(point: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return dict(point)
 
 
-def _mean_squares(X: Any) -> Array:
+def _mean_squares(X: Any, weights: Array | None) -> Array:
     """Mean of the squares of each column, without a copy of X."""
     if issparse(X):
-        means, variances = mean_variance_axis(X, axis=0)
+        means, variances = mean_variance_axis(X, axis=0, weights=weights)
         return np.asarray(variances + means**2, dtype=np.float64)
-    return np.asarray(np.einsum("ij,ij->j", X, X, dtype=np.float64) / X.shape[0])
+    shares = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
+    return np.asarray(np.einsum("i,ij,ij->j", shares, X, X, dtype=np.float64))
