@@ -79,7 +79,7 @@ CASES = {
     "contingency": (Contingency(squares), exact_contingency),
 }
 every_measure = pytest.mark.parametrize(("measure", "truth"), CASES.values(), ids=CASES.keys())
-searching = settings(deadline=None, max_examples=20, derandomize=True)
+searching = settings(deadline=None, max_examples=12, derandomize=True)
 #: A power of two beside which no loss counts.
 BEYOND = 2.0**300
 
