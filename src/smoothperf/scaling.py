@@ -3,7 +3,7 @@ r"""Features of a common size, and models for them turned into models for the fe
 Training sees ``(x - shift) / scale``, column by column. Its scores are linear in x, so that weights and an intercept
 for x itself follow:
 
-    w' (x - shift) / scale + b  =  (w / scale) x + b - (w / scale) shift                                        (fold)
+    w' (x - shift) / scale + b  =  (w / scale) x + b - (w / scale) shift
 
 and a model file needs to know nothing of it. Everything is O(size of X).
 """
