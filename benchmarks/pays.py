@@ -31,8 +31,10 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from smoothperf import MeasureClassifierCV, PrecisionAtK
@@ -376,14 +377,14 @@ def main() -> int:
                 if (name, str(given.rows), str(repeat), goal, method) not in done
             }
             if missing:
-                tasks.append(delayed(contest)(given.data, name, repeat, given.rows, missing))
-    for count, rows in enumerate(Parallel(n_jobs=given.jobs, return_as="generator_unordered")(tasks), start=1):
-        append(path, rows)
-        seconds = sum(float(row["seconds"]) for row in rows if row["method"] in (OURS, TREES))
-        print(
-            f"{count} of {len(tasks)}: {rows[0]['data']} {rows[0]['repeat']}, ours and trees {seconds:.1f} s",
-            flush=True,
-        )
+                tasks.append((given.data, name, repeat, given.rows, missing))
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+        runs = [pool.submit(contest, *task) for task in tasks]
+        for count, run in enumerate(as_completed(runs), start=1):
+            rows = run.result()
+            append(path, rows)
+            seconds = sum(float(row["seconds"]) for row in rows if row["method"] == OURS)
+            print(f"{count} of {len(tasks)}: {rows[0]['data']} {rows[0]['repeat']}, {seconds:.1f} s", flush=True)
     write_csv(given.output / "pays_machine.csv", [{"rows": given.rows, "repeats": given.repeats}])
     return 0
 
