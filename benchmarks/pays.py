@@ -360,7 +360,7 @@ def append(path: Path, rows: list[dict[str, Any]]) -> None:
 def main() -> int:
     """Run what is missing, and append it to pays.csv."""
     given = options()
-    methods = METHODS
+    methods: tuple[str, ...] = METHODS
     if importlib.util.find_spec("lightgbm") is None:
         print("LightGBM is not installed (pip install lightgbm): going on without")
         methods = tuple(method for method in METHODS if method != TREES)
