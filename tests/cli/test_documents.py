@@ -31,7 +31,8 @@ def skeleton(text):
 
 
 def measures(text):
-    """All numbers with four decimals, as measures are printed, or six, as objectives are."""
+    """All numbers with four decimals, as measures are printed, or six, as objectives are; but no alphas and no gaps."""
+    text = re.sub(r"alpha \S+|at most \S+ above", "", text)
     return [float(number) for number in re.findall(r"(?<![\d.])\d\.\d{4}(?:\d\d)?(?!\d)", text)]
 
 

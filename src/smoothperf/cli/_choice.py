@@ -20,8 +20,10 @@ def choice_lines(model: MeasureClassifierCV, title: str, where: str) -> list[str
     rival = _best(model, safe=not model.trained_for_.safe)
     if rival is None:
         return lines
+    from ..estimators.choice import ROUNDING
+
     which = "of the others" if model.trained_for_.safe else "safe one"
-    ahead = ", which chance may explain" if rival["score"] > model.best_score_ else ""
+    ahead = ", which chance may explain" if rival["score"] > model.best_score_ + ROUNDING else ""
     return [*lines, f"The best {which}, {_named(rival)}, has {rival['score']:.4f}{ahead}"]
 
 
