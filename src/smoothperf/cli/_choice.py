@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from ..estimators.cross_validation import MeasureClassifierCV
     from ..io import Dataset
 
+#: Means over folds that differ by less are equal: they may be sums of the same numbers.
+ROUNDING = 1e-9
+
 
 def choice_lines(model: MeasureClassifierCV, title: str, where: str) -> list[str]:
     """Say what was chosen, how it did on rows held out, and how it compares with the best on the other side.
@@ -20,8 +23,6 @@ def choice_lines(model: MeasureClassifierCV, title: str, where: str) -> list[str
     rival = _best(model, safe=not model.trained_for_.safe)
     if rival is None:
         return lines
-    from ..estimators.choice import ROUNDING
-
     which = "of the others" if model.trained_for_.safe else "safe one"
     ahead = ", which chance may explain" if rival["score"] > model.best_score_ + ROUNDING else ""
     return [*lines, f"The best {which}, {_named(rival)}, has {rival['score']:.4f}{ahead}"]
