@@ -181,7 +181,6 @@ def objective_on(
     --------
     >>> import numpy as np
     >>> from distributed import Client
-    from distributed.protocol.pickle import dumps
     >>> blocks = [(np.eye(4)[:2], [1, 1]), (np.eye(4)[2:], [-1, -1])]
     >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     with objective_on(client, "prbep", 0.1, blocks) as J:
