@@ -4,6 +4,7 @@ import sys
 
 from . import (
     certified,
+    choice,
     cutting_planes,
     fractional,
     growth,
@@ -32,6 +33,7 @@ BENCHMARKS = (
     imports,
     svmlight,
     tight,
+    choice,
 )
 
 sys.exit(max(benchmark.main() for benchmark in BENCHMARKS))
