@@ -121,7 +121,8 @@ def signed(value: float) -> str:
 def verdict(gains: Array) -> list[str]:
     """Mean gain, sets won and lost, and how easily chance makes such gains of either sign."""
     p = float(wilcoxon(gains).pvalue) if np.any(gains) else 1.0
-    return [signed(gains.mean()), f"{(gains > ALIKE).sum()} : {(gains < -ALIKE).sum()}", f"{p:.3f}"]
+    wins = f"{(gains > ALIKE).sum()} : {(gains < -ALIKE).sum()}"
+    return [signed(gains.mean()), wins, "< 0.001" if p < 0.001 else f"{p:.3f}"]
 
 
 def goals_table(results: Results) -> str:
@@ -199,12 +200,20 @@ def noise_table(results: Results) -> str:
     return table(["goal", *groups], lines)
 
 
+def limit_table(results: Results) -> str:
+    """Average precision of linear models and of trees, for every set; the sets that trees gain most on come first."""
+    methods = (OURS, LINEAR, TREES)
+    means = np.array([results.means("average_precision", method) for method in methods])
+    order = np.argsort(means[1] - means[2], kind="stable")
+    return table(["data", *methods], [[results.sets[i], *(f"{value:.3f}" for value in means[:, i])] for i in order])
+
+
 def seconds_table(results: Results) -> str:
     """Seconds of the processor, medians, and ours relative to the tuning of the linear models."""
     lines = []
     for goal in results.goals:
         ratios = results.seconds(goal, OURS) / results.seconds(goal, LINEAR)
-        medians = [f"{np.median(results.seconds(goal, method)):.1f}" for method in (OURS, LINEAR, TREES)]
+        medians = [f"{np.median(results.seconds(goal, method)):.2f}" for method in (OURS, LINEAR, TREES)]
         spread = f"{ratios.min():.2g} to {ratios.max():.2g}"
         lines.append([TITLES[goal], *medians, f"{geometric_mean(ratios):.2f}", spread])
     return table(["goal", OURS, LINEAR, TREES, f"{OURS} to {LINEAR}", "range"], lines)
@@ -216,6 +225,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "sets": sets_table,
     "choices": choices_table,
     "noise": noise_table,
+    "limit": limit_table,
     "seconds": seconds_table,
 }
 
@@ -240,21 +250,21 @@ def figure(results: Results, path: Path) -> None:
     ranks = np.array([mean_ranks(results, goal) for goal in goals])
     lines = np.arange(len(goals))[::-1]
     ax.hlines(lines, ranks.min(axis=1), ranks.max(axis=1), color=GRID, linewidth=3, zorder=1)
-    for column, (method, colour, marker) in enumerate(zip(RANKED, COLOURS, "osD^X", strict=False)):
-        label = method if method in (OURS, DEFAULT, TREES) else f"{method}, tuned"
+    looks = zip(RANKED, (*COLOURS[:4], INK), "osD^X", np.linspace(0.16, -0.16, len(RANKED)), strict=True)
+    for column, (method, colour, marker, aside) in enumerate(looks):
         ax.scatter(
             ranks[:, column],
-            lines,
+            lines + aside,  # so that equal ranks do not hide each other
             s=90 if method == OURS else 45,
             color=colour,
             marker=marker,
             edgecolor="white",
             linewidth=0.6,
-            label=label,
+            label=f"{method}, tuned" if method in FAMILIES else method,
             zorder=3 if method == OURS else 2,
         )
     ax.set_yticks(lines, [TITLES[goal] for goal in goals])
-    ax.set_xlim(1.0, len(RANKED))
+    ax.set_xlim(0.9, len(RANKED) + 0.1)
     ax.set_xlabel(f"mean rank over {len(results.sets)} data sets (1 is best)", color=INK)
     ax.grid(axis="x", color=GRID, linewidth=0.6)
     ax.set_axisbelow(True)

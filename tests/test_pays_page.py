@@ -103,7 +103,20 @@ def test_tables_of_invented_measurements(pages, invented):
     assert pages.sets_table(invented).splitlines()[2].endswith("| +0.300* |")
     assert cells(pages.choices_table(invented)) == ["F1", "3", "+0.066", "prbep, tight: 1", "+0.400"]
     assert cells(pages.noise_table(invented)) == ["F1", "+0.300 ± 0.141", "0.000 ± 0.001", "+0.150 ± 0.071"]
-    assert cells(pages.seconds_table(invented)) == ["F1", "4.0", "2.0", "2.0", "2.00", "2 to 2"]
+    assert cells(pages.seconds_table(invented)) == ["F1", "4.00", "2.00", "2.00", "2.00", "2 to 2"]
+
+
+def test_trees_beside_linear_models(pages):
+    values = {"smoothperf": (0.5, 0.6), "tuned linear": (0.4, 0.7), "LightGBM": (0.3, 0.9)}
+    results = pages.Results(
+        {**row(name, 0, method, value), "goal": "average_precision"}
+        for method, both in values.items()
+        for name, value in zip("ab", both, strict=True)
+    )
+    assert pages.limit_table(results).splitlines()[2:] == [
+        "| b | 0.600 | 0.700 | 0.900 |",
+        "| a | 0.500 | 0.400 | 0.300 |",
+    ]
 
 
 def test_ranks_share_places(pages, invented):
