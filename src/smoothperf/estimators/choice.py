@@ -12,6 +12,8 @@ error of the differences over the splits:
 
     mean(d) > std(d) / sqrt(K),      d_k = score of the other - score of the safe one in split k              (cautious)
 
+Where the measure cannot tell levels apart, as precision at few places often cannot, average precision does.
+
 Measures of decisions (F-beta, error rates) need a cut: the one that is best for the scores of all held-out rows
 together, the same for all splits.
 """
@@ -26,7 +28,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..measures import Measure
+from ..measures import AveragePrecision, Measure
 from .candidates import Candidate
 from .trail import Trail
 
@@ -37,7 +39,7 @@ STEP, LEVELS, MORE = 0.1, 7, 4
 FIRST = 2
 #: A column whose squares exceed so many times those of all smaller ones together is left out of the size of X.
 DOMINANT = 10.0
-#: Scores that differ by less are equally good, and then the larger alpha is better.
+#: Scores that differ by less are equally good; average precision, which looks at all positives, tells them apart.
 ALIKE = 1e-3
 #: Levels in a row without a better score after which a tight candidate, which costs the most, is not followed further.
 PATIENCE = 2
@@ -183,9 +185,9 @@ class Race:
         return {index for split in self.splits for one, index in split.scores if one == candidate}
 
     def at_the_end(self, candidate: Candidate, index: int) -> bool:
-        """Whether a level is the last that may be tried, and the best of several."""
+        """Whether a level is the last that may be tried, and better than the one before."""
         furthest = self.levels.size - 1 + (MORE if self.open_end else 0)
-        return index == furthest and len(self.tried_anywhere(candidate)) > 1
+        return index == furthest > 0 and self.mean((candidate, index)) > self.mean((candidate, index - 1)) + ALIKE
 
     def split_scores(self, candidate: Candidate, index: int) -> Array:
         """The measure in every split; NaN where a split has not tried this."""
@@ -228,12 +230,17 @@ class Race:
         return float(self.split_scores(*pair).mean())
 
     def _best(self, among: Iterable[Candidate]) -> tuple[Candidate, int] | None:
-        """Candidate and level with the best mean; of those that are alike the first candidate and the largest level."""
-        pairs = [(one, index) for one in among for index in self.tried(one)]
-        if not pairs:
+        """Candidate and level with the best mean; of those that are alike the one with the best average precision."""
+        means = {(one, index): self.mean((one, index)) for one in among for index in self.tried(one)}
+        if not means:
             return None
-        means = np.array([self.mean(pair) for pair in pairs])
-        return pairs[int(np.flatnonzero(means >= means.max() - ALIKE)[0])]
+        alike = [pair for pair, mean in means.items() if mean >= max(means.values()) - ALIKE]
+        return alike[0] if len(alike) == 1 else max(alike, key=self._mean_precision)
+
+    def _mean_precision(self, pair: tuple[Candidate, int]) -> float:
+        """Average precision, as a mean over the splits."""
+        judge = AveragePrecision()
+        return float(np.mean([judge.score(split.positive, split.scores[pair], split.weights) for split in self.splits]))
 
     def _is_better(self, pair: tuple[Candidate, int], safe: tuple[Candidate, int]) -> bool:
         """(cautious); with a single split any advantage counts."""
