@@ -293,7 +293,8 @@ def figure(results: Results, path: Path) -> None:
 def filled(page: str, runs: Mapping[int, Results]) -> str:
     """The text of the page with its tables made anew."""
     results = main_results(runs)
-    tables = {name: make(results) for name, make in TABLES.items()} | {"rows": rows_table(runs)}
+    tables = {name: make(results) for name, make in TABLES.items()}
+    tables |= {"rows": rows_table(runs), "more": sets_table(runs[max(runs)])}
     for name, text in tables.items():
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
         if page.count(begin) != 1 or page.count(end) != 1:
