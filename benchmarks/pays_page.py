@@ -7,11 +7,9 @@ counts with its mean over the repetitions, and two means within ``ALIKE`` are a 
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,16 +71,6 @@ class Results:
         #: Sets with few positives to be judged by come first.
         self.sets = sorted(self.sizes, key=lambda name: (self.judge_positives(name), name))
 
-    @classmethod
-    def read(cls, path: Path = RESULTS) -> Self:
-        """Read the file."""
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        caps = {row["rows"] for row in rows}
-        if len(caps) != 1:
-            raise ValueError(f"{path} mixes runs with --rows {', '.join(sorted(caps))}; keep those of one only.")
-        return cls(rows)
-
     def judge_positives(self, name: str) -> int:
         """How many positives judge."""
         return int(self.sizes[name]["judge_positives"])
@@ -110,6 +98,19 @@ class Results:
     def mean_gains(self, goal: str, over: str = LINEAR) -> Array:
         """Ours less another, for every set."""
         return self.means(goal, OURS) - self.means(goal, over)
+
+
+def read(path: Path = RESULTS) -> dict[int, Results]:
+    """Read the file: results for each number of rows that runs were limited to, in ascending order."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    limits = sorted({int(row["rows"]) for row in rows})
+    return {limit: Results(row for row in rows if int(row["rows"]) == limit) for limit in limits}
+
+
+def main_results(runs: Mapping[int, Results]) -> Results:
+    """The results with the most sets, and of those the ones with the most rows."""
+    return runs[max(runs, key=lambda limit: (len(runs[limit].sets), limit))]
 
 
 def signed(value: float) -> str:
@@ -219,6 +220,20 @@ def seconds_table(results: Results) -> str:
     return table(["goal", OURS, LINEAR, TREES, f"{OURS} to {LINEAR}", "range"], lines)
 
 
+def rows_table(runs: Mapping[int, Results]) -> str:
+    """Ours against the tuned linear models for each limit of the rows, over the sets that all of them have."""
+    common = set.intersection(*(set(results.sets) for results in runs.values()))
+    header = ["goal", *(f"up to {limit:,} rows ({len(common)} sets)" for limit in runs)]
+    lines = []
+    for goal in next(iter(runs.values())).goals:
+        cells = []
+        for results in runs.values():
+            gains = np.array([results.gains(goal, name).mean() for name in results.sets if name in common])
+            cells.append("{} ({}; {})".format(*verdict(gains)))
+        lines.append([TITLES[goal], *cells])
+    return table(header, lines)
+
+
 TABLES: dict[str, Callable[[Results], str]] = {
     "goals": goals_table,
     "others": others_table,
@@ -275,25 +290,28 @@ def figure(results: Results, path: Path) -> None:
     drawing.savefig(path, dpi=120, metadata={"Software": None})
 
 
-def filled(page: str, results: Results) -> str:
+def filled(page: str, runs: Mapping[int, Results]) -> str:
     """The text of the page with its tables made anew."""
-    for name, make in TABLES.items():
+    results = main_results(runs)
+    tables = {name: make(results) for name, make in TABLES.items()}
+    tables |= {"rows": rows_table(runs), "more": sets_table(runs[max(runs)])}
+    for name, text in tables.items():
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
         if page.count(begin) != 1 or page.count(end) != 1:
             raise ValueError(f"the page must have {begin} and {end} once each.")
-        block = f"{begin}\n\n{make(results)}\n\n{end}"
-        page = re.sub(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _, block=block: block, page, flags=re.DOTALL)  # type: ignore[misc]
+        before, rest = page.split(begin)
+        page = f"{before}{begin}\n\n{text}\n\n{end}{rest.split(end)[1]}"
     return page
 
 
 def main() -> None:
     """Write the page and the figure."""
-    results = Results.read()
-    text = filled(PAGE.read_text(encoding="utf-8"), results)
+    runs = read()
+    text = filled(PAGE.read_text(encoding="utf-8"), runs)
     temporary = PAGE.with_suffix(".partial")
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(PAGE)
-    figure(results, FIGURE)
+    figure(main_results(runs), FIGURE)
     print(f"written: {PAGE}, {FIGURE}")
 
 

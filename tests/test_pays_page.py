@@ -33,7 +33,7 @@ def pages():
 
 @pytest.fixture(scope="module")
 def measured(pages):
-    return pages.Results.read(MEASURED)
+    return pages.read(MEASURED)
 
 
 def test_tables_are_those_of_the_measurements(pages, measured):
@@ -41,11 +41,11 @@ def test_tables_are_those_of_the_measurements(pages, measured):
     assert pages.filled(text, measured) == text
 
 
-def test_measurements_are_complete(pays, measured):
-    assert len(measured.sets) >= 15
-    assert measured.goals == list(pays.GOALS)
-    assert measured.by.keys() == {(g, m, s) for g in pays.GOALS for m in pays.METHODS for s in measured.sets}
-    assert all([row["repeat"] for row in runs] == list("01234") for runs in measured.by.values())
+def test_measurements_are_complete(pays, pages, measured):
+    assert len(pages.main_results(measured).sets) >= 15
+    for results in measured.values():
+        assert results.by.keys() == {(g, m, s) for g in pays.GOALS for m in pays.METHODS for s in results.sets}
+        assert all([row["repeat"] for row in runs] == list("01234") for runs in results.by.values())
 
 
 def row(name, repeat, method, value, *, seconds=1.0, chosen="log_loss, convex", positives=200):
@@ -117,6 +117,14 @@ def test_trees_beside_linear_models(pages):
         "| b | 0.600 | 0.700 | 0.900 |",
         "| a | 0.500 | 0.400 | 0.300 |",
     ]
+
+
+def test_numbers_of_rows_are_compared_on_sets_that_both_have(pages, invented):
+    both = [row for runs in invented.by.values() for row in runs]
+    runs = {10: invented, 20: pages.Results(row for row in both if row["data"] == "a")}
+    assert pages.main_results(runs) is invented
+    assert pages.rows_table(runs).splitlines()[0] == "| goal | up to 10 rows (1 sets) | up to 20 rows (1 sets) |"
+    assert cells(pages.rows_table(runs)) == ["F1", *["+0.300 (1 : 0; 1.000)"] * 2]
 
 
 def test_ranks_share_places(pages, invented):
