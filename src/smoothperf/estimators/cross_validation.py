@@ -98,7 +98,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     alphas : array-like, optional
         The alphas to choose from, for all candidates. By default they follow from the size of the features and suit
         each candidate; smaller ones are added while that pays.
-    n_alphas : int, default=7
+    n_alphas : int, default=6
         How many there are to begin with, if ``alphas`` is not given: each a tenth of the one before.
     cv : int, float, splitter or iterable, default=5
         An int is a number of stratified folds. A share between 0 and 1 holds out one stratified validation set, as
