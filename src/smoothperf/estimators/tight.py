@@ -2,8 +2,8 @@
 
 The first is ROC area, with a bias, where one is trained, that takes as many for positive as there are. For a sum over
 examples (error rates) it is the convex risk of the measure itself. Newton's method, which has no second derivatives of
-ROC area, leaves the start to L-BFGS. Both runs are one to the user: the callback sees
-the rows of both, and the limit of iterations and the counts are those of both together.
+ROC area, leaves the start to L-BFGS. Both runs are one to the user: the callback sees the rows of both, and the limit
+of iterations and the counts are those of both together.
 """
 
 from __future__ import annotations
