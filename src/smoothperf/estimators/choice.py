@@ -12,6 +12,8 @@ error of the differences over the splits:
 
     mean(d) > std(d) / sqrt(K),      d_k = score of the other - score of the safe one in split k              (cautious)
 
+K is the number of splits, of folds if they are repeated: what the same rows say again is steadier, but not new.
+
 Where the measure cannot tell levels apart, as precision at few places often cannot, average precision does.
 
 Measures of decisions (F-beta, error rates) need a cut: the one that is best for the scores of all held-out rows
@@ -28,6 +30,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..evaluation import tells_nothing
 from ..measures import AveragePrecision, Measure
 from .candidates import Candidate
 from .trail import Trail
@@ -41,7 +44,7 @@ FIRST = 2
 DOMINANT = 10.0
 #: Scores that differ by less are equally good; average precision, which looks at all positives, tells them apart.
 ALIKE = 1e-3
-#: Levels in a row without a better score after which a tight candidate, which costs the most, is not followed further.
+#: Levels in a row without a better score after which a candidate is not followed further, unless it is a safe one.
 PATIENCE = 2
 
 
@@ -110,17 +113,21 @@ class Race:
         Strengths to begin with, descending.
     open_end : bool
         Whether smaller ones may be added.
+    times_held_out : float
+        In how many splits a row is held out, on average.
     """
 
     measure: Measure
     candidates: Sequence[Candidate]
     levels: Array
     open_end: bool
+    times_held_out: float = 1.0
     splits: list[HeldOut] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         #: The last level to try once the first splits have been looked at; -1 if a candidate is out.
         self.last: dict[Candidate, int] = {}
+        self._known: dict[tuple[Candidate, int, int], Array] = {}  # by candidate, level and number of splits
 
     def level(self, index: int) -> float:
         """The level with an index, which may lie beyond those to begin with."""
@@ -151,8 +158,8 @@ class Race:
 
     def _is_enough(self, candidate: Candidate, worth: list[float]) -> bool:
         """Whether one of the first splits has gone far enough, given what its models were worth so far."""
-        before, newest = worth[:-PATIENCE], worth[-PATIENCE:]
-        if candidate.bound == "tight" and before and max(newest) <= max(before) + ALIKE:
+        before, newest = max(worth[:-PATIENCE], default=-math.inf), max(worth[-PATIENCE:])
+        if not candidate.safe and before > -math.inf and newest <= before + ALIKE:
             return True
         beyond = len(worth) - self.levels.size
         if beyond < 0:
@@ -191,6 +198,12 @@ class Race:
 
     def split_scores(self, candidate: Candidate, index: int) -> Array:
         """The measure in every split; NaN where a split has not tried this."""
+        key = candidate, index, len(self.splits)
+        if key not in self._known:
+            self._known[key] = self._computed_scores(candidate, index)
+        return self._known[key]
+
+    def _computed_scores(self, candidate: Candidate, index: int) -> Array:
         cut = self.measure.tuned_threshold(*self.together(candidate, index)) if self.measure.judges_decisions else 0.0
         return np.array(
             [
@@ -245,11 +258,14 @@ class Race:
     def _is_better(self, pair: tuple[Candidate, int], safe: tuple[Candidate, int]) -> bool:
         """(cautious); with a single split any advantage counts."""
         difference = self.split_scores(*pair) - self.split_scores(*safe)
-        error = float(difference.std(ddof=1)) / math.sqrt(difference.size) if difference.size > 1 else 0.0
+        independent = difference.size / max(1.0, self.times_held_out)
+        error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
         return float(difference.mean()) > max(error, ALIKE)
 
     def _alone(self, split: HeldOut, scores: Array) -> float:
-        """The measure in one split, cut as suits it best there."""
+        """The measure in one split, cut as suits it best there; less than anything for scores that tell nothing."""
+        if tells_nothing(scores):
+            return -math.inf  # a convex risk that has collapsed; with a smaller alpha it may not
         cut = 0.0
         if self.measure.judges_decisions:
             cut = self.measure.tuned_threshold(split.positive, scores, split.cut_weights)

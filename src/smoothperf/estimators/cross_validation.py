@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -46,6 +46,8 @@ from .trail import Rows, Settings, Trail
 Array = NDArray[np.float64]
 #: Tolerance and most iterations while candidates are compared: their scores on new rows change little beyond.
 LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
+#: Below so many examples of the smaller class folds are drawn so many times: which rows share a fold decides much then.
+FEW_EXAMPLES, REPEATS = 200, 3
 #: What makes a fitted classifier.
 FITTED = (
     "classes_",
@@ -101,8 +103,9 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     n_alphas : int, default=6
         How many there are to begin with, if ``alphas`` is not given: each a tenth of the one before.
     cv : int, float, splitter or iterable, default=5
-        An int is a number of stratified folds. A share between 0 and 1 holds out one stratified validation set, as
-        many papers do. A splitter of scikit-learn or an iterable of ``(train, test)`` indices says it all; ``[(train,
+        An int is a number of stratified folds; they are drawn three times if the smaller class has fewer than 200
+        examples, as luck decides much then. A share between 0 and 1 holds out one stratified validation set, as many
+        papers do. A splitter of scikit-learn or an iterable of ``(train, test)`` indices says it all; ``[(train,
         validation)]`` is a validation set of your own.
     calibration : {None, "sigmoid", "isotonic"}, default=None
         How scores become probabilities, by scikit-learn's calibrators on the scores of held-out rows. With None there
@@ -279,6 +282,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     ) -> None:
         """Train candidates on the training part of every split, and score the held-out part."""
         splits = self._splits(positive)
+        race.times_held_out = sum(len(test) for _, test in splits) / positive.shape[0]
         tell = self.progress or (lambda step: None)
 
         def look(number: int, train: Any, test: Any) -> HeldOut:
@@ -398,6 +402,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             folds = self._folds_that_exist(whole_number("cv", cv, at_least=2), positive)
             # Rows may come in an order that means something.
             cv = StratifiedKFold(folds, shuffle=True, random_state=0)
+            if _smaller_class(positive) < FEW_EXAMPLES:
+                cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=REPEATS, random_state=0)
         splits = list(check_cv(cv, positive, classifier=True).split(positive, positive))
         for train, test in splits:
             for part, rows in (("training", train), ("held-out", test)):
@@ -407,7 +413,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
 
     def _folds_that_exist(self, wanted: int, positive: NDArray[np.bool_]) -> int:
         """As many folds as wanted, or as there are examples of the smaller class."""
-        fewest = int(min(positive.sum(), (~positive).sum()))
+        fewest = _smaller_class(positive)
         if fewest < 2:
             raise ValueError(
                 f"cv={wanted} needs at least 2 examples of each class, but one class has {fewest}: there is nothing to "
@@ -454,6 +460,11 @@ def _checked_point(point: Mapping[str, Any] | None) -> dict[str, Any] | None:
     checked_target(name, value)
     checked_confidence(point.get("confidence", CONFIDENCE))
     return dict(point)
+
+
+def _smaller_class(positive: NDArray[np.bool_]) -> int:
+    """How many examples it has."""
+    return int(min(positive.sum(), (~positive).sum()))
 
 
 def _mean_squares(X: Any, weights: Array | None) -> Array:
