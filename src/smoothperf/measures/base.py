@@ -12,19 +12,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validation import binary_labels, vector, weights_of
-from ..blocks import Blocks, LocalVectors, OneBlock, Vector
-from ..operating_point import threshold_for_weight, threshold_of_blocks
-from .row_block import RiskBlock, Totals
+from .._validation import vector
+from .examples import Examples
+from .threshold_search import threshold_for_weight
 
 Array = NDArray[np.float64]
-#: Measures that :meth:`Measure.bind_blocks` works for, for messages.
-IN_BLOCKS = (
+#: Measures that work for rows on several machines, for messages.
+IN_GROUPS = (
     "prbep, precision@k, recall@k, roc_area, f1 and f-beta, jaccard, error_rate, balanced_error_rate, "
     "log_loss, squared_hinge, and goals such as average_precision and recall@precision=0.9"
 )
@@ -33,47 +32,58 @@ EPS = float(np.finfo(np.float64).eps)
 LONG_EPS = float(np.finfo(np.longdouble).eps)
 
 
-@dataclass(frozen=True, slots=True)
-class RiskValue:
-    """A risk at one score vector, and the plane that goes with it.
+class Plane(NamedTuple):
+    """``R(f') >= <gradient, f'> + offset - rounding * (1 + max|f'|)`` for every f', rigorously.
 
     Attributes
     ----------
-    value : float
-        ``R(f)``, or ``R_mu(f)`` if smoothed, from below and up to ``error``.
-    gradient : vector
-        A subgradient of R, or the gradient of R_mu; where ``error > 0``, only about that.
+    gradient : ndarray
+        A subgradient of R, or the gradient of R_mu, of the examples of this process.
     offset : float
         ``b`` of the plane.
-    height : float
-        ``<gradient, f> + b``: the plane at the scores it was made at. Equals ``value`` if exact;
-        if smoothed, ``R(f) - height`` is how far the plane stays below the exact risk there.
     rounding : float
-        Floating-point error of the plane: ``R(f') >= <gradient, f'> + b - rounding * (1 + max|f'|)`` holds
-        rigorously.
-    hint : object
-        Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`. None if there is none.
-    ceiling : float
-        An upper bound of ``R(f)`` that is a by-product, up to rounding, and close; NaN if there is none.
-    looseness : float
-        ``ceiling - R(f)`` is at most this, up to rounding.
-    error : float
-        ``R_mu(f) - value`` is at most this, where a smoothed evaluation trades accuracy for speed.
-    gradient_norm, derivative : float
-        ``|gradient|``, and ``<gradient, direction>`` where a direction was given, if they are by-products; else NaN.
+        Floating-point error of the plane.
     """
 
-    value: float
-    gradient: Vector
+    gradient: Array
     offset: float
-    height: float
     rounding: float
-    hint: Any = None
-    ceiling: float = float("nan")
-    looseness: float = float("inf")
-    error: float = 0.0
-    gradient_norm: float = float("nan")
-    derivative: float = float("nan")
+
+
+class Interval(NamedTuple):
+    """What a number lies between, up to rounding."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class RiskValue:
+    """A risk at one score vector: the plane there, and what came with it.
+
+    Attributes
+    ----------
+    plane : Plane
+        Below the exact risk everywhere.
+    value : float
+        ``R(f)``, or ``R_mu(f)`` or a little less if smoothed.
+    height : float
+        ``<gradient, f> + offset``: the plane at the scores it was made at. Equals ``value`` if exact;
+        if smoothed, ``R(f) - height`` is how far the plane stays below the exact risk there.
+    exact : Interval or None
+        What ``R(f)`` itself lies between, where that is a by-product.
+    hint : object or None
+        Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`.
+    derivative : float or None
+        ``<gradient, direction>`` of all examples, where a direction was given and it is a by-product.
+    """
+
+    plane: Plane
+    value: float
+    height: float
+    exact: Interval | None = None
+    hint: object | None = None
+    derivative: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +111,20 @@ class Curvature:
 class Risk(ABC):
     """A convex function of the scores: the maximum of many planes, one for each way of being wrong.
 
+    In a group of processes (:mod:`smoothperf.collective`) score vectors and gradients are those of the examples of this
+    process; values, offsets and derivatives are those of all, the same on every member.
+
+    Parameters
+    ----------
+    examples : Examples
+        Labels and weights.
+
     Attributes
     ----------
-    n_examples : int
-        Length of the score vectors.
+    examples : Examples
+        The same.
     diameter : float
         ``D``, the largest value of the prox-function: ``R - mu D <= R_mu <= R``. 0 if R is smooth: ``R_mu = R``.
-    weights : ndarray of shape (n,) or None
-        The sample weights c, where the rows are in this process; None for ones.
     shift_invariant : bool
         Whether adding a constant to all scores changes nothing.
     has_curvature : bool
@@ -123,9 +139,7 @@ class Risk(ABC):
         Values are off by as much times ``1 + max|f|``, beyond what is usual for a sum over examples.
     """
 
-    n_examples: int
     diameter: float
-    weights: Array | None
     shift_invariant: ClassVar[bool]
     has_curvature: bool = False
     has_loss_free: ClassVar[bool] = True
@@ -133,36 +147,42 @@ class Risk(ABC):
     sums_over_examples: ClassVar[bool] = False
     extra_rounding: float = 0.0
 
+    def __init__(self, examples: Examples):
+        self.examples = examples
+
     @abstractmethod
-    def exact(self, scores: Vector) -> RiskValue:
+    def exact(self, scores: Array) -> RiskValue:
         """``R`` and a subgradient."""
 
     @abstractmethod
-    def exact_value(self, scores: Vector) -> float:
+    def exact_value(self, scores: Array) -> float:
         """``R`` alone, which is cheaper than :meth:`exact`."""
 
     @abstractmethod
-    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
+    def smoothed(
+        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+    ) -> RiskValue:
         """``R_mu`` and its gradient. ``hint`` (from an earlier result) saves time and changes only rounding.
 
-        If a direction is given, ``RiskValue.derivative`` is a by-product, for risks that can do it on the way.
+        If a direction is given, ``RiskValue.derivative`` is a by-product, for risks that can do it on the way. The
+        gradient is written to ``out`` if that is given.
         """
 
     @abstractmethod
     def lipschitz(self, mu: float) -> float:
         """``L`` with ``R_mu(f + h) <= R_mu(f) + <gradient, h> + (L/2) sum_i c_i h_i^2``: the weighted curvature."""
 
-    def loss_free(self, scores: Vector) -> RiskValue:
+    def loss_free(self, scores: Array) -> RiskValue:
         """``R0(f) = max_z <z - t, f>``: the same maximum without the loss, attained by the labeling that f chooses.
 
         Its gradient is ``z* - t``, its offset 0; see :mod:`smoothperf.solvers.retargeting`.
         """
         raise NotImplementedError(f"{type(self).__name__} is no maximum over labelings, so it has no tight bound.")
 
-    def weighed(self, scores: Vector) -> Vector:
+    def weighed(self, scores: Array) -> Array:
         """``C f``, from which the weighted mean of the scores was taken first if a shift changes nothing."""
-        f = scores - np.average(scores, weights=self.weights) if self.shift_invariant else scores
-        return f if self.weights is None else f * self.weights
+        f = scores - self.examples.mean(scores) if self.shift_invariant else scores
+        return f if self.examples.weights is None else f * self.examples.weights
 
     def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
         """Second derivative where ``smoothed`` was evaluated with ``mu``, for the mu to follow."""
@@ -176,9 +196,12 @@ class Measure(ABC):
     ----------
     fits_bias : bool
         Whether the measure cuts at score 0, so that a bias is fitted with the weights. The others only compare scores.
+    works_in_groups : bool
+        Whether its risk works for rows on several machines.
     """
 
     fits_bias: ClassVar[bool] = False
+    works_in_groups: ClassVar[bool] = True
 
     @property
     def judges_decisions(self) -> bool:
@@ -200,28 +223,11 @@ class Measure(ABC):
         sample_weight : array-like of shape (n,), optional
             Non-negative weights; an integer weight c stands for c copies of an example.
         """
-        positive = binary_labels(y)
-        block = self.block(positive, weights_of(sample_weight, positive))
-        return self.bind_blocks(OneBlock(block, LocalVectors(positive.shape[0])))
+        return self.risk(Examples.of(y, sample_weight))
 
-    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> RiskBlock:
-        """Return the part of a risk that has some of the rows, to live where they are.
-
-        Parameters
-        ----------
-        positive : ndarray of bool
-            The positives among these rows; there may be none, or nothing else.
-        weights : ndarray or None
-            Their weights, checked; None for ones, and then in all blocks.
-        """
-        raise NotImplementedError(self._only_in_memory())
-
-    def bind_blocks(self, blocks: Blocks) -> Risk:
-        """Return the convex risk of this measure for blocks that :meth:`block` has made."""
-        raise NotImplementedError(self._only_in_memory())
-
-    def _only_in_memory(self) -> str:
-        return f"{self.name} needs all rows in memory; the measures that work on rows in blocks are {IN_BLOCKS}."
+    @abstractmethod
+    def risk(self, examples: Examples) -> Risk:
+        """Return the convex risk of this measure for examples, which may be some of those of a group."""
 
     @abstractmethod
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -229,19 +235,20 @@ class Measure(ABC):
 
     def predicted_positive(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the weight of examples that the measure wants predicted positive: here, as much as is positive."""
-        positive = binary_labels(y)
-        return self.places(RiskBlock(positive, weights_of(sample_weight, positive)).totals())
+        return self.places(Examples.of(y, sample_weight))
 
-    def places(self, totals: Totals) -> float:
-        """Return the same, given what is known about the rows."""
-        return totals.positive_weight
+    def places(self, examples: Examples) -> float:
+        """Return the same for examples."""
+        return examples.positive_weight
 
     def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return where the measure wants these scores cut: here, so that :meth:`predicted_positive` lies above."""
-        positive = binary_labels(y)
-        f = vector("scores", scores, length=positive.shape[0])
-        weights = weights_of(sample_weight, positive)
-        return threshold_for_weight(f, weights, self.predicted_positive(positive, weights))
+        examples = Examples.of(y, sample_weight)
+        return self.cut(examples, vector("scores", scores, length=examples.here_count))
+
+    def cut(self, examples: Examples, scores: Array) -> float:
+        """Return the same for examples, which may be some of those of a group, and for scores that were checked."""
+        return threshold_for_weight(scores, examples.weights, self.places(examples), examples.together)
 
     def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return where scores of rows that were not trained on are best cut, whatever they were trained for."""
@@ -251,8 +258,10 @@ class Measure(ABC):
         """Return the measure for parts of data with a given weight: a count becomes a share. Most have none."""
         return self
 
-    def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
-        """Return :meth:`threshold` for rows in blocks, which :meth:`block` has made."""
-        if type(self).threshold is not Measure.threshold:
-            raise NotImplementedError(f"{self.name} needs all rows in memory to say where to cut their scores.")
-        return threshold_of_blocks(blocks, scores, self.places(Totals.of(blocks.each("totals"))))
+
+def only_in_memory(measure: Measure, examples: Examples) -> None:
+    """Refuse examples on several machines, for a measure that compares them in ways which are no sums."""
+    if examples.together.size > 1:
+        raise NotImplementedError(
+            f"{measure.name} needs all rows in memory; the measures that work on several machines are {IN_GROUPS}."
+        )

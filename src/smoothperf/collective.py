@@ -1,0 +1,89 @@
+"""Sums over processes that run the same program, each on rows of its own.
+
+Whatever a risk needs to know of rows elsewhere is a sum: a few numbers, a table of bins, or the d numbers of ``X^T g``.
+So the members of a group all run the same code on arrays of their own rows, and ask a *collective* where all rows
+count. Weights, planes and decisions are the same on every member, because they come from the same numbers: what a
+branch compares has come out of the collective. (Processors of different kinds round differently.)
+
+Alone, which is the plain case, a collective returns its argument.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Collective(Protocol):
+    """What the members of a group ask for, all of them in the same order; each call is a round.
+
+    Attributes
+    ----------
+    rank, size : int
+        The number of this member, from 0 on, and how many there are.
+    """
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def sum(self, values: Array) -> Array:
+        """Return the sum of the arrays of all members, with the same bits on each. It may be the argument itself."""
+
+    def gather(self, values: Array) -> list[Array]:
+        """Return the arrays of all members, by rank; their lengths may differ."""
+
+    def first(self, values: Array) -> Array:
+        """Return the array of the member with rank 0; the others give one of the same shape."""
+
+
+class Alone:
+    """A group of one.
+
+    Examples
+    --------
+    >>> total(ALONE, 1.0, 2.0)
+    (1.0, 2.0)
+    """
+
+    rank = 0
+    size = 1
+
+    def sum(self, values: Array) -> Array:
+        """Return the argument."""
+        return values
+
+    def gather(self, values: Array) -> list[Array]:
+        """Return the argument, in a list."""
+        return [values]
+
+    def first(self, values: Array) -> Array:
+        """Return the argument."""
+        return values
+
+
+ALONE = Alone()
+
+
+def total(together: Collective, *numbers: float) -> tuple[float, ...]:
+    """Sums of numbers over all members."""
+    return numbers if together.size == 1 else tuple(together.sum(np.array(numbers)).tolist())
+
+
+def agreed(together: Collective, *numbers: float) -> tuple[float, ...]:
+    """The numbers of the first member, for all to decide by."""
+    return numbers if together.size == 1 else tuple(together.first(np.array(numbers)).tolist())
+
+
+def extremes(together: Collective, lowest: float, highest: float) -> tuple[float, float]:
+    """The lowest and the highest number of all members; those who have none say infinity and its negative."""
+    if together.size == 1:
+        return lowest, highest
+    every = np.array(together.gather(np.array([lowest, highest])))
+    return float(every[:, 0].min()), float(every[:, 1].max())

@@ -1,0 +1,79 @@
+"""Labels and weights that a risk is bound to, and what is known of them all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._validation import binary_labels, check_mass, weights_of
+from ..collective import ALONE, Collective, total
+
+Array = NDArray[np.float64]
+
+
+class Examples:
+    """The examples of this process, and totals over those of all.
+
+    Parameters
+    ----------
+    positive : ndarray of bool
+        The positives among the examples here; in a group there may be none, or nothing else.
+    weights : ndarray or None
+        Their weights, checked; None for ones, and then on all members.
+    together : Collective
+        Whom to ask about the others.
+
+    Attributes
+    ----------
+    count, positives : int
+        How many examples there are, and how many of them are positive; of all members.
+    weight, positive_weight, negative_weight : float
+        Their weights.
+    """
+
+    def __init__(self, positive: NDArray[np.bool_], weights: Array | None = None, together: Collective = ALONE):
+        self.positive = positive
+        self.weights = weights
+        self.together = together
+        masses = [self.here(positive), self.here(~positive)]
+        counts = positive.shape[0], np.count_nonzero(positive)
+        count, positives, *masses = total(together, *counts, *masses)
+        self.count, self.positives = int(count), int(positives)
+        self.positive_weight, self.negative_weight = masses
+        self.weight = self.positive_weight + self.negative_weight
+        if together.size > 1:
+            self._check()
+
+    @classmethod
+    def of(
+        cls, y: ArrayLike, sample_weight: ArrayLike | None = None, together: Collective = ALONE
+    ) -> Examples:
+        """Examples of labels in {-1, +1}, {0, 1} or {False, True}, checked."""
+        positive = binary_labels(y)
+        return cls(positive, weights_of(sample_weight, positive), together)
+
+    @property
+    def here_count(self) -> int:
+        """How many examples are in this process: the length of score vectors."""
+        return int(self.positive.shape[0])
+
+    def here(self, chosen: NDArray[np.bool_]) -> float:
+        """Weight of some examples of this process."""
+        return float(np.count_nonzero(chosen) if self.weights is None else self.weights[chosen].sum())
+
+    def mean(self, scores: Array) -> float:
+        """Weighted mean of the scores of all."""
+        here = float(scores.sum() if self.weights is None else self.weights @ scores)
+        return total(self.together, here)[0] / self.weight
+
+    def _check(self) -> None:
+        """Both classes must occur, with some weight; of a group this is known only now."""
+        if not 0 < self.positives < self.count:
+            raise ValueError(
+                f"y has {self.positives} positive examples among {self.count}: a measure needs positive and negative "
+                "examples."
+            )
+        for name, mass in (("positive", self.positive_weight), ("negative", self.negative_weight)):
+            if not mass > 0.0:
+                raise ValueError(f"sample_weight is 0 for every {name} example; each class needs some weight.")
+            check_mass(name, mass)
