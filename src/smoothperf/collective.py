@@ -81,6 +81,17 @@ def agreed(together: Collective, *numbers: float) -> tuple[float, ...]:
     return numbers if together.size == 1 else tuple(together.first(np.array(numbers)).tolist())
 
 
+def total_and_agreed(
+    together: Collective, numbers: tuple[float, ...], decided: tuple[float, ...]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Sums of some numbers, and the first member's of others, in one round."""
+    if together.size == 1:
+        return numbers, decided
+    mine = decided if together.rank == 0 else (0.0,) * len(decided)
+    sums = tuple(together.sum(np.array([*numbers, *mine])).tolist())
+    return sums[: len(numbers)], sums[len(numbers) :]
+
+
 def extremes(together: Collective, lowest: float, highest: float) -> tuple[float, float]:
     """The lowest and the highest number of all members; those who have none say infinity and its negative."""
     if together.size == 1:

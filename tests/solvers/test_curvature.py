@@ -5,7 +5,7 @@ import pytest
 
 from smoothperf.design import as_design
 from smoothperf.solvers.curvature import CurvatureMemory
-from smoothperf.space import RowSpace, WeightSpace
+from smoothperf.row_space import RowSpace, WeightSpace
 
 
 def push(memory, s, y):

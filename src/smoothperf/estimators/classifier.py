@@ -233,7 +233,7 @@ class MeasureClassifier(LinearMeasureClassifier):
                     start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
             callback = make_callback(self.verbose, self.callback)
             if tight and (start is None or not start.any()):
-                result = fit_tight(bias, objective, solver, positive, weights, callback, keeper)
+                result = fit_tight(bias, objective, solver, callback, keeper)
             else:
                 method = retargeting(solver) if tight else solver
                 result = method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
@@ -241,7 +241,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         report_end(result, solver.tol, self.verbose)
         warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight)
         assert result.scores is not None
-        self._keep(result, *bias.cut(result.coef, positive, result.scores, weights))
+        self._keep(result, *bias.cut(result.coef, risk.examples, result.scores))
         return self
 
 

@@ -30,9 +30,9 @@ from ..measures import Risk
 from ..objective import StartingWithScores
 from ..smoothing import mu_for
 from ..solvers import Callback, Result, Solver, Status
-from ..solvers.calm import calm_blas
+from ..solvers.blas_threads import one_blas_thread
 from ..solvers.curvature import Pairs
-from ..space import smaller_space
+from ..row_space import smaller_space
 
 Array = NDArray[np.float64]
 
@@ -89,19 +89,20 @@ class Continuation:
         self._risk = risk
         self._solver = solver
         share, most = FIRST_SLACK
-        zero = np.zeros(risk.n_examples)
+        zero = np.zeros(design.shape[0])
         first = risk.smoothed(zero, mu_for(min(share * solver.tol, most), risk))
-        slope = design.rmatvec(first.gradient)
+        plane = first.plane
+        slope = design.rmatvec(plane.gradient)
         at_zero = risk.exact_value(zero)
-        self._first_slack = max(0.0, at_zero - first.offset)
+        self._first_slack = max(0.0, at_zero - plane.offset)
         slope_scores = design.matvec(slope)
         space = smaller_space(design, design.shape, design.frobenius_norm)
         bundle = Bundle(design, 1.0, max_planes=2, tolerance=1.0, space=space)
         bundle.add(
-            space.vector_of(first.gradient, slope, slope_scores),
-            first.offset,
-            rounding=first.rounding,
-            gradient_norm=float(np.linalg.norm(first.gradient)),
+            space.vector_of(plane.gradient, slope, slope_scores),
+            plane.offset,
+            rounding=plane.rounding,
+            gradient_norm=float(np.linalg.norm(plane.gradient)),
         )
         bundle.solve()
         self._planes: Planes = bundle.heaviest(1)
@@ -132,7 +133,7 @@ class Continuation:
     def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
         """Minimise J for an alpha below the one before."""
         # Not in runs of the solver only: the search along the ray has products of scores, too.
-        with calm_blas(self._design):
+        with one_blas_thread(self._design):
             return self._solve(alpha, callback)
 
     def _solve(self, alpha: float, callback: Callback | None) -> Solution:
@@ -191,8 +192,8 @@ class Continuation:
         for _ in range(MAX_TRIALS):
             scores = trial * ray.scores
             smoothed = self._risk.smoothed(scores, mu)
-            ceiling = smoothed.ceiling if np.isfinite(smoothed.ceiling) else self._risk.exact_value(scores)
-            place = _Place(trial, ceiling, float(smoothed.gradient @ ray.scores))
+            ceiling = self._risk.exact_value(scores) if smoothed.exact is None else smoothed.exact.high
+            place = _Place(trial, ceiling, float(smoothed.plane.gradient @ ray.scores))
             if place.objective(alpha, ray) < best.objective(alpha, ray):
                 best = place
             derivative = alpha * trial * ray.squared_norm + place.slope

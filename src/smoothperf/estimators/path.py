@@ -188,7 +188,7 @@ def regularization_path(
         if grid is None:
             grid = alphas_from_data(continuation, n_alphas, alpha_ratio)
         for solution in follow(continuation, grid, make_callback(verbose, callback)):
-            coef, intercept = bias.cut(solution.coef, positive, solution.scores, weights)
+            coef, intercept = bias.cut(solution.coef, risk.examples, solution.scores)
             threshold = bias.split(solution.coef)[1] - intercept
             train_scores.append(measure.score(positive, solution.scores - threshold, weights))
             if held_out is not None:

@@ -18,12 +18,12 @@ def _controller() -> ThreadpoolController:
 
 
 _lock = threading.Lock()
-_runs = 0  # that keep BLAS calm at present
+_runs = 0  # that want one thread at present
 _limit = ExitStack()
 
 
 @contextmanager
-def calm_blas(design: Design) -> Iterator[None]:
+def one_blas_thread(design: Design) -> Iterator[None]:
     """One BLAS thread during a run, unless the products with X themselves are large BLAS calls.
 
     Between two products with a sparse X a solver does many small vector operations. BLAS threads gain nothing

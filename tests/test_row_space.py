@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 import oracles
 from problems import problem
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, ROCArea, Status
-from smoothperf import space as space_module
+from smoothperf import row_space as space_module
 from smoothperf.design import as_design
-from smoothperf.space import RowSpace, WeightSpace
+from smoothperf.objective import Run
+from smoothperf.row_space import RowSpace, WeightSpace
 
 SOLVERS = [LBFGS(tol=1e-6), Nesterov(tol=1e-3), BMRM(tol=1e-6)]
 every_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
@@ -75,12 +76,8 @@ def test_a_run_uses_rows_where_columns_are_many():
     X, y = wide(4, 6, 21)
     for columns, kind in ((20, WeightSpace), (21, RowSpace)):
         J = problem(ROCArea(), X[:, :columns], y, 0.1)
-        with J.run_from(None):
-            assert type(J.space) is kind
-        assert type(J.space) is WeightSpace
-        with pytest.raises(ZeroDivisionError), J.run_from(None):
-            raise ZeroDivisionError
-        assert type(J.space) is WeightSpace
+        assert type(Run(J).space) is kind
+        assert type(Run(J, in_weights=True).space) is WeightSpace
 
 
 def optimum(measure, X, y, alpha):

@@ -23,8 +23,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .buffers import Buffers
 from .kernels import along, sum_and_squares
-from .recycling import Recycler
 
 Array = NDArray[np.float64]
 
@@ -35,8 +35,8 @@ MANY_COLUMNS = 2
 class Products(Protocol):
     """Products with X; an objective also counts them."""
 
-    def matvec(self, w: Array, /) -> Array:
-        """``X w``."""
+    def matvec(self, w: Array, /, out: Array | None = None) -> Array:
+        """``X w``; ``out`` is overwritten if given."""
 
     def rmatvec(self, g: Array, /, out: Array | None = None) -> Array:
         """``X^T g``; ``out`` is overwritten if given."""
@@ -58,7 +58,7 @@ class Space(ABC):
         ``<u, v> = u[:terms] . v[shift:shift+terms]``.
     plane_length : int
         Numbers in a vector as :meth:`for_later` returns it.
-    vectors : Recycler
+    buffers : Buffers
         Memory for vectors.
     """
 
@@ -67,17 +67,17 @@ class Space(ABC):
         self.terms = terms
         self.shift = shift
         self.plane_length = plane_length
-        self.vectors = Recycler(length)
+        self.buffers = Buffers(length)
 
     def combine(self, u: Array, a: float, v: Array) -> Array:
         """``u + a v``."""
-        result = self.vectors.take()
+        result = self.buffers.take()
         along(u, a, v, result)
         return result
 
     def combine_and_square(self, u: Array, a: float, v: Array) -> tuple[Array, float, float]:
         """``u + a v``, ``|v|^2`` and ``|u + a v|^2``, in one pass."""
-        result = self.vectors.take()
+        result = self.buffers.take()
         v_square, square = sum_and_squares(u, a, v, self.terms, self.shift, result)
         return result, max(v_square, 0.0), max(square, 0.0)
 
@@ -103,8 +103,8 @@ class Space(ABC):
         """Return the weights, of length d."""
 
     @abstractmethod
-    def scores(self, vector: Array) -> Array:
-        """``X v``."""
+    def scores(self, vector: Array, buffers: Buffers | None = None) -> Array:
+        """``X v``, in memory of the buffers if it is computed; else a view."""
 
     @abstractmethod
     def slope(self, gradient: Array) -> Array:
@@ -150,13 +150,13 @@ class WeightSpace(Space):
         """Return the vector itself."""
         return vector
 
-    def scores(self, vector: Array) -> Array:
+    def scores(self, vector: Array, buffers: Buffers | None = None) -> Array:
         """``X v``; one pass over the data."""
-        return self._products.matvec(vector)
+        return self._products.matvec(vector, None if buffers is None else buffers.take())
 
     def slope(self, gradient: Array) -> Array:
         """``X^T g``; one pass over the data."""
-        return self._products.rmatvec(gradient, out=self.vectors.take())
+        return self._products.rmatvec(gradient, out=self.buffers.take())
 
     def vector_of(self, gradient: Array, weights: Array, scores: Array) -> Array:
         """Return the weights themselves."""
@@ -203,7 +203,7 @@ class RowSpace(Space):
         self._frobenius_norm = frobenius_norm
         self._start = start
         self._start_scores = None if start is None else np.array(products.matvec(start))
-        self._weights = Recycler(n_features)
+        self._weights = np.empty(n_features)
 
     def vector(self, start: Array | None) -> Array:
         """Return the start, which is the one that the space was made for."""
@@ -219,13 +219,13 @@ class RowSpace(Space):
         weights = self._products.rmatvec(np.ascontiguousarray(vector[: self._n]))
         return weights if self._start is None else weights + vector[self._n] * self._start
 
-    def scores(self, vector: Array) -> Array:
+    def scores(self, vector: Array, buffers: Buffers | None = None) -> Array:
         """``X v``, which is part of the vector."""
         return vector[self.shift : self.shift + self._n]
 
     def slope(self, gradient: Array) -> Array:
         """``X^T g``, with its scores; two passes over the data."""
-        weights = self._products.rmatvec(gradient, out=self._weights.take())
+        weights = self._products.rmatvec(gradient, out=self._weights)
         return self.vector_of(gradient, weights, self._products.matvec(weights))
 
     def vector_of(self, gradient: Array, weights: Array, scores: Array) -> Array:
