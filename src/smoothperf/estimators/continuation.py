@@ -28,10 +28,10 @@ from ..design import Design
 from ..kernels import maximise_on_simplex
 from ..measures import Risk
 from ..objective import StartingWithScores
-from ..smoothing import mu_for
 from ..solvers import Callback, Result, Solver, Status
 from ..solvers.calm import calm_blas
 from ..solvers.curvature import Pairs
+from ..solvers.smoothing import mu_for
 from ..space import smaller_space
 
 Array = NDArray[np.float64]

@@ -33,8 +33,8 @@ from ..datasets import Part
 from ..design import as_design
 from ..measures import PRBEP, Risk, RiskValue
 from ..objective import RegularizedRisk
-from ..smoothing import Fixed
 from ..solvers import Nesterov
+from ..solvers.smoothing import Fixed
 from ..threads import use_threads
 
 Array = NDArray[np.float64]

@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 
 from ..objective import Point, RegularizedRisk
-from ..smoothing import Smoothing
 from .result import Status
+from .smoothing import Smoothing
 
 #: What part of its rounding the slack of a plane may be before mu is small enough. Less than 1, as the weights still
 #: become better when planes do not.
