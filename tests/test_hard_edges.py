@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from smoothperf import LBFGS, MeasureClassifier, kernels
 from smoothperf.design import as_design
+from smoothperf.io import StoreWriter
 from smoothperf.kernels import _fractional, _roc_area, _roc_bins, _top_k
 from smoothperf.measures import get_measure
 from smoothperf.objective import LARGEST_SCORE, RegularizedRisk
-from smoothperf.store import StoreWriter
 
 MEASURES = ["roc_area", "roc_area@0.1", "prbep", "precision@5", "recall@5%", "f1", "jaccard", "error_rate"]
 SMOOTH = ["log_loss", "squared_hinge"]

@@ -28,10 +28,12 @@ class Collective(Protocol):
     """
 
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """The number of this member."""
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """How many members there are."""
 
     def sum(self, values: Array) -> Array:
         """Return the sum of the arrays of all members, with the same bits on each. It may be the argument itself."""

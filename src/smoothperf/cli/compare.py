@@ -13,7 +13,7 @@ from ._files import check_measure, check_solver, label_named, read_examples, rea
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
-    from ..comparison import Line
+    from ..evaluation.comparison import Line
 
 
 @one_line_errors
@@ -76,9 +76,8 @@ def compare(
 
     import numpy as np
 
-    from .. import comparison
     from ..estimators.inputs import encode_labels, known_labels
-    from ..evaluation import title_of
+    from ..evaluation import comparison, title_of
 
     classes, positive = encode_labels(examples.y, label_named(examples, pos_label))
     measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))

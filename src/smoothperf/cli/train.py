@@ -13,7 +13,6 @@ from ._files import (
     check_measure,
     check_solver,
     check_writable,
-    is_store,
     label_named,
     read_examples,
     read_others,
@@ -25,10 +24,10 @@ from ._progress import Watch
 from ._screen import Screen
 
 if TYPE_CHECKING:
+    from ..design.scaling import Scaling
     from ..estimators.classifier import MeasureClassifier
     from ..estimators.cross_validation import MeasureClassifierCV
     from ..io import Dataset
-    from ..scaling import Scaling
 
 AUTO = "auto"
 
@@ -114,6 +113,8 @@ def train(
     check_writable(output)
     check_measure(measure)
     check_solver(solver, tol=tol, max_iter=max_iter)
+    from ..io.store import is_store
+
     stored = is_store(data, format)
     kind = options.kind_of_scaling(scale, stored=stored)
     _check_options(data, strength, bound, at, validation, stored, goal=_is_goal(measure))
@@ -127,10 +128,10 @@ def train(
 
     import warnings
 
-    from ..checkpoint import Checkpoint
     from ..evaluation import tells_nothing
+    from ..io.checkpoint import Checkpoint
+    from ..io.model_file import save_model
     from ..measures import get_measure
-    from ..model_file import save_model
 
     settings = {
         "measure": measure,
@@ -295,8 +296,8 @@ def _choose(
     watch: Watch,
 ) -> tuple[MeasureClassifierCV, Scaling | None]:
     """Choose by rows held out, and fit to all rows; scaled, as the second value says."""
+    from ..design.scaling import Scaling
     from ..estimators.cross_validation import MeasureClassifierCV
-    from ..scaling import Scaling
     from ._choice import stacked
 
     X, y, cv = (examples.X, examples.y, folds) if others is None else stacked(examples, others)
@@ -311,8 +312,8 @@ def _train(
     examples: Dataset, settings: dict[str, Any], kind: str, watch: Watch, *, stored: bool
 ) -> tuple[MeasureClassifier, Scaling | None]:
     """Fit with one alpha; scaled, as the second value says."""
+    from ..design.scaling import Scaling
     from ..estimators.classifier import MeasureClassifier
-    from ..scaling import Scaling
 
     model = MeasureClassifier(**settings, callback=watch)
     if stored:
@@ -323,9 +324,9 @@ def _train(
 
 def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | None) -> None:
     """Choose the threshold on rows that were not trained on: where the user wants it, or for a goal."""
-    from ..confidence import CONFIDENCE
     from ..estimators.inputs import known_labels
     from ..measures import get_measure
+    from ..measures.confidence import CONFIDENCE
 
     if point is not None:
         model.set_operating_point(others.X, others.y, **point)

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from .._validation import choice
-from ..checkpoint import Checkpoint, CheckpointKeeper, fingerprint
+from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
 from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
-from ..smoothing import Smoothing
 from ..solvers import Callback, Solver
+from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .bias import Bias
 from .inputs import (
@@ -189,7 +189,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d), path or Store
             Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy of them. The path
-            of a store (:func:`smoothperf.store.convert`) trains from the file, in memory that does not depend on its
+            of a store (:func:`smoothperf.io.convert`) trains from the file, in memory that does not depend on its
             size.
         y : array-like of shape (n,)
             Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed for a store,

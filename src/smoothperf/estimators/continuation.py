@@ -28,11 +28,11 @@ from ..design import Design
 from ..kernels import maximise_on_simplex
 from ..measures import Risk
 from ..objective import StartingWithScores
-from ..smoothing import mu_for
+from ..row_space import smaller_space
 from ..solvers import Callback, Result, Solver, Status
 from ..solvers.blas_threads import one_blas_thread
 from ..solvers.curvature import Pairs
-from ..row_space import smaller_space
+from ..solvers.smoothing import mu_for
 
 Array = NDArray[np.float64]
 

@@ -18,12 +18,12 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import choice, vector, whole_number
-from ..confidence import CONFIDENCE, checked_confidence
 from ..evaluation import tells_nothing
 from ..measures import Goal, Measure, get_measure
-from ..smoothing import Smoothing
+from ..measures.confidence import CONFIDENCE, checked_confidence
+from ..measures.targets import TARGETS, checked_target
 from ..solvers import Callback, ConvexSolver, Result, Solver
-from ..targets import TARGETS, checked_target
+from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .calibration import METHODS, fitted_calibration
 from .candidates import Candidate, candidates_for

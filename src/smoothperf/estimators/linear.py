@@ -13,11 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import vector
-from ..confidence import CONFIDENCE, checked_confidence
 from ..design import as_design
 from ..measures import Goal, Measure, get_measure
+from ..measures.confidence import CONFIDENCE, checked_confidence
+from ..measures.targets import expected_rates, threshold_for_target
 from ..solvers import Result
-from ..targets import expected_rates, threshold_for_target
 from .calibration import Isotonic, Sigmoid
 from .inputs import known_labels
 from .stored import as_store
@@ -237,7 +237,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that :func:`smoothperf.load` reads; it holds numbers and text, no code."""
-        from ..model_file import save_model
+        from ..io.model_file import save_model
 
         check_is_fitted(self)
         save_model(self, path)

@@ -9,7 +9,7 @@ With ``tp`` and ``fp`` the weights of positives and negatives above a cut, and c
 
 All of them reward a good order of the scores. They are trained for by ROC area, whose convex risk never collapses to
 scores that are all equal. A goal with "at least" or "at most" is to be met on new rows: its cut is chosen with a
-confidence (:mod:`smoothperf.targets`).
+confidence (:mod:`smoothperf.measures.targets`).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, vector, weights_of
 from ..blocks import Blocks, Vector
-from ..confidence import CONFIDENCE, checked_confidence
 from ..operating_point import Cuts
-from ..targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
 from .base import Measure, Risk
+from .confidence import CONFIDENCE, checked_confidence
 from .roc_area import ROCArea
 from .row_block import RiskBlock
+from .targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
 
 Array = NDArray[np.float64]
 

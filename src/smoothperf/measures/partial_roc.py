@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, positive_number, vector, weights_of
 from ..blocks import LocalVectors, OneBlock
-from ..evaluation import Ranking, partial_roc_area
+from ..evaluation.ranking import Ranking, partial_roc_area
 from ..kernels import huber_sums
 from ..kernels.capped_simplex import ProjectionBlock, project
 from ..kernels.pair_sums import PairBlock

@@ -34,8 +34,8 @@ from ..measures import PRBEP, Risk, RiskValue
 from ..measures.base import Plane
 from ..measures.examples import Examples
 from ..objective import RegularizedRisk
-from ..smoothing import Fixed
 from ..solvers import Nesterov
+from ..solvers.smoothing import Fixed
 from ..threads import use_threads
 
 Array = NDArray[np.float64]

@@ -64,7 +64,7 @@ class Solver(ABC):
             arguments that returns the weights of the iterate. They may be the solver's own array: copy what is kept,
             and change nothing.
         keeper : Keeper, optional
-            Is given the best weights and planes now and then, and at the end; see :mod:`smoothperf.checkpoint`.
+            Is given the best weights and planes now and then, and at the end; see :mod:`smoothperf.io.checkpoint`.
         planes : Planes, optional
             ``Result.planes`` of an earlier run on the same design and risk, with any alpha. They are taken on trust:
             planes of other data make the bound wrong.

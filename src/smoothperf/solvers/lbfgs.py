@@ -17,13 +17,13 @@ import numpy as np
 from .._validation import whole_number
 from ..collective import agreed
 from ..objective import Point, Run, Trial
-from ..smoothing import Adaptive, Smoothing
 from .base import ConvexSolver
 from .curvature import CurvatureMemory
 from .line_search import flat_point
 from .monitor import Monitor
 from .precision import Precision
 from .result import Result, Status
+from .smoothing import Adaptive, Smoothing
 
 #: Bounds of the number of pairs by default.
 FEWEST_PAIRS, MOST_PAIRS = 8, 20

@@ -21,9 +21,9 @@ from ..collective import agreed
 from ..design.base import Array
 from ..measures import Plane
 from ..objective import Estimate, Run
-from ..smoothing import Adaptive, Smoothing
 from .curvature import CurvatureMemory, Pairs
 from .result import Result, Status, Trace, TraceRow, check_gap
+from .smoothing import Adaptive, Smoothing
 
 #: Points that may be the best, before J is computed to tell. (Measured on a9a and w8a with ROC area, to a gap of 1e-5:
 #: if there is but one, it is computed for a third of the iterates, which takes 10 to 20% of the time; with four, for a

@@ -24,11 +24,11 @@ import numpy as np
 from .._validation import choice
 from ..collective import agreed
 from ..objective import Estimate, Line, Point, RegularizedRisk, Run, Trial
-from ..smoothing import Adaptive, Smoothing
 from .base import ConvexSolver
 from .monitor import Monitor
 from .precision import Precision
 from .result import Result, Status
+from .smoothing import Adaptive, Smoothing
 
 #: Power iteration approaches |X|^2 from below; this is what it is taken to have missed by. Backtracking mends the rest.
 SAFETY = 1.05

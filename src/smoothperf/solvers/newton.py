@@ -37,12 +37,12 @@ import scipy.linalg
 from ..design.base import Array
 from ..measures import Curvature
 from ..objective import Point, RegularizedRisk, Run
-from ..smoothing import Adaptive, Smoothing
 from .base import ConvexSolver
 from .line_search import flat_point
 from .monitor import Monitor
 from .precision import Precision
 from .result import Result, Status
+from .smoothing import Adaptive, Smoothing
 
 #: Most features: the matrix has 128 MiB, and its factor takes longer than most passes over data.
 MOST_FEATURES = 4096

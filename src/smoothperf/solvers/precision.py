@@ -20,8 +20,8 @@ import math
 
 from ..design import Design
 from ..objective import Point
-from ..smoothing import Smoothing
 from .result import Status
+from .smoothing import Smoothing
 
 #: What part of its rounding the slack of a plane may be before mu is small enough. Less than 1, as the weights still
 #: become better when planes do not.

@@ -7,14 +7,16 @@ import math
 import os
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .. import __version__
-from ..io.streams import explain
+from ... import __version__
+from ...design.compressed import CompressedRows
+from ...design.stored import StoredDesign
+from ..streams import explain
 from .layout import (
     CHECKED_PART_OF_TRAILER,
     FORMAT,
@@ -29,10 +31,6 @@ from .layout import (
     store_error,
 )
 
-if TYPE_CHECKING:
-    from ..design.compressed import CompressedRows
-    from ..design.stored import StoredDesign
-
 INDEX_TYPES = ("<i4", "<i8")
 VALUE_TYPES = ("<f4", "<f8")
 LABEL_TYPES = ("bool", "int64", "uint64", "float64", "str")
@@ -44,7 +42,7 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     Parameters
     ----------
     path : path-like
-        A file that :func:`~smoothperf.store.convert` or :class:`~smoothperf.store.StoreWriter` has written.
+        A file that :func:`~smoothperf.io.convert` or :class:`~smoothperf.io.StoreWriter` has written.
 
     Raises
     ------
@@ -88,7 +86,7 @@ class Store:
     Examples
     --------
     >>> import tempfile
-    >>> from smoothperf.store import StoreWriter
+    >>> from smoothperf.io import StoreWriter
     >>> file = Path(tempfile.mkdtemp(), "two.store")
     >>> with StoreWriter(file) as writer:
     ...     writer.add([[1.0, 0.0], [0.0, 2.0]], ["ham", "spam"])
@@ -174,8 +172,6 @@ class Store:
 
     def design(self) -> StoredDesign:
         """X as an operator that reads the file block by block."""
-        from ..design.stored import StoredDesign
-
         return StoredDesign(self)
 
     def read_block(self, number: int) -> sp.csr_matrix:
@@ -198,8 +194,6 @@ class Store:
         Its checksum is compared when it is read the first time. Whether starts and indices stay inside the matrix is
         looked at every time, as the kernels trust them and a file may be written to while it is read.
         """
-        from ..design.compressed import CompressedRows
-
         block = self.blocks[number]
         starts, indices, values, end = block.places(self.types)
         content = buffer[:end]

@@ -3,9 +3,8 @@
 The format is described byte by byte in docs/store-files.md.
 """
 
-from .conversion import convert
-from .layout import StoreError
+from .layout import StoreError, is_store
 from .reader import Store, open_store
 from .writer import StoreWriter
 
-__all__ = ["Store", "StoreError", "StoreWriter", "convert", "open_store"]
+__all__ = ["Store", "StoreError", "StoreWriter", "is_store", "open_store"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from smoothperf.certificate import Planes
-from smoothperf.checkpoint_file import CheckpointError, State, read_state, write_state
+from smoothperf.io.checkpoint_file import CheckpointError, State, read_state, write_state
 
 FINGERPRINT = {"measure": "PRBEP()", "alpha": 0.1, "shape": [5, 2], "labels": "0a", "entries": "ff"}
 SLOPES = np.array([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]])

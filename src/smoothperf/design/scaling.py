@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ._validation import choice
+from .._validation import choice
 
 if TYPE_CHECKING:
-    from .estimators.linear import LinearMeasureClassifier
+    from ..estimators.linear import LinearMeasureClassifier
 
 Array = NDArray[np.float64]
 KINDS = ("standard", "maxabs", "none")

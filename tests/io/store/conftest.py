@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from smoothperf.store import StoreWriter
+from smoothperf.io import StoreWriter
 
 
 def _sparse_data(n=400, d=30, seed=0):

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..io.dataset import DataError
+from ..dataset import DataError
 
 MAGIC = b"\x93SPSTORE"
 FORMAT = "smoothperf store"
@@ -39,6 +39,17 @@ class StoreError(DataError):
 def store_error(path: str | os.PathLike[str], reason: str) -> StoreError:
     """Make the error for a file."""
     return StoreError(" ".join(f"{os.fspath(path)}: {reason}".split()))
+
+
+def is_store(path: str | os.PathLike[str], format: str | None = None) -> bool:
+    """Whether a file is a store, by its first bytes, or said to be one; False if it cannot be read."""
+    if format is not None:
+        return format == "store"
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
 
 
 def aligned(size: int) -> int:

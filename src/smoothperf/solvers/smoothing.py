@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ._validation import positive_number
-from .measures import Risk
+from .._validation import positive_number
+from ..measures import Risk
 
 #: Deviations ``mu D`` that make sense. Risks are about 1: with more smoothing nothing is left of them, and with less
 #: there is nothing but rounding in the gradients.

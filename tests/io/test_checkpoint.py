@@ -16,8 +16,8 @@ from sklearn.base import clone
 from problems import gaussians
 from smoothperf import Checkpoint, MeasureClassifier, load
 from smoothperf._files import written_whole
-from smoothperf.checkpoint import CheckpointError, CheckpointWarning
-from smoothperf.store import StoreWriter
+from smoothperf.io import StoreWriter
+from smoothperf.io.checkpoint import CheckpointError, CheckpointWarning
 
 ALPHA = 1e-3
 
@@ -209,7 +209,7 @@ def test_damaged_files_are_refused(data, file):
 def test_other_versions_are_refused(data, file, monkeypatch):
     for version, message in [(1, r"written in version 1 .*remove it to begin anew"), (3, r"version 3 .*upgrade")]:
         with monkeypatch.context() as patch:
-            patch.setattr("smoothperf.checkpoint_file.VERSION", version)
+            patch.setattr("smoothperf.io.checkpoint_file.VERSION", version)
             file.unlink(missing_ok=True)
             interrupted(data, file, after=3)
         with pytest.raises(CheckpointError, match=message):
@@ -259,7 +259,7 @@ def full_disk(monkeypatch):
             with written_whole(path) as file:
                 yield Full(file) if len(written) > first else file
 
-        monkeypatch.setattr("smoothperf.checkpoint_file.written_whole", on_a_full_disk)
+        monkeypatch.setattr("smoothperf.io.checkpoint_file.written_whole", on_a_full_disk)
 
     return fill
 

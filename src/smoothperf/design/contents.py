@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .design import BiasedDesign, CSCDesign, DenseDesign, Design
-from .design.compressed import CompressedRows
-from .design.sparse import RowBlocks
+from . import BiasedDesign, CSCDesign, DenseDesign, Design
+from .compressed import CompressedRows
+from .sparse import RowBlocks
 
 Numbers = NDArray[np.uint64]
 

@@ -35,9 +35,9 @@ from smoothperf import (
     RecallAtK,
     ROCArea,
     SquaredHinge,
-    model_file,
 )
-from smoothperf.model_file import ModelFileError, load_model, save_model
+from smoothperf.io import model_file
+from smoothperf.io.model_file import ModelFileError, load_model, save_model
 from smoothperf.solvers import TraceRow
 
 LABELS = {
@@ -474,6 +474,6 @@ def test_pickles_are_not_opened(tmp_path):
 
 def test_importing_smoothperf_does_not_import_files():
     program = (
-        "import sys, smoothperf; sys.exit('smoothperf.model_file' in sys.modules or 'smoothperf.io' in sys.modules)"
+        "import sys, smoothperf; sys.exit('smoothperf.io.model_file' in sys.modules or 'smoothperf.io' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

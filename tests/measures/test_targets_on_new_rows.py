@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from smoothperf.confidence import bounds, chance_of_as_few, chance_of_as_many, checked_confidence, effective_number
-from smoothperf.targets import TargetError, threshold_for_target
+from smoothperf.measures.confidence import (
+    bounds,
+    chance_of_as_few,
+    chance_of_as_many,
+    checked_confidence,
+    effective_number,
+)
+from smoothperf.measures.targets import TargetError, threshold_for_target
 
 
 def test_chances_are_those_of_the_binomial_distribution():

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._validation import binary_labels, vector, whole_number
+from .._validation import binary_labels, vector, whole_number
 
 if TYPE_CHECKING:
-    from .measures import Measure
+    from ..measures import Measure
 
 Array = NDArray[np.float64]
 
@@ -222,7 +222,7 @@ class Ranking:
 
     def _score(self, measure: Measure, cuts: Cuts, threshold: float, multiplicity: Array | None) -> float:
         """The same, from the cuts where that is possible, as they are sorted already."""
-        from .measures import Goal, PartialROCArea, PrecisionAtK, RecallAtK
+        from ..measures import Goal, PartialROCArea, PrecisionAtK, RecallAtK
 
         if isinstance(measure, Goal):
             return measure.of_cuts(cuts.tp, cuts.fp)
@@ -256,7 +256,7 @@ class Ranking:
 
 def decision_curve(measure: Measure, cuts: Cuts) -> Array | None:
     """Return the score of a measure of decisions at every cut, if it is known as a formula."""
-    from .measures import BalancedErrorRate, ErrorRate, FBeta, Jaccard
+    from ..measures import BalancedErrorRate, ErrorRate, FBeta, Jaccard
 
     if isinstance(measure, (FBeta, Jaccard)):
         curve: Array = measure.of_counts(cuts.tp, cuts.fp, float(cuts.tp[-1]))
@@ -322,7 +322,7 @@ def average_precision(cuts: Cuts) -> float:
     >>> average_precision(Ranking([1, 0, 1], [3.0, 2.0, 1.0]).cuts()).__round__(4)
     0.8333
     """
-    from .measures import AveragePrecision
+    from ..measures import AveragePrecision
 
     return AveragePrecision().of_cuts(cuts.tp, cuts.fp)
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from smoothperf.contents import contents
 from smoothperf.design import BiasedDesign, as_design
 from smoothperf.design.base import Design
-from smoothperf.store import Store, StoreWriter
+from smoothperf.design.contents import contents
+from smoothperf.io import Store, StoreWriter
 
 MATRICES = arrays(
     np.float64,

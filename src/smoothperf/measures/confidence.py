@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv
 
-from ._validation import positive_number
+from .._validation import positive_number
 
 Array = NDArray[np.float64]
 #: How sure a promise is where nobody says so.

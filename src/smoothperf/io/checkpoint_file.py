@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._files import written_whole
-from .certificate import Planes
-from .design.base import Array
-from .io.streams import explain
+from .._files import written_whole
+from ..certificate import Planes
+from ..design.base import Array
+from .streams import explain
 
 FORMAT = "smoothperf checkpoint"
 VERSION = 2

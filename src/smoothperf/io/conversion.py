@@ -8,7 +8,8 @@ from itertools import chain
 from pathlib import Path
 
 from .._validation import whole_number
-from .writer import BLOCK_SIZE, StoreWriter
+from .chunks import open_chunks
+from .store.writer import BLOCK_SIZE, StoreWriter
 
 #: Bytes of an entry in a table of numbers, which chunks of rows are before they become sparse.
 ENTRY = 8
@@ -66,7 +67,7 @@ def convert(
     --------
     >>> import tempfile
     >>> from smoothperf import MeasureClassifier
-    >>> from smoothperf.store import convert
+    >>> from smoothperf.io import convert
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "train.svm").write_text("+1 1:2\n-1 2:1\n+1 1:1 2:0.5\n-1 1:-1\n")
     >>> store = convert(folder / "train.svm", folder / "train.store")
@@ -74,8 +75,6 @@ def convert(
     >>> clf.predict(store)
     array([ 1, -1,  1, -1])
     """
-    from ..io.chunks import open_chunks
-
     whole_number("block_size", block_size, at_least=1)
     n_entries = max(LEAST_ENTRIES, block_size // (ENTRY * CHUNKS_OF_BLOCK))
     n_rows = 0

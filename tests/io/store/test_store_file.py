@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from smoothperf._files import written_whole
-from smoothperf.io import DataError
-from smoothperf.store import StoreError, StoreWriter, convert, open_store
+from smoothperf.io import DataError, StoreError, StoreWriter, convert, open_store
 
 BLOCKS = 2000  # bytes
 
@@ -300,7 +299,7 @@ def test_disk_full(tmp_path, monkeypatch, sparse_data, write_store, room):
         with written_whole(*arguments, **options) as file:
             yield Full(file, room if room >= 0 else len(before) + room)
 
-    monkeypatch.setattr("smoothperf.store.writer.written_whole", on_a_full_disk)
+    monkeypatch.setattr("smoothperf.io.store.writer.written_whole", on_a_full_disk)
     with pytest.raises(StoreError, match="cannot be written: No space left on device; the file that was there is as"):
         write_store(-X, y, block_size=BLOCKS)
     assert path.read_bytes() == before

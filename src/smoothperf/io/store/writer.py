@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from .. import __version__, kernels
-from .._files import written_whole
-from .._validation import choice, whole_number
-from ..io import labels as label_types
-from ..io.streams import explain
+from ... import __version__, kernels
+from ..._files import written_whole
+from ..._validation import choice, whole_number
+from .. import labels as label_types
+from ..streams import explain
 from .layout import (
     FORMAT,
     HEADER,
@@ -58,7 +58,7 @@ class StoreWriter:
     Examples
     --------
     >>> import tempfile
-    >>> from smoothperf.store import open_store
+    >>> from smoothperf.io import open_store
     >>> file = Path(tempfile.mkdtemp(), "two.store")
     >>> with StoreWriter(file) as writer:
     ...     writer.add([[1.0, 0.0], [0.0, 2.0]], ["ham", "spam"])

@@ -4,7 +4,7 @@ Without a confidence a target is met on the given rows. With one it is met on ne
 draws of the given rows, which must not have been trained on (docs/measures.md, and docs/maths.md, targets):
 
     recall, fpr   the cut is an order statistic of the scores of one class, so that the binomial test
-                  (:mod:`smoothperf.confidence`) at the chosen cut is exact although the cut was chosen
+                  (:mod:`smoothperf.measures.confidence`) at the chosen cut is exact although the cut was chosen
     precision     cuts are tested from the highest scores downwards; each test hands its level on to the next if it
                   succeeds (Wiens' fallback procedure), so that all together are wrong with probability delta at most
 
@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._validation import positive_number, whole_number
+from .._validation import positive_number, whole_number
+from ..operating_point import Cuts
 from .confidence import bounds, chance_of_as_few, chance_of_as_many, checked_confidence, effective_number
-from .operating_point import Cuts
 
 Array = NDArray[np.float64]
 #: What may be asked for.

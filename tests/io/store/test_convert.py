@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
-from smoothperf.io import DataError, read_data, write_npz
-from smoothperf.store import convert, open_store
+from smoothperf.io import DataError, convert, open_store, read_data, write_npz
 
 SMALL = 1500  # bytes of a block
 
@@ -41,7 +40,7 @@ def same(path, store, **options):
 @pytest.fixture(params=[SMALL, 1 << 25], ids=["many blocks", "one block"])
 def block_size(request, monkeypatch):
     # Chunks as small as the blocks, so that there are many of them.
-    monkeypatch.setattr("smoothperf.store.conversion.LEAST_ENTRIES", 50)
+    monkeypatch.setattr("smoothperf.io.conversion.LEAST_ENTRIES", 50)
     monkeypatch.setattr("smoothperf.io.svmlight.PIECE", 300)
     return request.param
 
@@ -108,7 +107,7 @@ def test_rows_without_entries(tmp_path, block_size):
     block_size=st.integers(1, 400),
 )
 def test_any_svmlight_file(tmp_path, monkeypatch, rows, block_size):
-    monkeypatch.setattr("smoothperf.store.conversion.LEAST_ENTRIES", 1)
+    monkeypatch.setattr("smoothperf.io.conversion.LEAST_ENTRIES", 1)
     monkeypatch.setattr("smoothperf.io.svmlight.PIECE", 64)
     path = tmp_path / "any.svm"
     text = "".join(f"{i % 2} " + " ".join(f"{j}:{v!r}" for j, v in sorted(row)) + "\n" for i, row in enumerate(rows))
@@ -177,7 +176,7 @@ def test_single_precision(svmlight, tmp_path):
 
 
 def test_progress(svmlight, tmp_path, monkeypatch):
-    monkeypatch.setattr("smoothperf.store.conversion.LEAST_ENTRIES", 50)
+    monkeypatch.setattr("smoothperf.io.conversion.LEAST_ENTRIES", 50)
     seen = []
     convert(svmlight, tmp_path / "out.store", block_size=SMALL, progress=lambda *state: seen.append(state))
     assert seen[-1] == (1.0, 400)
@@ -233,7 +232,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_errors_say_where(tmp_path, monkeypatch, name):
-    monkeypatch.setattr("smoothperf.store.conversion.LEAST_ENTRIES", 50)
+    monkeypatch.setattr("smoothperf.io.conversion.LEAST_ENTRIES", 50)
     content, options, message = WRONG[name]
     path = tmp_path / name
     path.write_bytes(content)
@@ -248,7 +247,7 @@ def test_errors_say_where(tmp_path, monkeypatch, name):
 def test_rows_of_parquet_and_npz_are_named(tmp_path, monkeypatch):
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr("smoothperf.store.conversion.LEAST_ENTRIES", 10)
+    monkeypatch.setattr("smoothperf.io.conversion.LEAST_ENTRIES", 10)
     values = np.ones(100)
     values[77] = np.inf
     pd.DataFrame({"a": values, "y": np.arange(100) % 2}).to_parquet(tmp_path / "p.parquet")

@@ -23,12 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from . import __version__, measures, smoothing, solvers
-from ._files import written_whole
-from .estimators import calibration, candidates
-from .estimators.classifier import MeasureClassifier
-from .io.tables import TableColumn, TableEncoder
-from .solvers.result import Status, Trace, TraceRow
+from .. import __version__, measures, solvers
+from .._files import written_whole
+from ..estimators import calibration, candidates
+from ..estimators.classifier import MeasureClassifier
+from ..solvers import smoothing
+from ..solvers.result import Status, Trace, TraceRow
+from .tables import TableColumn, TableEncoder
 
 FORMAT = "smoothperf model"
 #: Raised when a reader of the version before would misunderstand a file.

@@ -24,10 +24,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ._validation import whole_number
-from .evaluation import Ranking, column_of, interval, resamples, title_of
-from .measures import Measure, get_measure
-from .scaling import Scaling
+from .._validation import whole_number
+from ..design.scaling import Scaling
+from ..measures import Measure, get_measure
+from . import Ranking, column_of, interval, resamples, title_of
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.bool_]
@@ -193,7 +193,7 @@ def _chosen(measure: Measure, settings: dict[str, Any]) -> Family:
     """Our way: the one model that is chosen for the measure."""
 
     def train(X: Any, positive: Labels) -> list[Candidate]:
-        from . import MeasureClassifierCV
+        from .. import MeasureClassifierCV
 
         model = MeasureClassifierCV(measure, **settings)
         held_out = model._fit(X, positive)

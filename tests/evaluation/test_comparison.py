@@ -8,9 +8,9 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from problems import TunedError
-from smoothperf import BalancedErrorRate, MeasureClassifierCV, PrecisionAtK, comparison
-from smoothperf.comparison import Candidate, Contender, Line, Split
-from smoothperf.evaluation import column_of
+from smoothperf import BalancedErrorRate, MeasureClassifierCV, PrecisionAtK
+from smoothperf.evaluation import column_of, comparison
+from smoothperf.evaluation.comparison import Candidate, Contender, Line, Split
 from smoothperf.measures import get_measure
 
 

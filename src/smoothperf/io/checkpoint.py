@@ -2,7 +2,7 @@
 
 The state is the best weights so far, the planes that certify them, and how much the risk was smoothed: with these, a
 run goes on about where the one before ended. Planes hold only for the data and the measure that they come from; so a
-checkpoint has a fingerprint of these, and is refused for any others. :mod:`smoothperf.checkpoint_file` has the file,
+checkpoint has a fingerprint of these, and is refused for any others. :mod:`smoothperf.io.checkpoint_file` has the file,
 in which there is no code.
 """
 
@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._validation import positive_number
-from .certificate import Planes
+from .._validation import positive_number
+from ..certificate import Planes
+from ..design.base import Array
+from ..design.contents import contents
+from ..measures import Measure
+from ..objective import RegularizedRisk
 from .checkpoint_file import CheckpointError, State, read_state, write_state
-from .contents import contents
-from .design.base import Array
-from .io.streams import explain
-from .measures import Measure
-from .objective import RegularizedRisk
+from .streams import explain
 
 #: Memory for the planes in a checkpoint, in bytes, and most of them.
 PLANE_MEMORY = 1 << 27

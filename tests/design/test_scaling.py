@@ -9,7 +9,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from problems import gaussians
 from smoothperf import MeasureClassifier
-from smoothperf.scaling import Scaling
+from smoothperf.design.scaling import Scaling
 
 X, Y = gaussians(40, 60, 5, shift=0.6, seed=1)
 X = X * [1.0, 1e3, 1e-4, 1.0, 1.0] + [0.0, 1e4, 0.0, 3.0, 0.0]

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from smoothperf import MeasureClassifier, MeasureClassifierCV, regularization_path
 from smoothperf.design import StoredDesign, as_design
 from smoothperf.design.stored import BUFFERS
-from smoothperf.store import StoreError, open_store
+from smoothperf.io import StoreError, open_store
 from smoothperf.threads import use_threads
 
 MEASURES = ["prbep", "roc_area", "log_loss", "squared_hinge"]
@@ -116,7 +116,7 @@ def test_many_blocks_reach_the_same_optimum_and_repeat_themselves(write_store, s
 
 
 def test_weights_labels_and_names(tmp_path, sparse_data):
-    from smoothperf.store import StoreWriter
+    from smoothperf.io import StoreWriter
 
     X, y = sparse_data()
     with StoreWriter(tmp_path / "s", block_size=BLOCKS) as writer:
@@ -205,7 +205,7 @@ MEMORY = """
 import resource, sys
 import numpy as np, scipy.sparse as sp
 from smoothperf import MeasureClassifier
-from smoothperf.store import StoreWriter, open_store
+from smoothperf.io import StoreWriter, open_store
 path, n_blocks, room = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 rng = np.random.default_rng(0)
 rows, per_row, d = 2000, 100, 1000
