@@ -154,7 +154,7 @@ def logistic_losses(
     direction: Array | None,
     gradient: Array,
     pieces: int,
-) -> tuple[float, float, float, float]:
+) -> tuple[float, float, float]:
     """Logistic losses; ``gradient`` holds ``exp(-|f|)``, and ``logs`` are not looked at."""
     y = np.where(positive.astype(bool), 1.0, -1.0)
     c = np.ones(y.size) if weights is None else weights
@@ -164,7 +164,7 @@ def logistic_losses(
     losses = c @ (np.log1p(e) + np.maximum(0.0, -z))
     offsets = c @ (np.log1p(e) + np.abs(z) * e / (1.0 + e))
     along = 0.0 if direction is None else float(gradient @ direction)
-    return float(losses), float(offsets), float(gradient @ gradient), along
+    return float(losses), float(offsets), along
 
 
 def squared_hinges(
@@ -175,14 +175,14 @@ def squared_hinges(
     direction: Array | None,
     gradient: Array,
     pieces: int,
-) -> tuple[float, float, float, float]:
+) -> tuple[float, float, float]:
     """Squared hinges."""
     y = np.where(positive.astype(bool), 1.0, -1.0)
     c = np.ones(y.size) if weights is None else weights
     x = np.maximum(0.0, 1.0 - y * scores)
     gradient[:] = -2.0 * scale * y * c * x
     along = 0.0 if direction is None else float(gradient @ direction)
-    return float(c @ x**2), float(c @ (2.0 * x - x**2)), float(gradient @ gradient), along
+    return float(c @ x**2), float(c @ (2.0 * x - x**2)), along
 
 
 def pair_ramps(
