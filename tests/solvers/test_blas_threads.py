@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from problems import gaussians
 from smoothperf import LBFGS, PRBEP
 from smoothperf.design import as_design
-from smoothperf.estimators.continuation import Continuation
+from smoothperf.solvers.continuation import Continuation
 from smoothperf.solvers.blas_threads import one_blas_thread
 
 

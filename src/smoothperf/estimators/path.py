@@ -13,10 +13,10 @@ from sklearn.utils import check_array, check_X_y
 from .._validation import positive_number, vector, whole_number
 from ..measures import Measure, get_measure
 from ..solvers import Callback, Solver, Status
+from ..solvers.continuation import Continuation, Solution
 from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .bias import Bias
-from .continuation import Continuation, Solution
 from .inputs import (
     check_lengths,
     check_suits,

@@ -29,10 +29,12 @@ from ..kernels import maximise_on_simplex
 from ..measures import Risk
 from ..objective import StartingWithScores
 from ..row_space import smaller_space
-from ..solvers import Callback, Result, Solver, Status
-from ..solvers.blas_threads import one_blas_thread
-from ..solvers.curvature import Pairs
-from ..solvers.smoothing import mu_for
+from .base import Solver
+from .blas_threads import one_blas_thread
+from .curvature import Pairs
+from .monitor import Callback
+from .result import Result, Status
+from .smoothing import mu_for
 
 Array = NDArray[np.float64]
 
