@@ -343,7 +343,7 @@ def test_an_optimum_at_zero_is_said_to_be_one_and_predict_still_works():
 def test_too_large_an_alpha_is_said_to_be_one(cancer, solver):
     X, y = cancer
     first = ROCArea().bind(y).exact(np.zeros(y.size))
-    slope = X.T @ first.gradient
+    slope = X.T @ first.plane.gradient
     alpha = slope @ slope / 2e-3  # w = 0 is optimal within 1e-3 from here on
     with pytest.warns(ZeroModelWarning, match='train with measure="roc_area"'):
         clf = MeasureClassifier(alpha=1.001 * alpha, solver=solver).fit(X, y)
