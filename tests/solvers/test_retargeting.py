@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 import oracles
 from problems import gaussians, problem
-from smoothperf.design import as_design
 from smoothperf.measures import (
     PRBEP,
     BalancedErrorRate,
