@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster
 from distributed.security import Security
 from sklearn.exceptions import ConvergenceWarning
+from smoothperf.dask.training import objective_on
 
 import smoothperf
 from smoothperf import BMRM, Checkpoint, Nesterov, ZeroModelWarning
 from smoothperf.dask import MeasureClassifier, wire
-from smoothperf.dask.training import objective_on
 from smoothperf.design import as_design
 from smoothperf.io.checkpoint import CheckpointError
 from smoothperf.measures import get_measure

@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster, get_worker, secede
 from distributed.security import Security
 
 from smoothperf.dask import group
-from smoothperf.dask.group import GroupBrokenError, lead, member_here, open_door
+from smoothperf.dask.group import GroupBrokenError, Traffic, lead, member_here, open_door
 
 PATIENCE = 20.0
 
@@ -192,7 +192,7 @@ def test_members_that_part_ways_are_an_error(client):
         return (together.gather if together.rank else together.sum)(np.zeros(1))
 
     together, _ = start(client, another, 2)
-    with pytest.raises(RuntimeError, match=r"parted ways: sum was due, and .*gather"), together:
+    with pytest.raises(RuntimeError, match=r"parted ways: sum was due, and gather"), together:
         another(together)
     assert errors_of(tasks) == [GroupBrokenError] * 2
 
@@ -201,7 +201,7 @@ def test_workers_that_cannot_be_reached(client):
     with pytest.raises(GroupBrokenError, match="cannot be reached"):
         lead(client, ["tcp://127.0.0.1:1"], seconds=0.5)
     client.run(lambda dask_worker: dask_worker.handlers.pop(group.OPERATION, None))
-    with pytest.raises(RuntimeError, match="ready was due"):
+    with pytest.raises(GroupBrokenError, match="is no member of a group"):
         lead(client, sorted(client.nthreads()), seconds=5.0)
     # A member further down that is not there.
     open_doors(client)
@@ -214,12 +214,14 @@ def test_traffic_is_counted(client):
     def program(together):
         together.first(np.zeros(1000))
         together.sum(np.zeros(10))
-        return get_worker().address if together.rank else together.traffic(iterations=2)
+        return get_worker().address if together.rank else together.traffic()
 
     traffic, *_ = run(client, program, 4)
     assert (traffic.sent, traffic.received) == (2 * 8 * 1010, 2 * 8 * 10)
     assert (traffic.rounds, traffic.largest) == (2, 8000)
-    assert traffic.bytes_per_iteration == 8 * 1020
+    whole = traffic + traffic + Traffic(largest=9000, iterations=4)
+    assert whole.bytes_per_iteration == 8 * 1020
+    assert (whole.rounds, whole.largest) == (4, 9000)
 
 
 def test_an_encrypted_group():

@@ -77,6 +77,15 @@ class Traffic:
         """Both ways."""
         return (self.sent + self.received) / max(1, self.iterations)
 
+    def __add__(self, other: Traffic) -> Traffic:
+        return Traffic(
+            self.sent + other.sent,
+            self.received + other.received,
+            self.rounds + other.rounds,
+            max(self.largest, other.largest),
+            self.iterations + other.iterations,
+        )
+
     def __str__(self) -> str:
         n = max(1, self.iterations)
         return (
@@ -121,8 +130,10 @@ class _Line:
         if message is _END:
             self._messages.put_nowait(_END)  # for who asks next
             raise GroupBrokenError("a member of the group is gone")
-        if not isinstance(message, dict) or message.get("kind") != kind:
-            raise RuntimeError(f"members of the group have parted ways: {kind} was due, and {str(message)[:200]} came")
+        if not isinstance(message, dict) or "kind" not in message:
+            raise GroupBrokenError(f"the worker {self._comm.peer_address} is no member of a group: it says {message}")
+        if message["kind"] != kind:
+            raise RuntimeError(f"members of the group have parted ways: {kind} was due, and {message['kind']} came")
         self._count("received", message["values"].nbytes)
         return message["values"], list(message["lengths"])
 
@@ -178,14 +189,13 @@ class Member:
         self._rounds += 1
         return self._wait(self._first(np.asarray(values, dtype=np.float64)))
 
-    def traffic(self, iterations: int = 0) -> Traffic:
-        """What has gone over the connections of this member: to its children is sent, from them is received."""
+    def traffic(self) -> Traffic:
+        """What has gone over the connections to the children."""
         return Traffic(
             sum(child.sent for child in self._children),
             sum(child.received for child in self._children),
             self._rounds,
             max((child.largest for child in self._children), default=0),
-            iterations,
         )
 
     def leave(self) -> None:
