@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from .bin_sums import PairSums, Span
 from .capped_simplex import Projection, Roots
 
 Array = NDArray[Any]
@@ -242,18 +241,15 @@ def binned_pairs(
     margin: float,
     kappa: float,
     per_ramp: int,
-    span: Span,
+    lowest: float,
     scale: float,
     direction: Array | None,
     gradient: Array,
-) -> tuple[Span, PairSums | None]:
-    """All pairs with the beta of (roc-bins), if the scores are within the span."""
-    found = Span(float(scores.min()), float(scores.max()))
-    if not span.holds(found):
-        return found, None
+) -> tuple[float, ...]:
+    """All pairs with the beta of (roc-bins), with bins for scores from the lowest on."""
     width = kappa / per_ramp
     label = positive.astype(bool)
-    x = scores + ((margin - min(span.lowest, span.lowest + margin)) - margin * label)
+    x = scores + ((margin - min(lowest, lowest + margin)) - margin * label)
     place = np.trunc(x * (1.0 / width))
     position = x - place * width
     c, d = (np.ones(rows.sum()) if weights is None else weights[rows] for rows in (label, ~label))
@@ -272,7 +268,7 @@ def binned_pairs(
     )
     crowd = max(np.unique(place[rows], return_counts=True)[1].max() for rows in (label, ~label))
     inner, along = float(gradient @ scores), 0.0 if direction is None else float(gradient @ direction)
-    return found, PairSums(slopes, squares, ceiling, inner, cornered, float(crowd), along, float(gradient @ gradient))
+    return slopes, squares, ceiling, inner, cornered, float(crowd), along
 
 
 def maximise_on_simplex(
