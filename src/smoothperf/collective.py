@@ -87,3 +87,11 @@ def extremes(together: Collective, lowest: float, highest: float) -> tuple[float
         return lowest, highest
     every = np.array(together.gather(np.array([lowest, highest])))
     return float(every[:, 0].min()), float(every[:, 1].max())
+
+
+def gathered(together: Collective, *columns: Array) -> tuple[Array, ...]:
+    """Columns of equal length, of all members one after the other."""
+    if together.size == 1:
+        return columns
+    parts = together.gather(np.concatenate(columns))
+    return tuple(np.concatenate([part.reshape(len(columns), -1) for part in parts], axis=1))

@@ -27,9 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import binary_labels, vector, weights_of
 from ..kernels._fractional import flip_exact, flip_smoothed, ramp_table
 from ..kernels.fractional_flips import largest_knot
-from ..operating_point import Cuts
 from ..recycling import Recycler
 from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
+from .cuts import Cuts
 
 #: Tables with more cells than this make evaluations so slow that a warning is due.
 MANY_CELLS = 10**7

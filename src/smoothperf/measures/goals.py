@@ -25,9 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import binary_labels, vector, weights_of
 from ..blocks import Blocks, Vector
 from ..confidence import CONFIDENCE, checked_confidence
-from ..operating_point import Cuts
 from ..targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
 from .base import Measure, Risk
+from .cuts import Cuts
 from .roc_area import ROCArea
 from .row_block import RiskBlock
 

@@ -29,8 +29,8 @@ from .._validation import binary_labels, positive_number, vector, weights_of
 from ..blocks import Blocks, Vector
 from ..kernels import pointwise_hinges
 from ..kernels.selection import added
-from ..operating_point import Cuts
 from .base import EPS, LONG_EPS, Array, Measure, RiskValue
+from .cuts import Cuts
 from .in_blocks import BlockRisk
 from .row_block import RiskBlock, Totals
 
