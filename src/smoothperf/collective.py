@@ -111,3 +111,11 @@ def sum_and_extremes(together: Collective, values: Array, lowest: float, highest
     sums = together.sum(np.concatenate([values.ravel(), ends.ravel()]))
     ends = sums[values.size :].reshape(-1, 2)
     return sums[: values.size].reshape(values.shape), float(ends[:, 0].min()), float(ends[:, 1].max())
+
+
+def gathered(together: Collective, *columns: Array) -> tuple[Array, ...]:
+    """Columns of equal length, of all members one after the other."""
+    if together.size == 1:
+        return columns
+    parts = together.gather(np.concatenate(columns))
+    return tuple(np.concatenate([part.reshape(len(columns), -1) for part in parts], axis=1))
