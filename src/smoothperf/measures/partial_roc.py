@@ -27,12 +27,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, positive_number, vector, weights_of
 from ..blocks import LocalVectors, OneBlock
-from ..evaluation.ranking import Ranking, partial_roc_area
 from ..kernels import huber_sums
 from ..kernels.capped_simplex import ProjectionBlock, project
 from ..kernels.pair_sums import PairBlock
 from .base import EPS, Array, Measure, Risk, RiskValue
 from .roc_area import ROCArea, mean_over_pairs
+from .sorted_scores import SortedScores, partial_roc_area
 from .top_k import heaviest
 
 
@@ -186,4 +186,6 @@ class PartialROCArea(Measure):
         """Mean height of the ROC curve from 0 to ``max_fpr``, with straight lines across tied scores."""
         positive = binary_labels(y)
         f = vector("scores", scores, length=positive.shape[0])
-        return partial_roc_area(Ranking(positive, f).cuts(weights_of(sample_weight, positive)), float(self.max_fpr))
+        return partial_roc_area(
+            SortedScores(positive, f).cuts(weights_of(sample_weight, positive)), float(self.max_fpr)
+        )
