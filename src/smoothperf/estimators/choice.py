@@ -37,7 +37,9 @@ from .trail import Trail
 
 Array = NDArray[np.float64]
 #: Factor from one level to the next, how many there are at first, and how many more at most.
-STEP, LEVELS, MORE = 0.1, 6, 4
+STEP: float = 0.1
+LEVELS: int = 6
+MORE: int = 4
 #: Splits that look at everything.
 FIRST = 2
 #: A column whose squares exceed so many times those of all smaller ones together is left out of the size of X.

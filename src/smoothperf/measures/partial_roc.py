@@ -28,11 +28,11 @@ from numpy.typing import ArrayLike
 from .._validation import positive_number, vector
 from ..kernels import huber_sums
 from .base import EPS, Array, Measure, Plane, Risk, RiskValue, only_in_memory
-from .cuts import Cuts
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs
 from .projection import project
 from .roc_area import ROCArea
+from .sorted_scores import SortedScores, partial_roc_area
 from .top_k import heaviest
 
 
@@ -180,22 +180,6 @@ class PartialROCArea(Measure):
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Mean height of the ROC curve from 0 to ``max_fpr``, with straight lines across tied scores."""
         examples = Examples.of(y, sample_weight)
-        cuts = Cuts(vector("scores", scores, length=examples.count))
-        weights = np.ones(examples.count) if examples.weights is None else examples.weights
-        hits, false = (cuts.above(weights * members)[::-1] for members in (examples.positive, ~examples.positive))
-        return self.of_cuts(hits, false)
-
-    def of_cuts(self, hits: Array, false: Array) -> float:
-        """Return the score, given the weight of positives and negatives above each cut.
-
-        The first cut predicts nothing positive, the last one everything.
-        """
-        x, y = false / false[-1], hits / hits[-1]
-        most = float(self.max_fpr)
-        last = int(np.flatnonzero(x <= most)[-1])
-        area = float((np.diff(x[: last + 1]) * (y[1 : last + 1] + y[:last])).sum()) / 2.0
-        if x[last] < most:
-            width = most - float(x[last])
-            slope = float((y[last + 1] - y[last]) / (x[last + 1] - x[last]))
-            area += width * (float(y[last]) + width * slope / 2.0)
-        return area / most
+        f = vector("scores", scores, length=examples.count)
+        cuts = SortedScores(examples.positive, f).cuts(examples.weights)
+        return partial_roc_area(cuts, float(self.max_fpr))
