@@ -83,7 +83,9 @@ def test_an_operating_point_on_rows_held_out(run, run_json, train_file, tmp_path
     model = smoothperf.load(tmp_path / "model")
     assert model.expected_ == found["expected"]
     assert found["expected"]["recall"]["low"] >= 0.8
-    assert "Threshold chosen on rows held out (3 folds, 3 times); new rows will show, each with 90 % confidence:" in said
+    assert (
+        "Threshold chosen on rows held out (3 folds, 3 times); new rows will show, each with 90 % confidence:" in said
+    )
     assert f"  recall at least {found['expected']['recall']['low']:.4f}" in said
 
 
