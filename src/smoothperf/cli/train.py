@@ -153,7 +153,7 @@ def train(
                 raise
             from ._choice import choice_document, choice_lines, held_out_words
 
-            where = held_out_words(chosen) if others is None else str(validation)
+            where = held_out_words(chosen, examples.y) if others is None else str(validation)
             choice, outcome = choice_document(chosen, where), choice_lines(chosen, _name(measure), where)
             where = f"rows held out ({where})"
             model, strength = chosen.as_classifier(), chosen.alpha_

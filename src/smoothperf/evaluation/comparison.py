@@ -1,8 +1,9 @@
 r"""Does training for the measure pay? Every way of training, judged by every measure, with the noise beside it.
 
-Fair play: everybody gets the same rows, and makes all choices by the same kind of folds of them. Ours is what
-:class:`~smoothperf.MeasureClassifierCV` makes of a measure, with the risk and the strength that it chooses. The others
-choose, for each measure by itself, the strength of their regularisation. Where a decision is judged, all choose the
+Fair play: everybody gets the same rows, and makes all choices by stratified folds of them. Ours is what
+:class:`~smoothperf.MeasureClassifierCV` makes of a measure, with the risk and the strength that it chooses; where
+examples are few it draws folds three times. The others draw them once, and choose, for each measure by itself, the
+strength of their regularisation. Where a decision is judged, all choose the
 threshold on the scores of held-out rows. Other rows judge. So whoever is behind in a column is behind although it was
 tuned for that column.
 
