@@ -262,9 +262,9 @@ def summary(data: Dataset) -> dict[str, Any]:
 
 def read_model(path: Path) -> MeasureClassifier:
     """Load a model."""
-    from ..io.model_file import load_model
+    from .. import load
 
-    model: MeasureClassifier = load_model(path)
+    model: MeasureClassifier = load(path)
     return model
 
 

@@ -130,7 +130,6 @@ def train(
 
     from ..evaluation import tells_nothing
     from ..io.checkpoint import Checkpoint
-    from ..io.model_file import save_model
     from ..measures import get_measure
 
     settings = {
@@ -154,7 +153,7 @@ def train(
                 raise
             from ._choice import choice_document, choice_lines, held_out_words
 
-            where = held_out_words(chosen) if others is None else str(validation)
+            where = held_out_words(chosen, examples.y) if others is None else str(validation)
             choice, outcome = choice_document(chosen, where), choice_lines(chosen, _name(measure), where)
             where = f"rows held out ({where})"
             model, strength = chosen.as_classifier(), chosen.alpha_
@@ -173,7 +172,7 @@ def train(
     constant = tells_nothing(scores)
     score = get_measure(measure).score(examples.y == model.label_pair[1], scores)
     remember_data(model, examples)
-    save_model(model, output)
+    model.save(output)
 
     notes = _notes(caught, constant=constant)
     converged = bool(model.result_.reached <= tol)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from .._validation import choice
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
+from ..io.model_file import kept_in_files
 from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
 from ..solvers import Callback, Solver
@@ -45,6 +46,7 @@ ZERO_MODEL_REMEDY = (
 )
 
 
+@kept_in_files
 class MeasureClassifier(LinearMeasureClassifier):
     """Linear binary classifier that minimises a regularised upper bound of ``1 - measure`` on the training set.
 
