@@ -17,7 +17,7 @@ import smoothperf
 from smoothperf.dask import MeasureClassifier, RowsLostError, WorkerError, group
 from smoothperf.io import write_npz
 
-ALPHA, TOL = 1e-4, 1e-5
+ALPHA, TOL = 1e-3, 1e-4
 
 
 def recipe():
@@ -66,7 +66,7 @@ def assert_same_optimum(fit, expected):
 
 
 def test_killed_workers(processes, expected, tmp_path, caplog):
-    client = processes(3)  # one cluster for all, as it takes seconds to start
+    client = processes
     killer = Killer(client)
     clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=client, callback=killer)
     clf.fit([dask.delayed(make_block)(number) for number in range(4)])
@@ -140,26 +140,26 @@ class BreakingLine:
         monkeypatch.setattr(group._Line, "receive", breaking)
 
 
-@pytest.mark.parametrize("at", [0, 5, 60])
+@pytest.mark.parametrize("at", [0, 3, 30])
 def test_a_tight_fit_goes_on_after_a_loss(mortal, cluster, monkeypatch, at):
     """In the start, or in the steps."""
     blocks = [make_block(number) for number in range(4)]
     X, y = sp.vstack([X for X, _ in blocks], format="csr"), np.concatenate([y for _, y in blocks])
-    options = {"alpha": 1e-3, "bound": "tight", "tol": 1e-4}
+    options = {"alpha": 1e-3, "bound": "tight", "tol": 1e-3}
     expected = smoothperf.MeasureClassifier("prbep", **options).fit(X, y)
     monkeypatch.setattr("smoothperf.dask.program.SECONDS", 0.0)
     clf = MeasureClassifier("prbep", client=mortal, callback=Closer(cluster, at=at), **options)
     clf.fit([dask.delayed(make_block)(i) for i in range(4)])
     assert clf.n_losses_ == 1
     assert clf.result_.status is smoothperf.Status.STATIONARY
-    assert clf.stationarity_gap_ <= 1e-4
+    assert clf.stationarity_gap_ <= 1e-3
     assert clf.objective_ == pytest.approx(expected.objective_, abs=0.01)
     rows = clf.result_.trace.rows
     assert [row.iteration for row in rows] == list(range(clf.n_iter_ + 1))
     assert np.all(np.diff(clf.result_.trace["passes"]) >= 0)
 
 
-@pytest.mark.parametrize("after", [1, 2, 3, 10, 100, 101, 102, 1000])
+@pytest.mark.parametrize("after", [1, 2, 3, 10, 100, 101, 102])
 def test_a_connection_may_break_at_any_time(client, expected, monkeypatch, caplog, after):
     """The rows are where they were; nothing is loaded again."""
     line = BreakingLine(monkeypatch, after)
@@ -221,13 +221,16 @@ def test_a_fit_that_is_interrupted_leaves_nothing_behind(client, error):
         if row.iteration == 3:
             raise error
 
-    threads = threading.active_count()
+    def on_workers():
+        return {key for keys in [*client.processing().values(), *client.has_what().values()] for key in keys}
+
+    threads, before = threading.active_count(), on_workers()
     with pytest.raises(error):
         MeasureClassifier("prbep", ALPHA, tol=TOL, client=client, callback=interrupt).fit(
             [dask.delayed(make_block)(number) for number in range(4)]
         )
     deadline = time.monotonic() + 20.0
-    while group._here or any(map(len, client.processing().values())) or any(map(len, client.has_what().values())):
+    while group._here or on_workers() - before:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert threading.active_count() <= threads + 2  # a thread that has seceded makes room for another
@@ -247,7 +250,7 @@ def test_an_error_on_a_worker_has_its_traceback(client, monkeypatch):
 
 
 def test_a_client_that_dies_leaves_nothing_behind(processes, tmp_path):
-    client = processes(2)
+    client = processes
     script = tmp_path / "fit.py"
     script.write_text(CLIENT.format(address=client.scheduler.address))
     with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as process:

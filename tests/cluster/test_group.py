@@ -99,7 +99,7 @@ def test_shapes_are_kept_and_results_are_ones_own(client):
 
 
 def test_many_rounds_of_processes(processes):
-    client = processes(3)
+    client = processes
 
     def program(together):
         x = np.arange(10.0) + together.rank

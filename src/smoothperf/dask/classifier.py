@@ -155,14 +155,17 @@ pos_label, warm_start, callback
         placement = Placement(
             self._cluster(), sources(X, y, sample_weight), n_threads=self.n_threads, patience=patience
         )
-        settings = self._settle(placement.summaries)
-        notes = Notes(
-            make_callback(self.verbose, self.callback),
-            self._start(bias),
-            self.checkpoint,
-            digest_of(settings, placement.summaries),
-        )
-        result, threshold, excess = placement.run(settings, partial(train, job), partial(train, job, notes=notes))
+        try:
+            settings = self._settle(placement.summaries)
+            notes = Notes(
+                make_callback(self.verbose, self.callback),
+                self._start(bias),
+                self.checkpoint,
+                digest_of(settings, placement.summaries),
+            )
+            result, threshold, excess = placement.run(settings, partial(train, job), partial(train, job, notes=notes))
+        finally:
+            placement.close()
         self.traffic_: Traffic = placement.traffic + Traffic(iterations=max(1, result.n_iter))
         self.n_losses_ = placement.losses
         self._keep(result, *bias.cut_at(result.coef, threshold))

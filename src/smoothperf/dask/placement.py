@@ -110,6 +110,11 @@ class Placement:
             except GroupBrokenError as error:
                 self._mend(error)
 
+    def close(self) -> None:
+        """Let the rows go, even if an error whose traceback leads here is kept."""
+        self._rows.clear()
+        self._tasks.clear()
+
     def _begin(self, together: Member, settings: Settings, program: Program) -> None:
         self._tasks = [
             self._client.submit(
@@ -206,11 +211,12 @@ class Placement:
                         self._check_sources(group)
                 for group in groups:
                     self._lose(group)
+            self._report_problems(summaries)
         except BaseException:
             for future in loading:
                 future.cancel()
+            self.close()
             raise
-        self._report_problems(summaries)
         return summaries
 
     def _submit(self, group: int) -> Future:
