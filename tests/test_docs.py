@@ -26,7 +26,7 @@ MODULES = [
         ".design",
         ".kernels",
         ".kernels.bin_sums",
-        ".kernels.capped_simplex",
+        ".measures.projection",
         ".kernels.pair_sums",
         ".space",
     )
