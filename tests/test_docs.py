@@ -27,6 +27,7 @@ MODULES = [
         ".kernels",
         ".row_space",
         ".collective",
+        ".measures.projection",
     )
 ]
 
