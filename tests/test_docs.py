@@ -25,10 +25,8 @@ MODULES = [
         ".solvers",
         ".design",
         ".kernels",
-        ".kernels.bin_sums",
-        ".kernels.capped_simplex",
-        ".kernels.pair_sums",
-        ".space",
+        ".row_space",
+        ".collective",
     )
 ]
 

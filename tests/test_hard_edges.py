@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from smoothperf import LBFGS, MeasureClassifier, kernels
 from smoothperf.design import as_design
+from smoothperf.io import StoreWriter
 from smoothperf.kernels import _fractional, _roc_area, _roc_bins, _top_k
 from smoothperf.measures import get_measure
 from smoothperf.objective import LARGEST_SCORE, RegularizedRisk
-from smoothperf.store import StoreWriter
 
 MEASURES = ["roc_area", "roc_area@0.1", "prbep", "precision@5", "recall@5%", "f1", "jaccard", "error_rate"]
 SMOOTH = ["log_loss", "squared_hinge"]
@@ -129,7 +129,7 @@ def test_scores_that_are_not_finite_are_refused_or_survived(measure, n):
                     with contextlib.suppress(ValueError, OverflowError, ZeroDivisionError):
                         evaluate(scores)
         before = risk.smoothed(plain, mu)
-        assert np.isfinite(before.gradient).all()
+        assert np.isfinite(before.plane.gradient).all()
 
 
 def test_bins_see_a_score_that_is_nan():

@@ -44,7 +44,7 @@ def test_progress_is_plain_lines_on_standard_error_when_piped(run, train_file, t
     assert all(re.fullmatch(iteration, line) for line in lines)
     assert "gap" not in result.stdout
     first, *_, last = run("train", train_file, "--folds", 2, "-o", tmp_path / "model").stderr.splitlines()
-    assert re.fullmatch(r"split 1 of 2: log_loss, convex, alpha [\d.]+ +0\.0 s", first)
+    assert re.fullmatch(r"split 1 of 6: log_loss, convex, alpha [\d.]+ +0\.0 s", first)
     assert re.fullmatch(iteration, last)
 
 

@@ -18,9 +18,8 @@ from smoothperf.dask.inputs import sources
 from smoothperf.dask.placement import Placement
 from smoothperf.dask.server import Settings
 from smoothperf.design import as_design
-from smoothperf.io import write_npz
+from smoothperf.io import StoreWriter, write_npz
 from smoothperf.measures.row_block import RiskBlock
-from smoothperf.store import StoreWriter
 
 
 class Probe:

@@ -33,7 +33,7 @@ from smoothperf.measures import (
     get_measure,
 )
 from smoothperf.measures.bins import Span
-from smoothperf.smoothing import mu_for
+from smoothperf.solvers.smoothing import mu_for
 
 CLOSED_FORM = {
     "prbep": (PRBEP(), oracles.exact_prbep),

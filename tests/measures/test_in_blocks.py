@@ -29,7 +29,7 @@ from smoothperf.design import as_design
 from smoothperf.kernels import selection
 from smoothperf.objective import RegularizedRisk
 from smoothperf.operating_point import threshold_for_weight, threshold_of_blocks
-from smoothperf.smoothing import mu_for
+from smoothperf.solvers.smoothing import mu_for
 
 EPS = np.finfo(np.float64).eps
 TOP_K = [PRBEP(), PrecisionAtK(0.3), PrecisionAtK(1), RecallAtK(0.6)]

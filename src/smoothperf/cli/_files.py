@@ -14,8 +14,8 @@ from ._visible import visible
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
     from ..io import Dataset
+    from ..io.store import Store
     from ..io.tables import TableEncoder
-    from ..store import Store
     from ._screen import Screen
 
 #: More different labels than this are no classes.
@@ -101,11 +101,10 @@ def _read(
     """Read examples in the form that they have, or that others had."""
     from ..io import read_data
     from ..io.dataset import NotNumbersError
+    from ..io.store import is_store, open_store
     from ..io.tables import TableEncoder, is_table, read_table
 
     if stored and label is None and is_store(path, format):
-        from ..store import open_store
-
         return _columns_as(as_dataset(open_store(path)), like)
     by_name = like is not None and like.feature_names is not None and is_table(path, format)
     if like is not None and like.encoder is not None:
@@ -200,19 +199,6 @@ def as_dataset(store: Store) -> Dataset:
     return Dataset(store, store.labels(), "store", store.feature_names, store.path, store.zero_based)
 
 
-def is_store(path: Path, format: str | None) -> bool:
-    """Whether a file is a store, or said to be one."""
-    if format is not None:
-        return format == "store"
-    from ..store.layout import MAGIC
-
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False  # read_data says it better
-
-
 def label_named(data: Dataset, text: str | None) -> Any:
     """Return the label that is written so, None for None; fail if there is none."""
     import numpy as np
@@ -276,9 +262,9 @@ def summary(data: Dataset) -> dict[str, Any]:
 
 def read_model(path: Path) -> MeasureClassifier:
     """Load a model."""
-    from ..model_file import load_model
+    from .. import load
 
-    model: MeasureClassifier = load_model(path)
+    model: MeasureClassifier = load(path)
     return model
 
 

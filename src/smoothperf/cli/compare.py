@@ -13,7 +13,7 @@ from ._files import check_measure, check_solver, label_named, read_examples, rea
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
-    from ..comparison import Line
+    from ..evaluation.comparison import Line
 
 
 @one_line_errors
@@ -76,14 +76,14 @@ def compare(
 
     import numpy as np
 
-    from .. import comparison
+    from ..estimators.contenders import contenders
     from ..estimators.inputs import encode_labels, known_labels
-    from ..evaluation import title_of
+    from ..evaluation import comparison, title_of
 
     classes, positive = encode_labels(examples.y, label_named(examples, pos_label))
     measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
     solvers = list(dict.fromkeys(solver or ["lbfgs"]))
-    players = comparison.contenders(measures, solvers, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
+    players = contenders(measures, solvers, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
     if others is None:
         splits = list(comparison.cross_validation_splits(examples.X, positive, folds=folds, seed=seed, scale=kind))
         how = f"mean of {folds} folds"

@@ -77,9 +77,9 @@ def path(
     import warnings
 
     from .. import regularization_path
+    from ..design.scaling import Scaling
     from ..evaluation import title_of
     from ..measures import get_measure
-    from ..scaling import Scaling
 
     scaling = Scaling.of(kind, X)
     if scaling is not None:

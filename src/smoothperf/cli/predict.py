@@ -103,7 +103,7 @@ def _cut(scores: Any, point: dict[str, Any]) -> float:
     """Return the threshold for a number of predicted positives."""
     import numpy as np
 
-    from ..targets import threshold_for_target
+    from ..measures.targets import threshold_for_target
 
     unknown = np.zeros(scores.shape[0], dtype=bool)  # a number of predictions does not depend on labels
     return threshold_for_target(unknown, scores, **point)

@@ -13,7 +13,6 @@ from ._files import (
     check_measure,
     check_solver,
     check_writable,
-    is_store,
     label_named,
     read_examples,
     read_others,
@@ -25,10 +24,10 @@ from ._progress import Watch
 from ._screen import Screen
 
 if TYPE_CHECKING:
+    from ..design.scaling import Scaling
     from ..estimators.classifier import MeasureClassifier
     from ..estimators.cross_validation import MeasureClassifierCV
     from ..io import Dataset
-    from ..scaling import Scaling
 
 AUTO = "auto"
 
@@ -114,6 +113,8 @@ def train(
     check_writable(output)
     check_measure(measure)
     check_solver(solver, tol=tol, max_iter=max_iter)
+    from ..io.store import is_store
+
     stored = is_store(data, format)
     kind = options.kind_of_scaling(scale, stored=stored)
     _check_options(data, strength, bound, at, validation, stored, goal=_is_goal(measure))
@@ -127,10 +128,9 @@ def train(
 
     import warnings
 
-    from ..checkpoint import Checkpoint
     from ..evaluation import tells_nothing
+    from ..io.checkpoint import Checkpoint
     from ..measures import get_measure
-    from ..model_file import save_model
 
     settings = {
         "measure": measure,
@@ -153,7 +153,7 @@ def train(
                 raise
             from ._choice import choice_document, choice_lines, held_out_words
 
-            where = held_out_words(chosen) if others is None else str(validation)
+            where = held_out_words(chosen, examples.y) if others is None else str(validation)
             choice, outcome = choice_document(chosen, where), choice_lines(chosen, _name(measure), where)
             where = f"rows held out ({where})"
             model, strength = chosen.as_classifier(), chosen.alpha_
@@ -172,7 +172,7 @@ def train(
     constant = tells_nothing(scores)
     score = get_measure(measure).score(examples.y == model.label_pair[1], scores)
     remember_data(model, examples)
-    save_model(model, output)
+    model.save(output)
 
     notes = _notes(caught, constant=constant)
     converged = bool(model.result_.reached <= tol)
@@ -295,8 +295,8 @@ def _choose(
     watch: Watch,
 ) -> tuple[MeasureClassifierCV, Scaling | None]:
     """Choose by rows held out, and fit to all rows; scaled, as the second value says."""
+    from ..design.scaling import Scaling
     from ..estimators.cross_validation import MeasureClassifierCV
-    from ..scaling import Scaling
     from ._choice import stacked
 
     X, y, cv = (examples.X, examples.y, folds) if others is None else stacked(examples, others)
@@ -311,8 +311,8 @@ def _train(
     examples: Dataset, settings: dict[str, Any], kind: str, watch: Watch, *, stored: bool
 ) -> tuple[MeasureClassifier, Scaling | None]:
     """Fit with one alpha; scaled, as the second value says."""
+    from ..design.scaling import Scaling
     from ..estimators.classifier import MeasureClassifier
-    from ..scaling import Scaling
 
     model = MeasureClassifier(**settings, callback=watch)
     if stored:
@@ -323,9 +323,9 @@ def _train(
 
 def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | None) -> None:
     """Choose the threshold on rows that were not trained on: where the user wants it, or for a goal."""
-    from ..confidence import CONFIDENCE
     from ..estimators.inputs import known_labels
     from ..measures import get_measure
+    from ..measures.confidence import CONFIDENCE
 
     if point is not None:
         model.set_operating_point(others.X, others.y, **point)

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from .._validation import choice
-from ..checkpoint import Checkpoint, CheckpointKeeper, fingerprint
+from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
+from ..io.model_file import kept_in_files
 from ..measures import Measure, get_measure
 from ..objective import RegularizedRisk
-from ..smoothing import Smoothing
 from ..solvers import Callback, Solver
+from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .bias import Bias
 from .inputs import (
@@ -45,6 +46,7 @@ ZERO_MODEL_REMEDY = (
 )
 
 
+@kept_in_files
 class MeasureClassifier(LinearMeasureClassifier):
     """Linear binary classifier that minimises a regularised upper bound of ``1 - measure`` on the training set.
 
@@ -189,7 +191,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d), path or Store
             Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy of them. The path
-            of a store (:func:`smoothperf.store.convert`) trains from the file, in memory that does not depend on its
+            of a store (:func:`smoothperf.io.convert`) trains from the file, in memory that does not depend on its
             size.
         y : array-like of shape (n,)
             Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed for a store,
@@ -233,7 +235,7 @@ class MeasureClassifier(LinearMeasureClassifier):
                     start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
             callback = make_callback(self.verbose, self.callback)
             if tight and (start is None or not start.any()):
-                result = fit_tight(bias, objective, solver, positive, weights, callback, keeper)
+                result = fit_tight(bias, objective, solver, callback, keeper)
             else:
                 method = retargeting(solver) if tight else solver
                 result = method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
@@ -241,7 +243,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         report_end(result, solver.tol, self.verbose)
         warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight)
         assert result.scores is not None
-        self._keep(result, *bias.cut(result.coef, positive, result.scores, weights))
+        self._keep(result, *bias.cut(result.coef, risk.examples, result.scores))
         return self
 
 

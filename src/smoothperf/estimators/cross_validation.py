@@ -18,12 +18,12 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import choice, vector, whole_number
-from ..confidence import CONFIDENCE, checked_confidence
 from ..evaluation import tells_nothing
 from ..measures import Goal, Measure, get_measure
-from ..smoothing import Smoothing
+from ..measures.confidence import CONFIDENCE, checked_confidence
+from ..measures.targets import TARGETS, checked_target
 from ..solvers import Callback, ConvexSolver, Result, Solver
-from ..targets import TARGETS, checked_target
+from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .calibration import METHODS, fitted_calibration
 from .candidates import Candidate, candidates_for
@@ -46,7 +46,7 @@ from .trail import Rows, Settings, Trail
 Array = NDArray[np.float64]
 #: Tolerance and most iterations while candidates are compared: their scores on new rows change little beyond.
 LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
-#: Below so many examples of the smaller class folds are drawn so many times: which rows share a fold decides much then.
+#: Below so many examples of the smaller class folds are drawn so many times.
 FEW_EXAMPLES, REPEATS = 200, 3
 #: What makes a fitted classifier.
 FITTED = (
@@ -70,7 +70,7 @@ FITTED = (
 
 @dataclass(frozen=True)
 class _HeldOutScores:
-    """Labels, raw scores and weights of the rows of all splits that were held out."""
+    """Labels, raw scores and weights of the rows that were held out, each once."""
 
     positive: NDArray[np.bool_]
     raw_scores: Array
@@ -98,8 +98,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         "tight": that risk of the measure only. A list names the candidates, such as
         ``[("log_loss", "convex"), ("prbep", "tight")]``.
     alphas : array-like, optional
-        The alphas to choose from, for all candidates. By default they follow from the size of the features and suit
-        each candidate; smaller ones are added while that pays.
+        The alphas to choose from, for all candidates; the first two splits try every one. By default they follow
+        from the size of the features and suit each candidate; smaller ones are added while that pays.
     n_alphas : int, default=6
         How many there are to begin with, if ``alphas`` is not given: each a tenth of the one before.
     cv : int, float, splitter or iterable, default=5
@@ -282,14 +282,14 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     ) -> None:
         """Train candidates on the training part of every split, and score the held-out part."""
         splits = self._splits(positive)
-        race.times_held_out = sum(len(test) for _, test in splits) / positive.shape[0]
+        row_numbers = np.arange(positive.shape[0])  # a split may be a mask
         tell = self.progress or (lambda step: None)
 
         def look(number: int, train: Any, test: Any) -> HeldOut:
             before, after = (None if sample_weight is None else sample_weight[part] for part in (train, test))
             weights = example_weights(self.class_weight, self.label_pair, positive[train], before)
             cut_weights = example_weights(self.class_weight, self.label_pair, positive[test], after)
-            held_out = HeldOut(positive[test], after, cut_weights)
+            held_out = HeldOut(row_numbers[test], positive[test], after, cut_weights)
             # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
             with use_threads(self.n_threads):
                 rows = Rows(X[train], positive[train], weights, settings)
@@ -368,11 +368,11 @@ class MeasureClassifierCV(LinearMeasureClassifier):
 
     def _keep_model(self, race: Race, trail: Trail, result: Result, winner: Candidate, index: int) -> _HeldOutScores:
         """The fitted model; where to cut it, and what probabilities it has, held-out rows say."""
-        positive, scores, weights = race.together(winner, index)
-        threshold = race.measure.tuned_threshold(positive, scores, weights) if self.fit_intercept else 0.0
+        threshold = race.cut(winner, index) if self.fit_intercept else 0.0
         self._keep(result, *trail.bias.cut_at(result.coef, threshold))
         self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants it so; the start alone may do
         _, bias = trail.bias.split(result.coef)
+        positive, scores, weights = race.together(winner, index, once=True)
         held_out = _HeldOutScores(positive, scores - bias, weights)
         self.__dict__.pop("calibration_", None)
         if self.calibration is not None:
@@ -402,8 +402,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             folds = self._folds_that_exist(whole_number("cv", cv, at_least=2), positive)
             # Rows may come in an order that means something.
             cv = StratifiedKFold(folds, shuffle=True, random_state=0)
-            if _smaller_class(positive) < FEW_EXAMPLES:
-                cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=REPEATS, random_state=0)
+            if (times := times_drawn(positive)) > 1:
+                cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=times, random_state=0)
         splits = list(check_cv(cv, positive, classifier=True).split(positive, positive))
         for train, test in splits:
             for part, rows in (("training", train), ("held-out", test)):
@@ -460,6 +460,17 @@ def _checked_point(point: Mapping[str, Any] | None) -> dict[str, Any] | None:
     checked_target(name, value)
     checked_confidence(point.get("confidence", CONFIDENCE))
     return dict(point)
+
+
+def times_drawn(positive: NDArray[np.bool_]) -> int:
+    """How often folds are drawn: which rows share one decides much where the smaller class has few examples.
+
+    Examples
+    --------
+    >>> times_drawn(np.arange(1000) < 200), times_drawn(np.arange(1000) < 199)
+    (1, 3)
+    """
+    return REPEATS if _smaller_class(positive) < FEW_EXAMPLES else 1
 
 
 def _smaller_class(positive: NDArray[np.bool_]) -> int:

@@ -12,11 +12,11 @@ from sklearn.utils import check_array, check_X_y
 
 from .._validation import positive_number, vector, whole_number
 from ..measures import Measure, get_measure
-from ..smoothing import Smoothing
 from ..solvers import Callback, Solver, Status
+from ..solvers.continuation import Continuation, Solution
+from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .bias import Bias
-from .continuation import Continuation, Solution
 from .inputs import (
     check_lengths,
     check_suits,
@@ -117,7 +117,7 @@ def regularization_path(
     ----------
     X : {array-like, sparse matrix} of shape (n, d), path or Store
         Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy of them. Or a store
-        (:func:`smoothperf.store.convert`) or its path.
+        (:func:`smoothperf.io.convert`) or its path.
     y : array-like of shape (n,)
         Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed for a store, which
         has them.
@@ -188,7 +188,7 @@ def regularization_path(
         if grid is None:
             grid = alphas_from_data(continuation, n_alphas, alpha_ratio)
         for solution in follow(continuation, grid, make_callback(verbose, callback)):
-            coef, intercept = bias.cut(solution.coef, positive, solution.scores, weights)
+            coef, intercept = bias.cut(solution.coef, risk.examples, solution.scores)
             threshold = bias.split(solution.coef)[1] - intercept
             train_scores.append(measure.score(positive, solution.scores - threshold, weights))
             if held_out is not None:

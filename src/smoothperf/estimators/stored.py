@@ -1,4 +1,4 @@
-"""What estimators do with a store (:mod:`smoothperf.store`) in place of a matrix."""
+"""What estimators do with a store (:mod:`smoothperf.io.store`) in place of a matrix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..store import Store, open_store
+from ..io.store import Store, open_store
 from .inputs import encode_labels
 
 

@@ -12,7 +12,7 @@ are decided: u = 1 above, u = 0 below. The steps:
                where to cut if u had to be 0 or 1: it gives an upper bound of the risk that is not smoothed
     finish     one pass; u, the gradient and all sums
 
-:mod:`smoothperf.kernels.capped_simplex` puts them together. ``collect`` and ``finish`` share their rows out among threads.
+:mod:`smoothperf.measures.projection` puts them together. ``collect`` and ``finish`` share their rows out among threads.
 
 Accuracy. Sums run in double over blocks of 512 and in long double across blocks: a relative error of at most
 ``512 eps + (n / 512) eps_long``. How far ``sum c u`` ends up from ``total`` is measured and returned, not assumed.

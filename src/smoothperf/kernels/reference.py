@@ -8,13 +8,12 @@ them.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from .capped_simplex import Projection, Roots
 
 Array = NDArray[Any]
 
@@ -75,6 +74,17 @@ def row_norms(indptr: Array, data: Array, distinct: bool) -> tuple[float, float,
     return largest, total, bool((data == 1).all()), all((row == row[:1]).all() for row in rows)
 
 
+class Projection(NamedTuple):
+    """What comes out of a projection beside the gradient; ``ceiling`` is the maximum that is not smoothed."""
+
+    missed: float
+    excess: float
+    inner: float
+    prox: float
+    ceiling: float
+    along: float
+
+
 def top_k_smoothed(
     scores: Array,
     positive: Array,
@@ -82,17 +92,15 @@ def top_k_smoothed(
     total: float,
     slope: float,
     gain: float,
-    target_positive: float,
-    target_negative: float,
+    targets: tuple[float, float],
     mu: float,
-    nearby: Roots | None,
     direction: Array | None,
     gradient: Array,
 ) -> Projection:
-    """Project onto the capped simplex by bracketed root finding; ``nearby`` is not needed here."""
+    """Project onto the capped simplex by bracketed root finding: _top_k, from ``collect`` to ``finish``."""
     label = positive.astype(bool)
     c = np.ones_like(scores) if weights is None else weights
-    t = np.where(label, target_positive, target_negative)
+    t = np.where(label, *targets)
     gains = slope * scores - gain * label
     v = t + gains / mu
 
@@ -119,8 +127,7 @@ def top_k_smoothed(
     taken = np.clip(total - before, 0.0, c[order])
     ceiling = float(taken @ gains[order]) - float(c @ (t * gains))
     along = 0.0 if direction is None else float(gradient @ direction)
-    roots = Roots(mu * tau, mu * tau, mu * tau)
-    return Projection(missed, excess_mass, inner, prox, roots, ceiling, 0.0, along, float(gradient @ gradient))
+    return Projection(missed, excess_mass, inner, prox, ceiling, along)
 
 
 def pointwise_hinges(

@@ -52,9 +52,9 @@ from ..kernels.fractional_search import (
     search_smoothed,
 )
 from ..kernels.fractional_summary import Window
-from ..operating_point import Cuts
 from ..recycling import Recycler
 from .base import EPS, LONG_EPS, Array, Measure, RiskValue
+from .cuts import Cuts
 from .best_cut import CutBlock, best_cut
 from .in_blocks import BlockRisk
 from .row_block import RiskBlock, Totals

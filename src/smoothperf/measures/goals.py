@@ -9,7 +9,7 @@ With ``tp`` and ``fp`` the weights of positives and negatives above a cut, and c
 
 All of them reward a good order of the scores. They are trained for by ROC area, whose convex risk never collapses to
 scores that are all equal. A goal with "at least" or "at most" is to be met on new rows: its cut is chosen with a
-confidence (:mod:`smoothperf.targets`).
+confidence (:mod:`smoothperf.measures.targets`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validation import vector
 from ..collective import agreed
-from ..confidence import CONFIDENCE, checked_confidence
-from ..targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
+from .confidence import CONFIDENCE, checked_confidence
+from .targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
 from .base import Array, Measure, Risk
 from .cuts import Cuts
 from .examples import Examples

@@ -28,11 +28,11 @@ from numpy.typing import ArrayLike
 from .._validation import positive_number, vector
 from ..kernels import huber_sums
 from .base import EPS, Array, Measure, Plane, Risk, RiskValue, only_in_memory
-from .cuts import Cuts
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs
-from .projection import project
+from .projection import CappedSimplex
 from .roc_area import ROCArea
+from .sorted_scores import SortedScores, partial_roc_area
 from .top_k import heaviest
 
 
@@ -58,6 +58,7 @@ class PartialROCAreaRisk(Risk):
         self._negatives = Examples(np.zeros(self._rows[1].size, dtype=bool), negative_weight)
         self._share = max_fpr
         self._mass = examples.positive_weight, max_fpr * examples.negative_weight
+        self._simplex = CappedSimplex(self._negatives, self._mass[1], 1.0 / self._mass[1], 0.0, (max_fpr, max_fpr))
         self._pairs = self._mass[0] * self._mass[1]
         self.diameter = self._pairs * (1.0 + (1.0 - max_fpr)) / 2.0
 
@@ -116,8 +117,7 @@ class PartialROCAreaRisk(Risk):
         huber_sums(ordered, ordered_weights, scores[self._rows[1]] + (1.0 - centre), kappa, hinges)
         hinges /= positives
         taken = np.empty_like(hinges)
-        targets = self._share, self._share
-        found = project(self._negatives, hinges, room, 1.0 / room, 0.0, targets, mu, hint, None, taken)
+        found = self._simplex.project(hinges, mu, hint, None, taken)
         # What comes back is c (z - p) / K.
         taken *= room
         most = 1.0 if self._negatives.weights is None else self._negatives.weights
@@ -180,22 +180,6 @@ class PartialROCArea(Measure):
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Mean height of the ROC curve from 0 to ``max_fpr``, with straight lines across tied scores."""
         examples = Examples.of(y, sample_weight)
-        cuts = Cuts(vector("scores", scores, length=examples.count))
-        weights = np.ones(examples.count) if examples.weights is None else examples.weights
-        hits, false = (cuts.above(weights * members)[::-1] for members in (examples.positive, ~examples.positive))
-        return self.of_cuts(hits, false)
-
-    def of_cuts(self, hits: Array, false: Array) -> float:
-        """Return the score, given the weight of positives and negatives above each cut.
-
-        The first cut predicts nothing positive, the last one everything.
-        """
-        x, y = false / false[-1], hits / hits[-1]
-        most = float(self.max_fpr)
-        last = int(np.flatnonzero(x <= most)[-1])
-        area = float((np.diff(x[: last + 1]) * (y[1 : last + 1] + y[:last])).sum()) / 2.0
-        if x[last] < most:
-            width = most - float(x[last])
-            slope = float((y[last + 1] - y[last]) / (x[last + 1] - x[last]))
-            area += width * (float(y[last]) + width * slope / 2.0)
-        return area / most
+        f = vector("scores", scores, length=examples.count)
+        cuts = SortedScores(examples.positive, f).cuts(examples.weights)
+        return partial_roc_area(cuts, float(self.max_fpr))
