@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import oracles
 import smoothperf
-from smoothperf.kernels.capped_simplex import Roots
 from smoothperf.measures import (
     PRBEP,
     BalancedErrorRate,
@@ -33,6 +32,7 @@ from smoothperf.measures import (
     get_measure,
 )
 from smoothperf.measures.bins import Span
+from smoothperf.measures.projection import Roots
 from smoothperf.solvers.smoothing import mu_for
 
 CLOSED_FORM = {
