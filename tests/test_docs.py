@@ -20,6 +20,9 @@ MODULES = [
     for suffix in (
         "",
         ".measures",
+        ".measures.bins",
+        ".measures.pairs",
+        ".measures.projection",
         ".objective",
         ".certificate",
         ".solvers",
