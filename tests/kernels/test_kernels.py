@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from smoothperf import kernels
 from smoothperf.kernels import reference
 from smoothperf.kernels._roc_area import RampTable, sweep_bins
-from smoothperf.threads import use_threads
 
 EPS = np.finfo(np.float64).eps
 searching = settings(deadline=None, max_examples=100, derandomize=True)

@@ -20,9 +20,9 @@ import numpy as np
 
 from ..collective import agreed, total_and_agreed
 from ..kernels._flips import flip_smoothed, ramp_table
-from .base import EPS, Array, Interval, Plane, RiskValue
-from .fractional_risk import FractionalRisk
+from .base import Array, Interval, Plane, RiskValue
 from .flips import BestFlips, Side, SmoothedFlips
+from .fractional_risk import FractionalRisk
 from .margin_bins import Bins, Ranges, margin_bins
 
 #: The levels of the soft maximum are mixed in as many parts, each with flips of its own.
