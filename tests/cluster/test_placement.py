@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 from distributed.protocol.pickle import dumps
-from smoothperf.dask.server import Settings
 from smoothperf.measures.row_block import RiskBlock
 
 from smoothperf.dask import RowsLostError, WorkerError, remote

@@ -24,12 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validation import vector
 from ..collective import agreed
-from .confidence import CONFIDENCE, checked_confidence
-from .targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
 from .base import Array, Measure, Risk
+from .confidence import CONFIDENCE, checked_confidence
 from .cuts import Cuts
 from .examples import Examples
 from .roc_area import ROCArea
+from .targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
 
 
 class TargetWarning(UserWarning):

@@ -142,7 +142,8 @@ def pair_ramps(pairs: Pairs, scores: Array, margin: float, kappa: float, scale: 
     crowd, excess = sweep_bins(ordered, bins[:-1], kappa, slopes)
     table.look_up(scores, weights, pairs.rows[pairs.small], sign, centre, scale, slopes, gradient)
     reach = max(high - float(ordered[0]), 0.0) + max(high, -low)
-    return RampSums(*bins[-1].tolist(), reach, crowd, excess)
+    value, height, hinges, slope = bins[-1].tolist()
+    return RampSums(value, height, hinges, slope, reach, crowd, excess)
 
 
 def _sorted_class(pairs: Pairs, scores: Array) -> tuple[float, Array, Array | None]:
@@ -153,8 +154,10 @@ def _sorted_class(pairs: Pairs, scores: Array) -> tuple[float, Array, Array | No
     rows = pairs.rows[pairs.small]
     weights = pairs.weights
     mean_here = float(scores.sum() if weights is None else weights @ scores) / sum(pairs.mass)
-    parts = [[mean_here], scores[rows], *([] if weights is None else [weights[rows]])]
-    gathered = pairs.together.gather(np.concatenate(parts))
+    here = [np.array([mean_here]), scores[rows]]
+    if weights is not None:
+        here.append(weights[rows])
+    gathered = pairs.together.gather(np.concatenate(here))
     centre = math.fsum(float(part[0]) for part in gathered)
     if weights is None:
         a = pairs.sign * (np.concatenate([part[1:] for part in gathered]) - centre)

@@ -30,7 +30,7 @@ from ..kernels import huber_sums
 from .base import EPS, Array, Measure, Plane, Risk, RiskValue, only_in_memory
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs
-from .projection import project
+from .projection import CappedSimplex
 from .roc_area import ROCArea
 from .sorted_scores import SortedScores, partial_roc_area
 from .top_k import heaviest
@@ -58,6 +58,7 @@ class PartialROCAreaRisk(Risk):
         self._negatives = Examples(np.zeros(self._rows[1].size, dtype=bool), negative_weight)
         self._share = max_fpr
         self._mass = examples.positive_weight, max_fpr * examples.negative_weight
+        self._simplex = CappedSimplex(self._negatives, self._mass[1], 1.0 / self._mass[1], 0.0, (max_fpr, max_fpr))
         self._pairs = self._mass[0] * self._mass[1]
         self.diameter = self._pairs * (1.0 + (1.0 - max_fpr)) / 2.0
 
@@ -116,8 +117,7 @@ class PartialROCAreaRisk(Risk):
         huber_sums(ordered, ordered_weights, scores[self._rows[1]] + (1.0 - centre), kappa, hinges)
         hinges /= positives
         taken = np.empty_like(hinges)
-        targets = self._share, self._share
-        found = project(self._negatives, hinges, room, 1.0 / room, 0.0, targets, mu, hint, None, taken)
+        found = self._simplex.project(hinges, mu, hint, None, taken)
         # What comes back is c (z - p) / K.
         taken *= room
         most = 1.0 if self._negatives.weights is None else self._negatives.weights
