@@ -129,7 +129,7 @@ def test_scores_that_are_not_finite_are_refused_or_survived(measure, n):
                     with contextlib.suppress(ValueError, OverflowError, ZeroDivisionError):
                         evaluate(scores)
         before = risk.smoothed(plain, mu)
-        assert np.isfinite(before.gradient).all()
+        assert np.isfinite(before.plane.gradient).all()
 
 
 def test_bins_see_a_score_that_is_nan():

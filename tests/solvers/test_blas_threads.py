@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from problems import gaussians
 from smoothperf import LBFGS, PRBEP
 from smoothperf.design import as_design
-from smoothperf.solvers.continuation import Continuation
 from smoothperf.solvers.blas_threads import one_blas_thread
+from smoothperf.solvers.continuation import Continuation
 
 
 def blas_threads():

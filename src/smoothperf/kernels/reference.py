@@ -8,14 +8,11 @@ them.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
-
-from .bin_sums import PairSums, Span
-from .capped_simplex import Projection, Roots
 
 Array = NDArray[Any]
 
@@ -76,6 +73,17 @@ def row_norms(indptr: Array, data: Array, distinct: bool) -> tuple[float, float,
     return largest, total, bool((data == 1).all()), all((row == row[:1]).all() for row in rows)
 
 
+class Projection(NamedTuple):
+    """What comes out of a projection beside the gradient; ``ceiling`` is the maximum that is not smoothed."""
+
+    missed: float
+    excess: float
+    inner: float
+    prox: float
+    ceiling: float
+    along: float
+
+
 def top_k_smoothed(
     scores: Array,
     positive: Array,
@@ -83,17 +91,15 @@ def top_k_smoothed(
     total: float,
     slope: float,
     gain: float,
-    target_positive: float,
-    target_negative: float,
+    targets: tuple[float, float],
     mu: float,
-    nearby: Roots | None,
     direction: Array | None,
     gradient: Array,
 ) -> Projection:
-    """Project onto the capped simplex by bracketed root finding; ``nearby`` is not needed here."""
+    """Project onto the capped simplex by bracketed root finding: _top_k, from ``collect`` to ``finish``."""
     label = positive.astype(bool)
     c = np.ones_like(scores) if weights is None else weights
-    t = np.where(label, target_positive, target_negative)
+    t = np.where(label, *targets)
     gains = slope * scores - gain * label
     v = t + gains / mu
 
@@ -120,8 +126,7 @@ def top_k_smoothed(
     taken = np.clip(total - before, 0.0, c[order])
     ceiling = float(taken @ gains[order]) - float(c @ (t * gains))
     along = 0.0 if direction is None else float(gradient @ direction)
-    roots = Roots(mu * tau, mu * tau, mu * tau)
-    return Projection(missed, excess_mass, inner, prox, roots, ceiling, 0.0, along, float(gradient @ gradient))
+    return Projection(missed, excess_mass, inner, prox, ceiling, along)
 
 
 def pointwise_hinges(
@@ -242,18 +247,15 @@ def binned_pairs(
     margin: float,
     kappa: float,
     per_ramp: int,
-    span: Span,
+    lowest: float,
     scale: float,
     direction: Array | None,
     gradient: Array,
-) -> tuple[Span, PairSums | None]:
-    """All pairs with the beta of (roc-bins), if the scores are within the span."""
-    found = Span(float(scores.min()), float(scores.max()))
-    if not span.holds(found):
-        return found, None
+) -> tuple[float, ...]:
+    """All pairs with the beta of (roc-bins), with bins for scores from the lowest on."""
     width = kappa / per_ramp
     label = positive.astype(bool)
-    x = scores + ((margin - min(span.lowest, span.lowest + margin)) - margin * label)
+    x = scores + ((margin - min(lowest, lowest + margin)) - margin * label)
     place = np.trunc(x * (1.0 / width))
     position = x - place * width
     c, d = (np.ones(rows.sum()) if weights is None else weights[rows] for rows in (label, ~label))
@@ -272,7 +274,7 @@ def binned_pairs(
     )
     crowd = max(np.unique(place[rows], return_counts=True)[1].max() for rows in (label, ~label))
     inner, along = float(gradient @ scores), 0.0 if direction is None else float(gradient @ direction)
-    return found, PairSums(slopes, squares, ceiling, inner, cornered, float(crowd), along, float(gradient @ gradient))
+    return slopes, squares, ceiling, inner, cornered, float(crowd), along
 
 
 def maximise_on_simplex(
