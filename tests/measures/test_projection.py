@@ -270,8 +270,7 @@ def test_the_ceiling_is_close_where_examples_are_many(deviation, weighted):
 
 @pytest.mark.parametrize("nudge", [-1, 0, 1])
 def test_a_guess_that_hits_a_value_where_numbers_are_coarser_than_u(nudge):
-    """One of two has the place. The guess is its v, or a neighbour of it: with 1e20 - 1 and 1e20 being the same number,
-    what is above and what is at the guess must not be mixed up."""
+    """Where 1e20 - 1 and 1e20 are the same number, what is above and what is at the guess must not be mixed up."""
     problem = projection([1, 0], [1e8, 0.0], None, 1, 1e-12)
     v = 1.0 + (problem.slope * 1e8 - problem.gain) / problem.mu
     guess = v if nudge == 0 else np.nextafter(v, nudge * np.inf)
