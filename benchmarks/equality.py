@@ -23,9 +23,9 @@ from smoothperf import MeasureClassifier
 from smoothperf import dask as on_cluster
 from smoothperf.dask.training import objective_on
 from smoothperf.design import as_design
+from smoothperf.io import StoreWriter, open_store
 from smoothperf.measures import get_measure
 from smoothperf.objective import RegularizedRisk
-from smoothperf.store import StoreWriter, open_store
 
 from .common import arguments, load, present, write_csv
 

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from smoothperf import MeasureClassifier
 from smoothperf.design import StoredDesign
 from smoothperf.design.compressed import CompressedRows
-from smoothperf.store import Store, StoreWriter
+from smoothperf.io import Store, StoreWriter
 
 from .common import write_csv
 

@@ -67,7 +67,7 @@ def iterations_until(result: Result, level: float) -> int | None:
 
 def largest_slope_of(objective: RegularizedRisk, coefs: list[Any]) -> float:
     """Largest norm of ``X^T g`` over exact subgradients at the given weights."""
-    gradients = (objective.risk.exact(objective.matvec(coef)).gradient for coef in coefs)
+    gradients = (objective.risk.exact(objective.matvec(coef)).plane.gradient for coef in coefs)
     return max(float(np.linalg.norm(objective.rmatvec(gradient))) for gradient in gradients)
 
 

@@ -91,4 +91,6 @@ def parts(n: int, lengths) -> list[slice]:
 def examples_of(y, weights, part: slice, together) -> Examples:
     """Those of one member."""
     positive = np.asarray(y) > 0
-    return Examples(positive[part].copy(), None if weights is None else np.asarray(weights, float)[part].copy(), together)
+    return Examples(
+        positive[part].copy(), None if weights is None else np.asarray(weights, float)[part].copy(), together
+    )

@@ -16,7 +16,7 @@ from problems import gaussians, problem
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, PartialROCArea, ROCArea, Status
 from smoothperf.certificate import SURPLUS, Bundle, accumulated
 from smoothperf.design import as_design
-from smoothperf.space import RowSpace, WeightSpace
+from smoothperf.row_space import RowSpace, WeightSpace
 
 
 def random_planes(risk, X, rng, count, mus=(0.0, 1e-3, 1.0)):
@@ -25,7 +25,7 @@ def random_planes(risk, X, rng, count, mus=(0.0, 1e-3, 1.0)):
         scores = X @ (rng.normal(size=X.shape[1]) * 10.0 ** rng.uniform(-2, 1))
         mu = rng.choice(mus)
         value = risk.exact(scores) if mu == 0.0 else risk.smoothed(scores, mu)
-        yield X.T @ value.gradient, value
+        yield X.T @ value.plane.gradient, value
 
 
 def bundle_of(X, alpha, max_planes=100, tolerance=1e-12):
@@ -33,7 +33,12 @@ def bundle_of(X, alpha, max_planes=100, tolerance=1e-12):
 
 
 def add(bundle, slope, value):
-    bundle.add(slope, value.offset, rounding=value.rounding, gradient_norm=float(np.linalg.norm(value.gradient)))
+    bundle.add(
+        slope,
+        value.plane.offset,
+        rounding=value.plane.rounding,
+        gradient_norm=float(np.linalg.norm(value.plane.gradient)),
+    )
     bundle.solve()
 
 
@@ -63,7 +68,7 @@ def test_bound_is_that_of_the_quadratic_program():
     for slope, value in planes:
         add(bundle, slope, value)
     slopes = np.array([slope for slope, _ in planes])
-    offsets = np.array([value.offset for _, value in planes])
+    offsets = np.array([value.plane.offset for _, value in planes])
     weights, best = oracles.simplex_qp(slopes / np.sqrt(alpha), offsets)
     assert bundle.lower_bound(1.0, 0.0) == pytest.approx(max(best, 0.0), abs=1e-7)
     np.testing.assert_allclose(bundle.dual_coef, -(weights @ slopes) / alpha, atol=1e-3)
@@ -72,15 +77,15 @@ def test_bound_is_that_of_the_quadratic_program():
 def test_rounding_is_taken_off():
     X, y = gaussians(8, 12, 4)
     value = ROCArea().bind(y).exact(np.zeros(20))
-    slope = X.T @ value.gradient
+    slope = X.T @ value.plane.gradient
     alpha = 10.0
-    raw = value.offset - slope @ slope / (2 * alpha)
+    raw = value.plane.offset - slope @ slope / (2 * alpha)
     bundle = bundle_of(X, alpha)
     add(bundle, slope, value)
     certified = bundle.lower_bound(value.value, 0.0)
     assert raw - 1e-11 < certified < raw
     worse = bundle_of(X, alpha)
-    worse.add(slope, value.offset, rounding=1e-3, gradient_norm=1.0)
+    worse.add(slope, value.plane.offset, rounding=1e-3, gradient_norm=1.0)
     worse.solve()
     assert worse.lower_bound(value.value, 0.0) <= raw - 1e-3
 
@@ -90,7 +95,7 @@ def test_a_better_point_tightens_the_rounding():
     X, y = gaussians(8, 12, 4, scale=100.0)
     value = ROCArea().bind(y).exact(np.zeros(20))
     bundle = bundle_of(X, 1e4)
-    bundle.add(X.T @ value.gradient, value.offset, rounding=1e-9, gradient_norm=1.0)
+    bundle.add(X.T @ value.plane.gradient, value.plane.offset, rounding=1e-9, gradient_norm=1.0)
     bundle.solve()
     assert bundle.lower_bound(0.9, 0.0) >= bundle.lower_bound(1.0, 0.0)
 
@@ -159,7 +164,12 @@ def test_planes_wait_for_their_inner_products_but_not_for_long():
     bundle = bundle_of(X, 1e-2, max_planes=60)
     overdue = []
     for slope, value in random_planes(ROCArea().bind(y), X, np.random.default_rng(5), 58):
-        bundle.add(slope, value.offset, rounding=value.rounding, gradient_norm=float(np.linalg.norm(value.gradient)))
+        bundle.add(
+            slope,
+            value.plane.offset,
+            rounding=value.plane.rounding,
+            gradient_norm=float(np.linalg.norm(value.plane.gradient)),
+        )
         overdue.append(bundle.overdue)
         if bundle.overdue:
             bundle.solve()
@@ -168,7 +178,7 @@ def test_planes_wait_for_their_inner_products_but_not_for_long():
     assert overdue[26]
     late = bundle_of(X, 1e-2, max_planes=3)
     for slope, value in random_planes(ROCArea().bind(y), X, np.random.default_rng(5), 3):
-        late.add(slope, value.offset, rounding=value.rounding, gradient_norm=1.0)
+        late.add(slope, value.plane.offset, rounding=value.plane.rounding, gradient_norm=1.0)
     assert late.overdue
 
 
@@ -306,7 +316,11 @@ def test_a_better_solution_with_more_rounding_is_no_better_bound():
     X, y = gaussians(8, 12, 4)
     value = ROCArea().bind(y).exact(np.zeros(20))
     bundle = bundle_of(X, 10.0)
-    add(bundle, X.T @ value.gradient, value)
+    add(bundle, X.T @ value.plane.gradient, value)
     before = bundle.lower_bound(value.value, 0.0)
-    add(bundle, X.T @ value.gradient, replace(value, offset=value.offset + 1e-6, rounding=1e-4))
+    add(
+        bundle,
+        X.T @ value.plane.gradient,
+        replace(value, plane=value.plane._replace(offset=value.plane.offset + 1e-6, rounding=1e-4)),
+    )
     assert bundle.lower_bound(value.value, 0.0) == before

@@ -20,15 +20,17 @@ MODULES = [
     for suffix in (
         "",
         ".measures",
+        ".measures.bins",
+        ".measures.pairs",
+        ".measures.projection",
         ".objective",
         ".certificate",
         ".solvers",
         ".design",
         ".kernels",
-        ".kernels.bin_sums",
+        ".row_space",
+        ".collective",
         ".measures.projection",
-        ".kernels.pair_sums",
-        ".space",
     )
 ]
 

@@ -7,16 +7,18 @@ import pytest
 
 import oracles
 from problems import MEASURES, gaussians, problem
+from smoothperf.objective import Run
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_gradient_by_finite_differences(measure):
     X, y = gaussians(10, 15)
     objective = problem(measure, X, y, 0.3)
+    run = Run(objective)
     mu = 0.05 / objective.risk.diameter
     w = np.array([0.3, -0.2, 0.1])
-    numeric = oracles.central_differences(lambda v: objective.evaluate(np.array(v), mu).value, w, 1e-6)
-    np.testing.assert_allclose(objective.evaluate(w, mu).gradient, numeric, atol=1e-7)
+    numeric = oracles.central_differences(lambda v: run.evaluate(np.array(v), mu).value, w, 1e-6)
+    np.testing.assert_allclose(run.evaluate(w, mu).gradient, numeric, atol=1e-7)
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
@@ -31,22 +33,25 @@ def test_exact_is_the_definition(measure):
 def test_a_line_agrees_with_points_on_it_and_never_touches_x(measure):
     X, y = gaussians(10, 15)
     objective = problem(measure, X, y, 0.3)
+    run = Run(objective)
     mu = 0.05 / objective.risk.diameter
     w, p = np.array([0.3, -0.2, 0.1]), np.array([-1.0, 0.5, 2.0])
-    line = objective.along(objective.evaluate(w, mu), p)
+    line = run.along(run.evaluate(w, mu), p.copy())
     before = objective.n_matvec, objective.n_rmatvec
     found = [line.at(step, mu) for step in (0.0, 0.1, 1.0, 7.0)]
     origin = line.origin(mu)
     other = line.origin(mu / 2)
     assert (objective.n_matvec, objective.n_rmatvec) == before
     for trial in found:
-        point = objective.evaluate(w + trial.step * p, mu)
+        point = run.evaluate(w + trial.step * p, mu)
         assert trial.value == pytest.approx(point.value, abs=1e-12)
         assert trial.derivative == pytest.approx(point.gradient @ p, abs=1e-10)
-        np.testing.assert_allclose(line.point(trial).gradient, point.gradient, atol=1e-12)
-        np.testing.assert_allclose(line.point(trial).coef, point.coef)
+        # A line ends with the point that is taken from it.
+        found_point = run.along(run.evaluate(w, mu), p.copy()).point(trial)
+        np.testing.assert_allclose(found_point.gradient, point.gradient, atol=1e-12)
+        np.testing.assert_allclose(found_point.coef, point.coef)
     assert origin.value == pytest.approx(found[0].value, abs=1e-14)
-    assert other.value == pytest.approx(objective.evaluate(w, mu / 2).value, abs=1e-12)
+    assert other.value == pytest.approx(run.evaluate(w, mu / 2).value, abs=1e-12)
 
 
 def test_is_solved_bounds_the_distance_to_the_smoothed_minimum():
@@ -54,13 +59,14 @@ def test_is_solved_bounds_the_distance_to_the_smoothed_minimum():
 
     X, y = gaussians(10, 15)
     objective = problem(ROCArea(), X, y, 0.3)
+    run = Run(objective)
     mu = 0.1 / objective.risk.diameter
     w = LBFGS(tol=1e-12, smoothing=Fixed(mu=mu)).run(objective).coef
-    minimum = objective.evaluate(w, mu).value
+    minimum = run.evaluate(w, mu).value
     for step in (1e-3, 1e-1, 1.0):
-        point = objective.evaluate(w + step, mu)
+        point = run.evaluate(w + step, mu)
         above = point.value - minimum
-        assert not objective.is_solved(point, 0.99 * above)
+        assert not run.is_solved(point, 0.99 * above)
 
 
 def test_rows_and_labels_must_match():

@@ -12,8 +12,7 @@ from sklearn.base import clone
 from problems import MEASURES, problem
 from smoothperf import LBFGS, MeasureClassifier, MeasureClassifierCV, threads
 from smoothperf.design import as_design, compressed
-from smoothperf.kernels import bin_sums
-from smoothperf.measures import projection
+from smoothperf.measures import bins, projection
 from smoothperf.threads import n_threads, use_threads
 
 
@@ -21,7 +20,7 @@ from smoothperf.threads import n_threads, use_threads
 def eager(monkeypatch):
     """Threads for the smallest of problems."""
     monkeypatch.setattr(projection, "LEAST_ROWS", 50)
-    monkeypatch.setattr(bin_sums, "LEAST_ROWS", 50)
+    monkeypatch.setattr(bins, "LEAST_ROWS", 50)
     monkeypatch.setattr(compressed, "LEAST_ENTRIES", 50)
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from .checkpoint import Checkpoint
     from .estimators.classifier import MeasureClassifier, ZeroModelWarning
     from .estimators.cross_validation import GridEdgeWarning, MeasureClassifierCV
     from .estimators.path import RegularizationPath, regularization_path
+    from .io.checkpoint import Checkpoint
     from .measures import (
         PRBEP,
         AveragePrecision,
@@ -33,8 +33,8 @@ if _TYPE_CHECKING:
         SquaredHinge,
         TargetWarning,
     )
-    from .smoothing import Adaptive, Fixed
     from .solvers import BMRM, LBFGS, Nesterov, Newton, Result, Status
+    from .solvers.smoothing import Adaptive, Fixed
 
 __version__ = "0.1.0.dev0"
 
@@ -75,7 +75,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    ".checkpoint": ("Checkpoint",),
+    ".io.checkpoint": ("Checkpoint",),
     ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
     ".estimators.cross_validation": ("GridEdgeWarning", "MeasureClassifierCV"),
     ".estimators.path": ("RegularizationPath", "regularization_path"),
@@ -98,14 +98,15 @@ _HOMES = {
         "RecallAtPrecision",
         "TargetWarning",
     ),
-    ".smoothing": ("Adaptive", "Fixed"),
+    ".solvers.smoothing": ("Adaptive", "Fixed"),
     ".solvers": ("BMRM", "LBFGS", "Nesterov", "Newton", "Result", "Status"),
 }
 
 
 def load(path: str | _os.PathLike[str]) -> _Any:
-    """Read a fitted model from a file; see :func:`smoothperf.model_file.load_model`."""
-    from .model_file import load_model
+    """Read a fitted model from a file; see :func:`smoothperf.io.model_file.load_model`."""
+    from .estimators import classifier  # noqa: F401 (which enters what a file may hold)
+    from .io.model_file import load_model
 
     return load_model(path)
 

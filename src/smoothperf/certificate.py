@@ -32,9 +32,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from .collective import ALONE, Collective, agreed
 from .design import Design
 from .kernels import maximise_on_simplex
-from .space import Space, WeightSpace, smaller_space
+from .row_space import Space, WeightSpace, smaller_space
 
 Array = NDArray[np.float64]
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2.0
@@ -47,12 +48,15 @@ def accumulated(terms: int) -> float:
     return terms * UNIT_ROUNDOFF / (1.0 - terms * UNIT_ROUNDOFF)
 
 
-def evaluation_rounding(design: Design, objective: float, coef_norm: float, extra_rounding: float = 0.0) -> float:
+def evaluation_rounding(
+    design: Design, n_rows: int, objective: float, coef_norm: float, extra_rounding: float = 0.0
+) -> float:
     """How far a computed J, at weights of a given norm, may be from the true one (docs/maths.md, evaluation-rounding).
 
-    ``extra_rounding`` is that of the risk; see :class:`~smoothperf.measures.Risk`.
+    ``n_rows`` are the rows of all machines; ``extra_rounding`` is that of the risk; see
+    :class:`~smoothperf.measures.Risk`.
     """
-    n, d = design.shape
+    n, d = n_rows, design.shape[1]
     objective = max(objective, 0.0)  # a difference may be negative by rounding
     largest_score = design.row_norm * coef_norm
     return SURPLUS * (
@@ -82,7 +86,7 @@ class Planes:
     Attributes
     ----------
     slopes, offsets : ndarray of shape (K, length) and (K,)
-        ``R(X w) >= <slopes[k], w> + offsets[k]``, up to rounding; see :meth:`smoothperf.space.Space.for_later`.
+        ``R(X w) >= <slopes[k], w> + offsets[k]``, up to rounding; see :meth:`smoothperf.row_space.Space.for_later`.
     fixed, per_radius, sizes : ndarray of shape (K,)
         The rounding of each plane: a constant, what comes with every unit of ``|w|``, and the size of the terms in
         inner products.
@@ -130,6 +134,10 @@ class Bundle:
         Where the slopes live; weight space by default.
     extra_rounding : float, default=0
         Of values of the risk; see :class:`~smoothperf.measures.Risk`.
+    n_rows : int, optional
+        How many rows X has on all machines, if that is more than here.
+    together : Collective, optional
+        The group that must agree on the bound.
     """
 
     def __init__(
@@ -141,12 +149,16 @@ class Bundle:
         tolerance: float,
         space: Space | None = None,
         extra_rounding: float = 0.0,
+        n_rows: int | None = None,
+        together: Collective = ALONE,
     ):
         self._design = design
         self._alpha = alpha
         self._max_planes = max(2, max_planes)
         self._tolerance = tolerance
         self._extra_rounding = extra_rounding
+        self._n_rows = design.shape[0] if n_rows is None else n_rows
+        self._together = together
         self._space = WeightSpace(design, design.shape[1]) if space is None else space
         size = self._max_planes
         self._count = 0
@@ -197,7 +209,7 @@ class Bundle:
         self._slopes[k] = slope
         self._offsets[k] = offset
         self._offset_sizes[k] = abs(offset)
-        transpose = accumulated(self._design.shape[0]) * self._design.frobenius_norm * gradient_norm
+        transpose = accumulated(self._n_rows) * self._design.frobenius_norm * gradient_norm
         self._fixed[k] = rounding
         self._per_radius[k] = rounding * self._design.row_norm + transpose
         self._sizes[k] = self._space.size(slope, gradient_norm)
@@ -261,14 +273,15 @@ class Bundle:
         self._weights[:k] = weights
         self._solutions += 1
         self._last_used[:k][weights > 0.0] = self._solutions
-        bound = self._bound()
+        bound = _Bound(*agreed(self._together, *self._bound()))
         self._highest = max(self._highest, bound.value)
         self._bounds.append(bound)
 
-    def _bound(self) -> _Bound:
+    def _bound(self) -> tuple[float, float, float]:
+        """Value, fixed rounding and rounding per unit of ``|w*|`` of the bound that the weights make."""
         k = self._count
         weights = self._weights[:k]
-        n, d = self._design.shape
+        n, d = self._n_rows, self._design.shape[1]
         offset, offset_size, fixed, per_radius, sizes = self._numbers[:, :k].dot(weights).tolist()
         squared_norm = float(weights.dot(self._gram[:k, :k].dot(weights)))
         rounding = accumulated(2 * (d + n + k) + 16) * sizes**2 / (2.0 * self._alpha)
@@ -277,7 +290,7 @@ class Bundle:
             squared_norm = float(aggregate @ aggregate)
             error = accumulated(2 * k + n + d + 8) * sizes
             rounding = (math.sqrt(squared_norm) + error) * error / self._alpha
-        return _Bound(
+        return (
             offset - squared_norm / (2.0 * self._alpha),
             fixed + accumulated(2 * k + 8) * (offset_size + squared_norm / self._alpha) + rounding,
             per_radius,
@@ -303,7 +316,7 @@ class Bundle:
     def lower_bound(self, objective: float, coef_norm: float) -> float:
         """Certified bound of min J, given the best objective value known and the norm of its weights."""
         objective = max(objective, 0.0)  # below is rounding, of scores as large as they get
-        evaluation = evaluation_rounding(self._design, objective, coef_norm, self._extra_rounding)
+        evaluation = evaluation_rounding(self._design, self._n_rows, objective, coef_norm, self._extra_rounding)
         # (alpha/2) |w*|^2 <= J(w*) <= J(w); and, with any bound, (alpha/2) |w - w*|^2 <= J(w) - J(w*). So a radius
         # makes a bound, which makes a smaller radius, until that changes little.
         highest = objective + evaluation

@@ -28,10 +28,12 @@ class Collective(Protocol):
     """
 
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """The number of this member."""
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """How many members there are."""
 
     def sum(self, values: Array) -> Array:
         """Return the sum of the arrays of all members, with the same bits on each. It may be the argument itself."""
@@ -81,12 +83,34 @@ def agreed(together: Collective, *numbers: float) -> tuple[float, ...]:
     return numbers if together.size == 1 else tuple(together.first(np.array(numbers)).tolist())
 
 
+def total_and_agreed(
+    together: Collective, numbers: tuple[float, ...], decided: tuple[float, ...]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Sums of some numbers, and the first member's of others, in one round."""
+    if together.size == 1:
+        return numbers, decided
+    mine = decided if together.rank == 0 else (0.0,) * len(decided)
+    sums = tuple(together.sum(np.array([*numbers, *mine])).tolist())
+    return sums[: len(numbers)], sums[len(numbers) :]
+
+
 def extremes(together: Collective, lowest: float, highest: float) -> tuple[float, float]:
     """The lowest and the highest number of all members; those who have none say infinity and its negative."""
     if together.size == 1:
         return lowest, highest
     every = np.array(together.gather(np.array([lowest, highest])))
     return float(every[:, 0].min()), float(every[:, 1].max())
+
+
+def sum_and_extremes(together: Collective, values: Array, lowest: float, highest: float) -> tuple[Array, float, float]:
+    """The sum of the arrays of all members, and what :func:`extremes` returns, in one round."""
+    if together.size == 1:
+        return values, lowest, highest
+    ends = np.zeros((together.size, 2))  # each member has a place of its own, and adds zeros to those of the others
+    ends[together.rank] = lowest, highest
+    sums = together.sum(np.concatenate([values.ravel(), ends.ravel()]))
+    ends = sums[values.size :].reshape(-1, 2)
+    return sums[: values.size].reshape(values.shape), float(ends[:, 0].min()), float(ends[:, 1].max())
 
 
 def gathered(together: Collective, *columns: Array) -> tuple[Array, ...]:

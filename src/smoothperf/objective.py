@@ -4,66 +4,34 @@
     J_mu(w) = (alpha/2) |w|^2 + R_mu(X w)
 
 X appears in two places only: ``X w`` gives scores, ``X^T g`` turns a gradient in scores into one in weights. Along
-a line ``w + t p`` the scores are ``f + t q`` with ``q = X p`` computed once, so a line search never touches X. Scores
-and gradients in scores have a number for each row, and may be far away: nothing here looks into them.
+a line ``w + t p`` the scores are ``f + t q`` with ``q = X p`` computed once, so a line search never touches X.
+
+:class:`RegularizedRisk` is J itself. A :class:`Run` is J as one run of a solver works with it: as points and lines, in
+the space that suits the shape of X, and in memory that is used again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ._validation import positive_number
-from .blocks import LocalVectors, Vector
+from .buffers import Buffers
+from .collective import agreed, total, total_and_agreed
 from .design import Design
 from .design.base import Array
-from .kernels import inner_products
+from .kernels import along, inner_products
 from .measures import Risk, RiskValue
-from .space import Space, WeightSpace, smaller_space
+from .row_space import Space, WeightSpace, smaller_space
+from .threads import pieces
 
 #: Largest score that a run may meet: the square of it, and sums of such squares, are numbers still.
 LARGEST_SCORE = 1e145
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """The smoothed objective at one weight vector.
-
-    ``slope = X^T g`` is the risk's gradient in weight space, which with ``risk.offset`` makes the cutting plane;
-    ``gradient = alpha w + slope`` is that of ``J_mu``. The squares are those of the lengths of ``coef``
-    and ``gradient``.
-    """
-
-    coef: Array
-    scores: Vector
-    mu: float
-    risk: RiskValue
-    slope: Array
-    value: float
-    gradient: Array
-    coef_square: float
-    gradient_square: float
-
-    def slack(self, exact: float) -> float:
-        """``R(f) - height``: how far the plane stays below the exact risk here, given the exact objective."""
-        return exact - (self.value - self.risk.value) - self.risk.height
-
-
-class Estimate(NamedTuple):
-    """``floor <= J(w) <= value``; they are equal where J itself was computed."""
-
-    value: float
-    floor: float
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether it is J itself."""
-        return self.value == self.floor
+#: Numbers for which a thread pays, when two vectors are added.
+LEAST_NUMBERS = 1 << 15
 
 
 class RegularizedRisk:
@@ -82,10 +50,8 @@ class RegularizedRisk:
     ----------
     n_matvec, n_rmatvec : int
         Products with X and with its transpose so far.
-    vectors : Vectors
-        What can be done with scores, and with gradients in scores.
-    space : Space
-        Where the vectors of a run live; a vector is an array of weights unless a solver has chosen otherwise.
+    together : Collective
+        Who has other rows; nobody in the plain case.
 
     Examples
     --------
@@ -98,115 +64,61 @@ class RegularizedRisk:
     """
 
     def __init__(self, design: Design, risk: Risk, alpha: float):
-        if design.shape[0] != risk.n_examples:
-            raise ValueError(f"X has {design.shape[0]} rows but y has {risk.n_examples} labels; they must match.")
+        if design.shape[0] != risk.examples.here_count:
+            raise ValueError(
+                f"X has {design.shape[0]} rows but y has {risk.examples.here_count} labels; they must match."
+            )
         self.design = design
         self.risk = risk
+        self.together = risk.examples.together
         self.alpha = positive_number("alpha", alpha, hint="It is the strength of the regulariser; try 1e-4.")
         _check_magnitude(design.frobenius_norm, self.alpha)
         self.n_matvec = 0
         self.n_rmatvec = 0
-        self.vectors = design.vectors
-        self.space: Space = WeightSpace(self, design.shape[1])
 
-    def matvec(self, coef: Array) -> Vector:
-        """Scores ``X w``; one pass over the data."""
+    def matvec(self, coef: Array, out: Array | None = None) -> Array:
+        """Scores ``X w``; one pass over the data. ``out`` is overwritten if given."""
         self.n_matvec += 1
-        return self.design.matvec(coef, out=self.vectors.take())
+        return self.design.matvec(coef, out=out)
 
-    def rmatvec(self, gradient: Vector, out: Array | None = None) -> Array:
+    def rmatvec(self, gradient: Array, out: Array | None = None) -> Array:
         """``X^T g``; one pass over the data. ``out`` is overwritten if given."""
         self.n_rmatvec += 1
         return self.design.rmatvec(gradient, out=out)
 
-    def exact(self, coef: Array, scores: Vector | None = None) -> float:
+    def exact(self, coef: Array, scores: Array | None = None) -> float:
         """``J(w)``; free of passes over X if the scores are given."""
         if scores is None:
-            scores = self.space.scores(coef)
-        return self.alpha / 2.0 * self.space.square(coef) + self.risk.exact_value(scores)
+            scores = self.matvec(coef)
+        (square,) = agreed(self.together, float(coef @ coef))
+        return self.alpha / 2.0 * square + self.risk.exact_value(scores)
 
-    def exact_at(self, point: Point, *, good_enough: float = -math.inf) -> Estimate:
-        """``J`` at a point of ``J_mu``, or a value a little above it that costs nothing; no pass over X.
+    def inner(self, u: Array, v: Array) -> float:
+        """``<u, v>`` of vectors with a number for each row."""
+        return total(self.together, float(u @ v))[0]
 
-        It is J itself if that may be at most ``good_enough`` while the value that costs nothing is not.
-        """
-        risk = point.risk
-        regulariser = self.alpha / 2.0 * point.coef_square
-        ceiling = regulariser + risk.ceiling
-        floor = regulariser + max(risk.height, risk.ceiling - risk.looseness)
-        if math.isnan(ceiling) or floor <= good_enough < ceiling:
-            exact = regulariser + self.risk.exact_value(point.scores)
-            return Estimate(exact, exact)
-        return Estimate(ceiling, min(floor, ceiling))
-
-    def evaluate(self, coef: Array, mu: float, scores: Vector | None = None) -> Point:
-        """``J_mu(w)``, its gradient and the cutting plane; no product with X if the scores are given."""
-        if scores is None:
-            scores = self.space.scores(coef)
-        return self._point(coef, scores, mu, self.risk.smoothed(scores, mu))
-
-    def starting_point(self, start: Array | None, mu: float) -> Point:
-        """``evaluate(start, mu)``, or at zero if None; there the scores are zero and X w is not computed."""
-        vector, scores = self.starting_vector(start)
-        return self.evaluate(vector, mu, scores)
-
-    def starting_vector(self, start: Array | None) -> tuple[Array, Vector]:
-        """The weights that a run starts at as a vector, and their scores."""
-        if start is None or not np.any(start):
-            return self.space.vector(None), self.vectors.constant(0.0)
-        vector = self.space.vector(start)
-        return vector, self.space.scores(vector)
-
-    @property
-    def far(self) -> bool:
-        """Whether rows are somewhere else, so that they can be at a product while this process does something else."""
-        return not isinstance(self.vectors, LocalVectors)
-
-    def is_solved(self, point: Point, accuracy: float) -> bool:
-        """Whether ``J_mu(w) - min J_mu <= accuracy`` for sure: it is at most ``|grad|^2 / (2 alpha)``."""
-        return point.gradient_square <= 2.0 * self.alpha * accuracy
-
-    def along(self, point: Point, direction: Array) -> Line:
-        """Return the half-line ``w + t p``; one product with X now, none later."""
-        return Line(self, point, direction, self.space.scores(direction))
-
-    @contextmanager
-    def run_from(self, start: Array | None, *, in_weights: bool = False) -> Iterator[None]:
-        """Choose the space for a run that starts at given weights; afterwards vectors are weights again.
-
-        With ``in_weights`` vectors are weights during the run as well; so they are where rows are not in this process.
-        """
-        largest = 0.0 if start is None else float(np.abs(start).max())
-        if not largest * math.sqrt(self.design.shape[1]) * max(self.design.frobenius_norm, 1.0) <= LARGEST_SCORE:
-            raise ValueError(f"start must be finite, and small enough for its scores to be; got a weight of {largest}.")
-        if not in_weights and not self.far:
-            self.space = smaller_space(self, self.design.shape, self.design.frobenius_norm, start)
-        try:
-            yield
-        finally:
-            self.space = WeightSpace(self, self.design.shape[1])
-
-    def _point(self, coef: Array, scores: Vector, mu: float, risk: RiskValue) -> Point:
-        slope = self.space.slope(risk.gradient)
-        gradient, coef_square, gradient_square = self.space.combine_and_square(slope, self.alpha, coef)
-        value = self.alpha / 2.0 * coef_square + risk.value
-        return Point(coef, scores, mu, risk, slope, value, gradient, coef_square, gradient_square)
+    def scores_of_zero(self) -> Array:
+        """The scores of w = 0."""
+        return np.zeros(self.design.shape[0])
 
 
 class StartingWithScores(RegularizedRisk):
     """J that knows the scores of the weights that a run starts from, which saves a product with X."""
 
-    def __init__(self, design: Design, risk: Risk, alpha: float, coef: Array, scores: Vector):
+    def __init__(self, design: Design, risk: Risk, alpha: float, coef: Array, scores: Array):
         super().__init__(design, risk, alpha)
-        self._start: tuple[Array, Vector] | None = (coef, scores)
+        self._start: tuple[Array, Array] | None = (coef, scores)
 
-    def matvec(self, coef: Array) -> Vector:
+    def matvec(self, coef: Array, out: Array | None = None) -> Array:
         """``X w``, from memory the first time that w is the start."""
         if self._start is not None and np.array_equal(coef, self._start[0]):
             scores = self._start[1]
             self._start = None
-            return scores
-        return super().matvec(coef)
+            if out is None:
+                return scores.copy()
+            out[:] = scores
+            return out
+        return super().matvec(coef, out)
 
 
 def _check_magnitude(norm: float, alpha: float) -> None:
@@ -224,6 +136,148 @@ def _check_magnitude(norm: float, alpha: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Point:
+    """The smoothed objective at one weight vector.
+
+    ``slope = X^T g`` is the risk's gradient in weight space, which with ``risk.plane.offset`` makes the cutting plane;
+    ``gradient = alpha w + slope`` is that of ``J_mu``. The squares are those of the lengths of ``coef`` and
+    ``gradient``; ``steepness`` is the length of the risk's gradient in scores.
+    """
+
+    coef: Array
+    scores: Array
+    mu: float
+    risk: RiskValue
+    slope: Array
+    value: float
+    gradient: Array
+    coef_square: float
+    gradient_square: float
+    steepness: float
+
+    def slack(self, exact: float) -> float:
+        """``R(f) - height``: how far the plane stays below the exact risk here, given the exact objective."""
+        return exact - (self.value - self.risk.value) - self.risk.height
+
+
+class Estimate(NamedTuple):
+    """``floor <= J(w) <= value``; they are equal where J itself was computed."""
+
+    value: float
+    floor: float
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is J itself."""
+        return self.value == self.floor
+
+
+class Run:
+    """One run on an objective: the space that its vectors live in, and memory that it uses again.
+
+    Parameters
+    ----------
+    objective : RegularizedRisk
+        What is minimised.
+    start : ndarray of shape (d,), optional
+        The weights that the run starts at; zero by default.
+    in_weights : bool, default=False
+        Whether vectors must be weights. They are in a group of processes, too, whatever the shape of X.
+
+    Attributes
+    ----------
+    space : Space
+        Where vectors live.
+    alpha, risk, design, together
+        Those of the objective.
+    """
+
+    def __init__(self, objective: RegularizedRisk, start: Array | None = None, *, in_weights: bool = False):
+        self.objective = objective
+        self.alpha, self.risk, self.design = objective.alpha, objective.risk, objective.design
+        self.together = objective.together
+        n, d = self.design.shape
+        norm = self.design.frobenius_norm
+        largest = 0.0 if start is None else float(np.abs(start).max())
+        if not largest * math.sqrt(d) * max(norm, 1.0) <= LARGEST_SCORE:
+            raise ValueError(f"start must be finite, and small enough for its scores to be; got a weight of {largest}.")
+        self._start = start if start is not None and np.any(start) else None
+        self.space: Space = (
+            WeightSpace(objective, d)
+            if in_weights or self.together.size > 1
+            else smaller_space(objective, self.design.shape, norm, self._start)
+        )
+        self._scores = Buffers(n)
+
+    def starting_vector(self) -> tuple[Array, Array]:
+        """The weights that the run starts at as a vector, and their scores; these cost nothing at zero."""
+        vector = self.space.vector(self._start)
+        return vector, self.objective.scores_of_zero() if self._start is None else self.space.scores(vector)
+
+    def starting_point(self, mu: float) -> Point:
+        """``J_mu`` there."""
+        vector, scores = self.starting_vector()
+        return self.evaluate(vector, mu, scores)
+
+    def evaluate(self, coef: Array, mu: float, scores: Array | None = None) -> Point:
+        """``J_mu(w)``, its gradient and the cutting plane; no product with X if the scores are given."""
+        if scores is None:
+            scores = self.space.scores(coef)
+        return self._point(coef, scores, mu, self.risk.smoothed(scores, mu, out=self._scores.take()))
+
+    def square(self, vector: Array) -> float:
+        """``|v|^2``."""
+        return agreed(self.together, self.space.square(vector))[0]
+
+    def exact(self, vector: Array, scores: Array) -> float:
+        """``J``, given the scores; no product with X."""
+        return self.alpha / 2.0 * self.square(vector) + self.risk.exact_value(scores)
+
+    def exact_at(self, point: Point, *, good_enough: float = -math.inf) -> Estimate:
+        """``J`` at a point of ``J_mu``, or a value a little above it that costs nothing; no product with X.
+
+        It is J itself if that may be at most ``good_enough`` while the value that costs nothing is not.
+        """
+        risk = point.risk
+        regulariser = self.alpha / 2.0 * point.coef_square
+        if risk.exact is not None:
+            ceiling = regulariser + risk.exact.high
+            floor = regulariser + max(risk.height, risk.exact.low)
+            if not floor <= good_enough < ceiling:
+                return Estimate(ceiling, min(floor, ceiling))
+        exact = regulariser + self.risk.exact_value(point.scores)
+        return Estimate(exact, exact)
+
+    def is_solved(self, point: Point, accuracy: float) -> bool:
+        """Whether ``J_mu(w) - min J_mu <= accuracy`` for sure: it is at most ``|grad|^2 / (2 alpha)``."""
+        return point.gradient_square <= 2.0 * self.alpha * accuracy
+
+    def along(self, point: Point, direction: Array) -> Line:
+        """Return the half-line ``w + t p``; one product with X now, none later. It owns the direction from now on."""
+        return Line(self, point, direction)
+
+    def give_back(self, point: Point, *, but: Point) -> None:
+        """Use the memory of a point again, except what another point shares with it."""
+        for vector, other in ((point.coef, but.coef), (point.slope, but.slope), (point.gradient, but.gradient)):
+            if vector is not other:
+                self.space.buffers.give(vector)
+        if point.scores is not but.scores:
+            self._scores.give(point.scores)
+        if point.risk is not but.risk:
+            self._scores.give(point.risk.plane.gradient)
+
+    def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
+        g = risk.plane.gradient
+        slope = self.space.slope(g)
+        gradient, *squares = self.space.combine_and_square(slope, self.alpha, coef)
+        (steepness,), (coef_square, gradient_square) = total_and_agreed(
+            self.together, (float(g @ g),), (squares[0], squares[1])
+        )
+        value = self.alpha / 2.0 * coef_square + risk.value
+        return Point(coef, scores, mu, risk, slope, value, gradient, coef_square, gradient_square, math.sqrt(steepness))
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """``J_mu`` and its derivative at one step of a line."""
 
@@ -231,20 +285,31 @@ class Trial:
     mu: float
     value: float
     derivative: float
-    scores: Vector
+    scores: Array
     risk: RiskValue
 
 
 class Line:
-    """``t -> J_mu(w + t p)``, evaluated in score space: O(n) a trial, no pass over X."""
+    """``t -> J_mu(w + t p)``, evaluated in score space: O(n) a trial, no pass over X.
 
-    def __init__(self, objective: RegularizedRisk, start: Point, direction: Array, direction_scores: Vector):
-        self._objective = objective
+    Attributes
+    ----------
+    direction : ndarray
+        p, the same on all members of a group.
+    """
+
+    def __init__(self, run: Run, start: Point, direction: Array):
+        self._run = run
         self._start = start
-        self._direction = direction
-        self._direction_scores = direction_scores
-        space = objective.space
-        self._wp, self._gp, self._pp = inner_products(start.coef, start.gradient, direction, space.terms, space.shift)
+        space = run.space
+        products = inner_products(start.coef, start.gradient, direction, space.terms, space.shift)
+        if run.together.size > 1:
+            message = run.together.first(np.concatenate([direction, products]))
+            direction, products = message[:-3], tuple(message[-3:].tolist())
+        self.direction = direction
+        self._wp, self._gp, self._pp = products
+        self._scores = space.scores(direction, run._scores)
+        self._trials: list[Trial] = []  # whose vectors are not those of the start
 
     def origin(self, mu: float) -> Trial:
         """The line at ``t = 0``; nothing is evaluated if mu is that of the starting point."""
@@ -253,29 +318,44 @@ class Line:
         start = self._start
         return Trial(0.0, mu, start.value, self._gp, start.scores, start.risk)
 
-    def scores_at(self, step: float) -> Vector:
+    def scores_at(self, step: float) -> Array:
         """``f + t q``."""
         if step == 0.0:
             return self._start.scores
-        return self._objective.vectors.along(self._start.scores, step, self._direction_scores)
+        result = self._run._scores.take()
+        along(self._start.scores, step, self._scores, result, pieces(result.shape[0], least=LEAST_NUMBERS))
+        return result
 
     def at(self, step: float, mu: float) -> Trial:
         """The line at ``t = step``."""
+        run = self._run
         scores = self.scores_at(step)
-        risk = self._objective.risk.smoothed(scores, mu, self._start.risk.hint, self._direction_scores)
-        return self._trial(step, mu, scores, risk)
+        risk = run.risk.smoothed(scores, mu, self._start.risk.hint, self._scores, out=run._scores.take())
+        square = max(self._start.coef_square + step * (2.0 * self._wp + step * self._pp), 0.0)
+        steepness = risk.derivative
+        if steepness is None:
+            steepness = run.objective.inner(risk.plane.gradient, self._scores)
+        value = run.alpha / 2.0 * square + risk.value
+        derivative = run.alpha * (self._wp + step * self._pp) + steepness
+        trial = Trial(step, mu, value, derivative, scores, risk)
+        self._trials.append(trial)
+        return trial
+
+    def coef_at(self, step: float) -> Array:
+        """``w + t p``."""
+        if step == 0.0:
+            return self._start.coef
+        return self._run.space.combine(self._start.coef, step, self.direction)
 
     def point(self, trial: Trial) -> Point:
-        """The full point that belongs to a trial; one product with the transpose of X."""
-        coef = self._objective.space.combine(self._start.coef, trial.step, self._direction)
-        return self._objective._point(coef, trial.scores, trial.mu, trial.risk)
-
-    def _trial(self, step: float, mu: float, scores: Vector, risk: RiskValue) -> Trial:
-        alpha = self._objective.alpha
-        squared_norm = max(self._start.coef_square + step * (2.0 * self._wp + step * self._pp), 0.0)
-        value = alpha / 2.0 * squared_norm + risk.value
-        steepness = risk.derivative
-        if math.isnan(steepness):
-            steepness = self._objective.vectors.inner(risk.gradient, self._direction_scores)
-        derivative = alpha * (self._wp + step * self._pp) + steepness
-        return Trial(step, mu, value, derivative, scores, risk)
+        """The full point that belongs to a trial, one product with the transpose of X; the line ends with it."""
+        run = self._run
+        for other in self._trials:
+            if other is not trial:
+                run._scores.give(other.risk.plane.gradient)
+                if other.scores is not self._start.scores:
+                    run._scores.give(other.scores)
+        run._scores.give(self._scores)
+        coef = self.coef_at(trial.step)
+        run.space.buffers.give(self.direction)
+        return run._point(coef, trial.scores, trial.mu, trial.risk)

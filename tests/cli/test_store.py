@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import smoothperf
-from smoothperf.store import open_store
+from smoothperf.io import open_store
 
 
 @pytest.fixture

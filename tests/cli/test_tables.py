@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import smoothperf
-from smoothperf.model_file import ModelFileError
+from smoothperf.io.model_file import ModelFileError
 
 
 def table_of(n, seed, *, columns=("id", "age", "town", "bought")):

@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import smoothperf
 from smoothperf import BMRM, Checkpoint, Nesterov, ZeroModelWarning
-from smoothperf.checkpoint import CheckpointError
 from smoothperf.dask import MeasureClassifier, wire
 from smoothperf.dask.training import objective_on
 from smoothperf.design import as_design
+from smoothperf.io.checkpoint import CheckpointError
 from smoothperf.measures import get_measure
 from smoothperf.objective import RegularizedRisk
 

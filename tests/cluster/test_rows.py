@@ -5,12 +5,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from smoothperf.contents import contents
 from smoothperf.dask import rows
 from smoothperf.dask.agreement import common_columns, common_labels, common_names, weights_of_classes
 from smoothperf.design import CSRDesign, DenseDesign, StoredDesign, as_design
-from smoothperf.io import write_npz
-from smoothperf.store import StoreWriter
+from smoothperf.design.contents import contents
+from smoothperf.io import StoreWriter, write_npz
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0], [1.0, 1.0, 4.0]])
 Y = np.array([0, 1, 1])

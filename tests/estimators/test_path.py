@@ -15,7 +15,7 @@ from problems import gaussians, problem
 from smoothperf import LBFGS, PRBEP, MeasureClassifier, ROCArea, Status, regularization_path
 from smoothperf.datasets import make_rare_positives
 from smoothperf.design import as_design
-from smoothperf.estimators.continuation import Continuation
+from smoothperf.solvers.continuation import Continuation
 
 MEASURES = [PRBEP(), ROCArea()]
 X, Y = gaussians(60, 140, 6, seed=3)

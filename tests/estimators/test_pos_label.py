@@ -10,8 +10,8 @@ from sklearn.model_selection import cross_val_predict
 import smoothperf
 from problems import gaussians
 from smoothperf import MeasureClassifier, MeasureClassifierCV, RecallAtFPR, regularization_path, scorers
+from smoothperf.io import convert
 from smoothperf.measures import get_measure
-from smoothperf.store import convert
 
 X, Y = gaussians(50, 120, 4, seed=4)
 SPAM = np.where(Y > 0, "a spam", "ham")  # what we look for sorts first

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 import oracles
 from smoothperf import Contingency
-from smoothperf.store import StoreWriter
+from smoothperf.io import StoreWriter
 
 FORMATS = ("C", "F", "C float32", "F float32", "csr", "csr float32", "csr twice", "csc", "csc float32", "store")
 #: Measures that cut at score 0, for which a bias is trained.

@@ -21,9 +21,9 @@ from smoothperf.certificate import Planes
 from smoothperf.estimators.bias import Bias
 from smoothperf.estimators.classifier import ZeroModelWarning
 from smoothperf.estimators.inputs import make_solver
+from smoothperf.io import open_store
 from smoothperf.measures import get_measure
 from smoothperf.objective import RegularizedRisk
-from smoothperf.store import open_store
 
 PROBLEMS = int(os.environ.get("FUZZ_PROBLEMS", "48"))
 UNIT = 2.0**-53

@@ -109,12 +109,12 @@ def test_entropy_is_log_mean_exp_over_all_labelings(data, n, mu):
     expected = values.max() + mu * math.log(weights.mean())
     assert found.value == pytest.approx(expected, abs=1e-9)
     u = sum(weight * each for weight, each in zip(weights / weights.sum(), labelings(n, k), strict=True))
-    np.testing.assert_allclose(found.gradient, (2.0 / n) * (u - target), atol=1e-9)
+    np.testing.assert_allclose(found.plane.gradient, (2.0 / n) * (u - target), atol=1e-9)
     # The plane is a plane of the exact risk, and the deviation is within mu log N.
     risk = PRBEP().bind(y)
-    assert found.height == pytest.approx(found.offset + found.gradient @ scores, abs=1e-12)
+    assert found.height == pytest.approx(found.plane.offset + found.plane.gradient @ scores, abs=1e-12)
     for other in (np.zeros(n), -scores, scores):
-        assert risk.exact_value(other) >= found.gradient @ other + found.offset - 1e-9
+        assert risk.exact_value(other) >= found.plane.gradient @ other + found.plane.offset - 1e-9
     exact = risk.exact_value(scores)
     assert exact - mu * math.log(math.comb(n, k)) - 1e-9 <= found.value <= exact + 1e-9
 

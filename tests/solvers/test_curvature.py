@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from smoothperf.design import as_design
+from smoothperf.row_space import RowSpace, WeightSpace
 from smoothperf.solvers.curvature import CurvatureMemory
-from smoothperf.space import RowSpace, WeightSpace
 
 
 def push(memory, s, y):

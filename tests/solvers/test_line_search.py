@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smoothperf.measures import RiskValue
+from smoothperf.measures import Plane, RiskValue
 from smoothperf.objective import Trial
 from smoothperf.solvers.line_search import flat_point
 
@@ -23,7 +23,7 @@ class Curve:
     def at(self, step, mu):
         assert mu == 1.0
         self.steps.append(step)
-        nothing = RiskValue(0.0, NOTHING, 0.0, 0.0, 0.0)
+        nothing = RiskValue(Plane(NOTHING, 0.0, 0.0), 0.0, 0.0)
         return Trial(step, mu, self.function(step), self.derivative(step), NOTHING, nothing)
 
 

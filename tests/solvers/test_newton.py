@@ -15,7 +15,7 @@ import oracles
 from problems import gaussians, problem
 from smoothperf import BMRM, LBFGS, PRBEP, Fixed, Newton, ROCArea, Status
 from smoothperf.design import as_design
-from smoothperf.objective import RegularizedRisk
+from smoothperf.objective import RegularizedRisk, Run
 from smoothperf.solvers import newton
 
 
@@ -95,9 +95,9 @@ def test_every_door_leads_to_the_same_weights(enter):
 
 def minimiser(objective, mu):
     """Of the smoothed objective, by gradients alone."""
-    point = objective.evaluate(np.zeros(objective.design.shape[1]), mu)
+    point = Run(objective).evaluate(np.zeros(objective.design.shape[1]), mu)
     found = scipy.optimize.minimize(
-        lambda w: (lambda p: (p.value, p.gradient))(objective.evaluate(w, mu)),
+        lambda w: (lambda p: (p.value, p.gradient))(Run(objective).evaluate(w, mu)),
         point.coef,
         jac=True,
         method="BFGS",
@@ -117,11 +117,11 @@ def test_step_lands_on_the_minimiser_while_the_active_rows_stay(weighted, follow
     coef = minimiser(objective, mu)
     if following == 1.0:
         coef = coef + 1e-5
-    point = objective.evaluate(coef, mu)
+    point = Run(objective).evaluate(coef, mu)
     curvature = objective.risk.curvature(point.risk, mu, following * mu)
     step = newton.newton_direction(objective, point, curvature)
     target = minimiser(objective, following * mu)
-    there = objective.evaluate(target, following * mu)
+    there = Run(objective).evaluate(target, following * mu)
     rows = objective.risk.curvature(there.risk, following * mu, following * mu).rows
     np.testing.assert_array_equal(curvature.rows, rows)  # the premise
     assert np.linalg.norm(target - coef) > 1e-6
@@ -131,7 +131,7 @@ def test_step_lands_on_the_minimiser_while_the_active_rows_stay(weighted, follow
 def test_direction_without_active_rows_is_that_of_the_regulariser():
     X, y = np.array([[9.0], [8.0], [-8.0], [-9.0]]), [1, 1, -1, -1]
     objective = problem(PRBEP(), X, y, 0.5)
-    point = objective.evaluate(np.array([10.0]), 0.01)
+    point = Run(objective).evaluate(np.array([10.0]), 0.01)
     curvature = objective.risk.curvature(point.risk, 0.01, 0.01)
     assert curvature.rows.size == 0
     np.testing.assert_allclose(newton.newton_direction(objective, point, curvature), [-10.0])
@@ -142,7 +142,7 @@ def test_large_column_means_do_not_stop_it():
     shifted = X + np.array([0.0, 1e3, 1e6, 1e7])
     # The risk does not change when all scores shift; rounding makes the centred matrix indefinite.
     objective = RegularizedRisk(as_design(shifted), PRBEP().bind(y), 1e-4)
-    point = objective.evaluate(np.zeros(4), 1e-4)
+    point = Run(objective).evaluate(np.zeros(4), 1e-4)
     direction = newton.newton_direction(objective, point, objective.risk.curvature(point.risk, 1e-4, 1e-4))
     assert direction @ point.gradient < 0.0
     expected = Newton(tol=1e-3).run(problem(PRBEP(), X, y, 1e-4))
@@ -153,7 +153,7 @@ def test_large_column_means_do_not_stop_it():
 def test_rounding_that_makes_the_matrix_indefinite_is_made_up_for(monkeypatch):
     X, y = gaussians(400, 600, 4)
     objective = problem(PRBEP(), 1e-3 * X + 1e7, y, 1e-4)
-    point = objective.evaluate(np.zeros(4), 1e-4)
+    point = Run(objective).evaluate(np.zeros(4), 1e-4)
     curvature = objective.risk.curvature(point.risk, 1e-4, 1e-4)
     monkeypatch.setattr(newton, "ROUNDING", 1e-18)  # too little for this matrix
     direction = newton.newton_direction(objective, point, curvature)

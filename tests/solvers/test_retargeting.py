@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 import oracles
 from problems import gaussians, problem
-from smoothperf.design import as_design
 from smoothperf.measures import (
     PRBEP,
     BalancedErrorRate,
@@ -114,11 +113,11 @@ def test_the_loss_free_risk_is_what_the_risk_grows_like(measure, truth, problem)
     y, scores, weights = problem
     found = measure.bind(y, weights).loss_free(scores)
     true = exact_loss_free(truth, y, scores, weights)
-    slack = allowance(scores, found.rounding) + Fraction(2, 2**300)
+    slack = allowance(scores, found.plane.rounding) + Fraction(2, 2**300)
     assert abs(Fraction(found.value) - true) <= slack
-    assert found.offset == 0.0
-    assert abs(Fraction(found.height) - oracles.exact_plane(found.gradient, 0.0, scores)) <= slack
-    assert np.abs(found.gradient).sum() <= 2.0 + 1e-12  # on which rounding bounds rely
+    assert found.plane.offset == 0.0
+    assert abs(Fraction(found.height) - oracles.exact_plane(found.plane.gradient, 0.0, scores)) <= slack
+    assert np.abs(found.plane.gradient).sum() <= 2.0 + 1e-12  # on which rounding bounds rely
 
 
 @every_measure
@@ -128,8 +127,8 @@ def test_its_gradient_is_a_plane_through_the_origin(measure, truth, problem, els
     y, scores, weights = problem
     found = measure.bind(y, weights).loss_free(scores)
     there = np.random.default_rng(elsewhere).normal(size=len(y))
-    excess = oracles.exact_plane(found.gradient, 0.0, there) - exact_loss_free(truth, y, there, weights)
-    assert excess <= allowance(there, found.rounding)
+    excess = oracles.exact_plane(found.plane.gradient, 0.0, there) - exact_loss_free(truth, y, there, weights)
+    assert excess <= allowance(there, found.plane.rounding)
 
 
 @every_measure
@@ -140,7 +139,7 @@ def test_the_tight_risk_lies_between_the_loss_and_the_largest_loss(measure, trut
     risk = measure.bind(y, weights)
     exact, free = risk.exact(scores), risk.loss_free(scores)
     tight = Fraction(risk.exact_value(scores)) - Fraction(free.value)
-    slack = allowance(scores, exact.rounding, free.rounding) + Fraction(1, 10**14)
+    slack = allowance(scores, exact.plane.rounding, free.plane.rounding) + Fraction(1, 10**14)
     assert Fraction(1.0 - measure.score(y, scores, weights)) <= tight + slack
     assert tight <= truth(y, np.zeros(len(y)), weights) + slack
 
@@ -168,17 +167,17 @@ def test_retargeted_risks_are_never_negative_and_their_planes_hold(measure, trut
     rng = np.random.default_rng(seed)
     risk = measure.bind(y, weights)
     labeling = risk.loss_free(scores)
-    retargeted = Retargeted(risk, labeling, as_design(np.eye(len(y))).vectors, 2)
+    retargeted = Retargeted(risk, labeling, 2)
     where, there = (10.0 ** rng.integers(-3, 4) * rng.normal(size=len(y)) for _ in range(2))
-    true = truth(y, there, weights) - oracles.exact_plane(labeling.gradient, 0.0, there)
+    true = truth(y, there, weights) - oracles.exact_plane(labeling.plane.gradient, 0.0, there)
     assert true >= -allowance(there, retargeted.extra_rounding)
     assert retargeted.exact_value(there) == pytest.approx(float(true), abs=1e-11 * (1.0 + np.abs(there).max()))
     mu = 0.1 / risk.diameter
     for found in (retargeted.exact(where), retargeted.smoothed(where, mu)):
-        plane = oracles.exact_plane(found.gradient, found.offset, there)
-        assert plane - true <= allowance(there, found.rounding)
-        here = oracles.exact_plane(found.gradient, found.offset, where)
-        assert abs(Fraction(found.height) - here) <= allowance(where, found.rounding, retargeted.extra_rounding)
+        plane = oracles.exact_plane(found.plane.gradient, found.plane.offset, there)
+        assert plane - true <= allowance(there, found.plane.rounding)
+        here = oracles.exact_plane(found.plane.gradient, found.plane.offset, where)
+        assert abs(Fraction(found.height) - here) <= allowance(where, found.plane.rounding, retargeted.extra_rounding)
 
 
 @every_measure
@@ -186,16 +185,16 @@ def test_gradients_are_those_of_finite_differences(measure, truth):
     rng = np.random.default_rng(1)
     y, chosen_at, scores, direction = np.repeat([1, -1], [3, 6]), *rng.normal(size=(3, 9))
     risk = measure.bind(y)
-    retargeted = Retargeted(risk, risk.loss_free(chosen_at), as_design(np.eye(9)).vectors, 1)
+    retargeted = Retargeted(risk, risk.loss_free(chosen_at), 1)
     mu = 0.3 / risk.diameter
     found = retargeted.smoothed(scores, mu, None, direction)
     differences = oracles.central_differences(lambda f: retargeted.smoothed(f, mu).value, scores, 1e-5)
-    np.testing.assert_allclose(found.gradient, differences, rtol=0, atol=risk.lipschitz(mu) * 1e-5 + 1e-8)
-    assert np.isnan(found.derivative) or found.derivative == pytest.approx(found.gradient @ direction, abs=1e-12)
+    np.testing.assert_allclose(found.plane.gradient, differences, rtol=0, atol=risk.lipschitz(mu) * 1e-5 + 1e-8)
+    assert found.derivative is None or found.derivative == pytest.approx(found.plane.gradient @ direction, abs=1e-12)
     # Smoothing, and what comes with it, is that of R.
     exact = retargeted.exact_value(scores)
     assert exact - mu * retargeted.diameter - 1e-12 <= found.value <= exact + 1e-12
-    assert np.isnan(found.ceiling) or exact - 1e-12 <= found.ceiling
+    assert found.exact is None or exact - 1e-12 <= found.exact.high
     assert retargeted.lipschitz(mu) == risk.lipschitz(mu)
 
 
@@ -235,8 +234,8 @@ def test_risks_are_those_of_all_labelings(measure, y):
         labeling = risk.loss_free(chosen_at)
         assert labeling.value == pytest.approx(oracles.highest((0.0, slopes), chosen_at), abs=1e-13)
         best = int(np.argmax(slopes @ chosen_at))
-        np.testing.assert_allclose(labeling.gradient, slopes[best], rtol=0, atol=1e-14)
-        retargeted = Retargeted(risk, labeling, as_design(np.eye(y.size)).vectors, 1)
+        np.testing.assert_allclose(labeling.plane.gradient, slopes[best], rtol=0, atol=1e-14)
+        retargeted = Retargeted(risk, labeling, 1)
         brute = oracles.highest((losses, slopes - slopes[best]), scores)
         assert retargeted.exact_value(scores) == pytest.approx(brute, abs=1e-13)
         assert retargeted.exact(scores).value == pytest.approx(brute, abs=1e-13)

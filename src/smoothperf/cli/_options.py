@@ -96,7 +96,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no i
 def kind_of_scaling(scale: str | None, *, stored: bool = False) -> str:
     """Return how to scale; if nothing is said, what is not in memory is not scaled."""
     from .._validation import choice
-    from ..scaling import KINDS
+    from ..design.scaling import KINDS
 
     if scale is None:
         return "none" if stored else "standard"

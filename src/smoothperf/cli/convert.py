@@ -44,8 +44,8 @@ def convert(
     screen = Screen(as_json=as_json, quiet=quiet)
     check_writable(output)
 
-    from ..store import convert as make_store
-    from ..store import open_store
+    from ..io import convert as make_store
+    from ..io.store import open_store
     from ._files import as_dataset
 
     with screen.progress.status(reading(data)) as status:

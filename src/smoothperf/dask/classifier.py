@@ -13,15 +13,15 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import choice, positive_number
-from ..checkpoint import Checkpoint, CheckpointKeeper
 from ..estimators import classifier as local
 from ..estimators.bias import Bias
 from ..estimators.inputs import check_suits, make_callback, make_solver, report_end
 from ..estimators.tight import retargeting
+from ..io.checkpoint import Checkpoint, CheckpointKeeper
 from ..measures import Measure, get_measure
 from ..measures.base import IN_BLOCKS
-from ..smoothing import Smoothing
 from ..solvers import Callback, ConvexSolver, Newton, Result, Solver
+from ..solvers.smoothing import Smoothing
 from ..solvers.story import Sequel
 from ..threads import check_n_threads
 from .agreement import agree, common_names

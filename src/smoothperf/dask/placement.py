@@ -102,7 +102,7 @@ class Placement:
         return self._settings is settings
 
     def contents(self) -> int:
-        """What tells the entries of all rows from others: :mod:`smoothperf.contents`."""
+        """What tells the entries of all rows from others: :mod:`smoothperf.design.contents`."""
         first_rows = itertools.accumulate((shape.n_rows for shape in self._shapes[:-1]), initial=0)
         parts = self.servers.ask_each("rows", "contents", [(first_row,) for first_row in first_rows])
         return int(sum(parts) % 2**64)

@@ -23,15 +23,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._validation import vector
-from ..contents import contents
 from ..design import CSRDesign, Design, as_design
 from ..design.base import Array
 from ..design.compressed import CompressedRows
+from ..design.contents import contents
 from ..design.sparse import RowBlocks
 from ..io import DataError, read_data
 from ..io.labels import problem_of
-from ..store import open_store
-from ..store.layout import MAGIC
+from ..io.store import open_store
+from ..io.store.layout import MAGIC
 
 #: Share of numbers that are not 0 up to which a dense block becomes CSR.
 SPARSE = 0.25

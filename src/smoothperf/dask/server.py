@@ -24,9 +24,9 @@ from distributed.comm.addressing import get_address_host
 from distributed.protocol.pickle import loads
 
 from .. import kernels
-from ..contents import contents
 from ..design import BiasedDesign, Design
 from ..design.base import Array
+from ..design.contents import contents
 from ..measures import Measure
 from ..recycling import Recycler
 from ..threads import use_threads

@@ -19,10 +19,10 @@ from distributed import Client
 from distributed.protocol.pickle import dumps
 
 from ..certificate import Planes
-from ..checkpoint import CheckpointKeeper, description, worth_keeping
-from ..checkpoint_file import State
 from ..design.base import Array
 from ..estimators.bias import Bias
+from ..io.checkpoint import CheckpointKeeper, description, worth_keeping
+from ..io.checkpoint_file import State
 from ..measures import PRBEP, Measure, ROCArea, get_measure
 from ..objective import RegularizedRisk
 from ..solvers import Callback, Result, Solver

@@ -10,10 +10,20 @@ import scipy.sparse as sp
 from .base import Design
 from .biased import BiasedDesign
 from .dense import DenseDesign
+from .shared import SharedDesign
 from .sparse import CSCDesign, CSRDesign
 from .stored import StoredDesign
 
-__all__ = ["BiasedDesign", "CSCDesign", "CSRDesign", "DenseDesign", "Design", "StoredDesign", "as_design"]
+__all__ = [
+    "BiasedDesign",
+    "CSCDesign",
+    "CSRDesign",
+    "DenseDesign",
+    "Design",
+    "SharedDesign",
+    "StoredDesign",
+    "as_design",
+]
 
 
 def as_design(X: Any, *, low_memory: bool = False) -> Design:

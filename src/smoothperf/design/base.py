@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ..blocks import LocalVectors, Vector, Vectors
 
 Array = NDArray[np.float64]
 
@@ -42,17 +39,12 @@ class Design(ABC):
     row_norm: float
     frobenius_norm: float
 
-    @cached_property
-    def vectors(self) -> Vectors:
-        """The vectors with a number for each row, which products with X make and take."""
-        return LocalVectors(self.shape[0])
-
     @abstractmethod
-    def matvec(self, w: Array, out: Vector | None = None) -> Vector:
+    def matvec(self, w: Array, out: Array | None = None) -> Array:
         """``X w``; ``out`` is overwritten if given."""
 
     @abstractmethod
-    def rmatvec(self, g: Vector, out: Array | None = None) -> Array:
+    def rmatvec(self, g: Array, out: Array | None = None) -> Array:
         """``X^T g``; ``out`` is overwritten if given."""
 
     @abstractmethod

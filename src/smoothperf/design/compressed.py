@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels, threads
-from ..recycling import Workspace
+from ..buffers import Scratch
 from .base import Array
 
 #: Entries for which a thread pays.
@@ -78,12 +78,12 @@ class CompressedRows:
         pieces = threads.pieces(self.n_entries, least=LEAST_ENTRIES)
         kernels.gather(self.indptr, self.indices, self.data, self.ones, self.levels, x, out, pieces)
 
-    def scatter(self, g: Array, out: Array, workspace: Workspace, *, clear: bool) -> None:
+    def scatter(self, g: Array, out: Array, scratch: Scratch, *, clear: bool) -> None:
         """``out += A^T g``, or ``=`` if it is to be cleared; rows with ``g_i = 0`` are not read."""
         _check_columns(out, self.n_columns)
         # Each further thread has a sum of its own, which must be cleared and added up: that pays for long ranges only.
         pieces = threads.pieces(self.n_entries, least=max(LEAST_ENTRIES, ENTRIES_PER_SUM * out.shape[0]))
-        room = workspace.take(kernels.room_for_sums(out.shape[0], pieces))
+        room = scratch.take(kernels.room_for_sums(out.shape[0], pieces))
         kernels.scatter(self.indptr, self.indices, self.data, self.ones, self.levels, g, out, clear, pieces, room)
 
     def surveyed(self, *, distinct: bool = True) -> tuple[CompressedRows, float, float]:

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..recycling import Workspace
+from ..buffers import Scratch
 from .base import Array, Design, check_rows
 from .compressed import CompressedRows
 
@@ -33,7 +33,7 @@ class RowBlocks(Design):
     wants_blas_threads = False
 
     def __init__(self) -> None:
-        self._workspace = Workspace()
+        self._scratch = Scratch()
 
     @abstractmethod
     def _blocks(
@@ -58,7 +58,7 @@ class RowBlocks(Design):
         result = np.empty(self.shape[1]) if out is None else out
         fresh = True
         for rows, block in self._blocks(g):
-            block.scatter(g[rows], result, self._workspace, clear=fresh)
+            block.scatter(g[rows], result, self._scratch, clear=fresh)
             fresh = False
         if fresh:  # all of g is zero
             result[:] = 0.0
@@ -128,7 +128,7 @@ class CSCDesign(Design):
 
     def __init__(self, matrix: Any):
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
-        self._workspace = Workspace()
+        self._scratch = Scratch()
         columns = _compressed(matrix, self.shape[0])
         self._columns, _, _ = columns.surveyed()
         self.n_entries = columns.n_entries
@@ -145,7 +145,7 @@ class CSCDesign(Design):
     def matvec(self, w: Array, out: Array | None = None) -> Array:
         """``X w``; columns with ``w_j = 0`` are not read."""
         result = np.empty(self.shape[0]) if out is None else out
-        self._columns.scatter(w, result, self._workspace, clear=True)
+        self._columns.scatter(w, result, self._scratch, clear=True)
         return result
 
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:

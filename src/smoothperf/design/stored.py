@@ -1,4 +1,4 @@
-"""A matrix in a file (:mod:`smoothperf.store`), read block by block while products with it are computed.
+"""A matrix in a file (:mod:`smoothperf.io.store`), read block by block while products with it are computed.
 
 Two threads read and check blocks ahead of the one that computes; all three release the GIL. Memory: three blocks,
 however large the file. A store of no more blocks than that is read once. The file is not mapped into memory, so a limit
@@ -23,7 +23,7 @@ from .compressed import CompressedRows
 from .sparse import RowBlocks
 
 if TYPE_CHECKING:
-    from ..store import Store
+    from ..io.store import Store
 
 #: Blocks in memory: one is computed with, the others are being read.
 BUFFERS = 3

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from .._validation import positive_number
 from ..design import BiasedDesign, Design, as_design
 from ..measures import Measure
+from ..measures.examples import Examples
 from ..objective import RegularizedRisk
 from ..solvers import Result
 
@@ -71,11 +72,9 @@ class Bias:
         moved[-1] -= threshold / self.height
         return moved
 
-    def cut(
-        self, weights: Array, positive: NDArray[np.bool_], scores: Array, sample_weight: Array | None
-    ) -> tuple[Array, float]:
+    def cut(self, weights: Array, examples: Examples, scores: Array) -> tuple[Array, float]:
         """Weights of the features, and the intercept: the trained bias less the cut of the training scores."""
-        threshold = self.measure.threshold(positive, scores, sample_weight) if self.fit_intercept else 0.0
+        threshold = self.measure.cut(examples, scores) if self.fit_intercept else 0.0
         return self.cut_at(weights, threshold)
 
     def cut_at(self, weights: Array, threshold: float) -> tuple[Array, float]:
@@ -92,7 +91,7 @@ class Bias:
         risk, tight = objective.risk, math.isnan(result.lower_bound)
 
         def value(shift: float) -> float:
-            scores = objective.vectors.constant(shift)
+            scores = np.full(objective.design.shape[0], shift)
             free = risk.loss_free(scores).value if tight else 0.0
             return objective.alpha / 2.0 * (shift / self.height) ** 2 + risk.exact_value(scores) - free
 

@@ -14,8 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from .._validation import choice, positive_number, shown, vector
 from ..measures import Measure, Risk
-from ..smoothing import Adaptive, Fixed, Smoothing
 from ..solvers import BMRM, LBFGS, Callback, ConvexSolver, Nesterov, Newton, Result, Solver, Status, TraceRow
+from ..solvers.smoothing import Adaptive, Fixed, Smoothing
 
 Array = NDArray[np.float64]
 

@@ -25,35 +25,29 @@ def fit_tight(
     bias: Bias,
     objective: RegularizedRisk,
     solver: ConvexSolver,
-    positive: NDArray[np.bool_],
-    weights: Array | None,
     callback: Callback | None,
     keeper: Keeper | None,
 ) -> Result:
     """Minimise the tight bound of an objective, from nothing; the keeper keeps states of the second run."""
-    first, start = convex_start(bias, objective, solver, positive, weights, callback)
+    first, start = convex_start(bias, objective, solver, callback)
     sequel = Sequel(first, callback)
     return sequel.join(retargeting(solver, after=first).run(objective, start, sequel.add, keeper=keeper))
 
 
 def convex_start(
-    bias: Bias,
-    objective: RegularizedRisk,
-    solver: ConvexSolver,
-    positive: NDArray[np.bool_],
-    weights: Array | None,
-    callback: Callback | None,
+    bias: Bias, objective: RegularizedRisk, solver: ConvexSolver, callback: Callback | None
 ) -> tuple[Result, Array]:
     """The run for a convex risk, and the weights to start the tight bound from."""
     if objective.risk.sums_over_examples:
         own = solver.run(objective, callback=callback)
         return own, own.coef
-    ranking = RegularizedRisk(objective.design, ROCArea().bind(positive, weights), objective.alpha)
+    examples = objective.risk.examples
+    ranking = RegularizedRisk(objective.design, ROCArea().risk(examples), objective.alpha)
     result = starting_solver(solver).run(ranking, callback=callback)
     if not bias.trained:
         return result, result.coef
     assert result.scores is not None
-    return result, bias.with_threshold(result.coef, PRBEP().threshold(positive, result.scores, weights))
+    return result, bias.with_threshold(result.coef, PRBEP().cut(examples, result.scores))
 
 
 def starting_solver(solver: ConvexSolver) -> ConvexSolver:

@@ -1,6 +1,6 @@
 """One candidate on some rows: models for one alpha after another, each from where the last one ended.
 
-A convex risk follows its path (:mod:`smoothperf.estimators.continuation`). A tight one starts anew at each alpha, from
+A convex risk follows its path (:mod:`smoothperf.solvers.continuation`). A tight one starts anew at each alpha, from
 what has the lower bound at its best multiple: the weights at the last alpha, or those of a convex risk that does not
 collapse, which all candidates on the same rows share.
 
@@ -20,10 +20,10 @@ from ..design import BiasedDesign, Design, as_design
 from ..measures import PRBEP, Risk, ROCArea
 from ..objective import RegularizedRisk
 from ..solvers import Callback, ConvexSolver, Result, Solver
+from ..solvers.continuation import Continuation
 from ..solvers.retargeting import better_start
 from .bias import Bias
 from .candidates import Candidate
-from .continuation import Continuation
 from .tight import retargeting
 
 Array = NDArray[np.float64]

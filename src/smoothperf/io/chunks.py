@@ -18,6 +18,7 @@ from .delimited import CsvTable
 from .npz_stream import NpzChunks
 from .parquet import parquet_chunks
 from .read import format_of
+from .store import open_store
 from .streams import opened
 from .svmlight import SvmlightChunks
 
@@ -119,8 +120,6 @@ def _rows_of(
             data.feature_names = names
             yield chunk
     else:
-        from ..store import open_store
-
         store = open_store(path)
         data.feature_names = store.feature_names
         y = store.labels()

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from .._validation import choice, whole_number
-from ..store.layout import MAGIC as STORE
 from .dataset import Dataset, data_error
 from .delimited import DELIMITERS, read_csv
 from .npz import read_npz
 from .parquet import read_parquet
+from .store import open_store
+from .store.layout import MAGIC as STORE
 from .streams import COMPRESSED_SUFFIXES, uncompressed
 from .svmlight import read_svmlight
 
@@ -47,7 +48,7 @@ def read_data(
     csv       Text with the names of the columns in the first line and commas, semicolons or tabs between the fields.
               All columns but ``label`` must be numbers, none missing.
     parquet   The same as a Parquet file; needs pyarrow (``pip install 'smoothperf[parquet]'``).
-    store     What :func:`smoothperf.store.convert` writes, read whole; to train without that, pass the path to ``fit``.
+    store     What :func:`smoothperf.io.convert` writes, read whole; to train without that, pass the path to ``fit``.
     ========  =========================================================================================================
 
     Files that are compressed with gzip, bzip2 or xz are read as they are.
@@ -107,8 +108,6 @@ def read_data(
         if format == "npz":
             X, y, names = read_npz(file, path, labelled=labelled)
         elif format == "store":
-            from ..store import open_store
-
             store = open_store(path)
             X, y, names, zero_based = store.read(), store.labels(), store.feature_names, store.zero_based
             y = y if labelled else None

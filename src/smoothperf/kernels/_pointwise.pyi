@@ -22,7 +22,7 @@ def logistic_losses(
     direction: NDArray[Any] | None,
     gradient: NDArray[Any],
     pieces: int,
-) -> tuple[float, float, float, float]: ...
+) -> tuple[float, float, float]: ...
 def squared_hinges(
     scores: NDArray[Any],
     positive: NDArray[Any],
@@ -31,4 +31,4 @@ def squared_hinges(
     direction: NDArray[Any] | None,
     gradient: NDArray[Any],
     pieces: int,
-) -> tuple[float, float, float, float]: ...
+) -> tuple[float, float, float]: ...

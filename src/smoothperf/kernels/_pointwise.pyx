@@ -38,7 +38,7 @@ cdef extern from "_pointwise_loops.h":
     ) noexcept nogil
 
     ctypedef struct loss_sums:
-        long double losses, offsets, squares, along
+        long double losses, offsets, along
 
     loss_sums logistic_losses_of(
         const double* f, const unsigned char* label, const double* c, const double* logs, const double* direction,
@@ -181,10 +181,9 @@ cdef tuple _losses(LossRows* rows):
         for piece in range(1, rows.pieces):
             total.losses += rows.sums[piece].losses
             total.offsets += rows.sums[piece].offsets
-            total.squares += rows.sums[piece].squares
             total.along += rows.sums[piece].along
         free(rows.sums)
-    return <double>total.losses, <double>total.offsets, <double>total.squares, <double>total.along
+    return <double>total.losses, <double>total.offsets, <double>total.along
 
 
 def logistic_losses(
@@ -212,9 +211,8 @@ def logistic_losses(
 
     Returns
     -------
-    losses, offsets, squares, along : float
-        Sums of ``c loss``, of ``c (loss + y f / (1 + exp(y f)))``, of ``gradient_i^2`` and of
-        ``gradient_i direction_i``.
+    losses, offsets, along : float
+        Sums of ``c loss``, of ``c (loss + y f / (1 + exp(y f)))`` and of ``gradient_i direction_i``.
     """
     cdef LossRows rows
     _check_rows(scores, positive, weights, direction, gradient)
@@ -224,7 +222,7 @@ def logistic_losses(
         check_length("logs", logs.shape[0], scores.shape[0])
     rows.n = scores.shape[0]
     if rows.n == 0:
-        return 0.0, 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0
     rows.f = &scores[0]
     rows.label = &positive[0]
     rows.c = &weights[0] if weights is not None else NULL
@@ -250,14 +248,14 @@ def squared_hinges(
 
     Returns
     -------
-    losses, offsets, squares, along : float
-        Sums of ``c x^2``, of ``c x (2 - x)``, of ``gradient_i^2`` and of ``gradient_i direction_i``.
+    losses, offsets, along : float
+        Sums of ``c x^2``, of ``c x (2 - x)`` and of ``gradient_i direction_i``.
     """
     cdef LossRows rows
     _check_rows(scores, positive, weights, direction, gradient)
     rows.n = scores.shape[0]
     if rows.n == 0:
-        return 0.0, 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0
     rows.f = &scores[0]
     rows.label = &positive[0]
     rows.c = &weights[0] if weights is not None else NULL

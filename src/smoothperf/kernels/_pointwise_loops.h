@@ -68,7 +68,7 @@ static pointwise_sums hinges_weighted(const double *f, const unsigned char *labe
 }
 
 typedef struct {
-    long double losses, offsets, squares, along;
+    long double losses, offsets, along;
 } loss_sums;
 
 /* Logistic losses, with exp(-|f|) in the gradient's place. ``logs`` are log(1 + exp(-|f|)), which are there if weights
@@ -79,10 +79,10 @@ INLINED loss_sums logistic_loop(const double *restrict f, const unsigned char *r
                                 const double *restrict direction, double *restrict gradient, ptrdiff_t n,
                                 const double scale)
 {
-    loss_sums sums = {0.0L, 0.0L, 0.0L, 0.0L};
+    loss_sums sums = {0.0L, 0.0L, 0.0L};
     for (ptrdiff_t begin = 0; begin < n; begin += POINTWISE_BLOCK) {
         const ptrdiff_t end = begin + POINTWISE_BLOCK < n ? begin + POINTWISE_BLOCK : n;
-        double product = 1.0, common = 0.0, wrong = 0.0, spread = 0.0, squares = 0.0, along = 0.0;
+        double product = 1.0, common = 0.0, wrong = 0.0, spread = 0.0, along = 0.0;
         for (ptrdiff_t i = begin; i < end; i++) {
             const double sign = 2.0 * label[i] - 1.0;
             const double cost = c ? c[i] : 1.0;
@@ -95,7 +95,6 @@ INLINED loss_sums logistic_loop(const double *restrict f, const unsigned char *r
                 product *= 1.0 + e;
             wrong += cost * (z < 0.0 ? -z : 0.0);
             spread += cost * (fabs(f[i]) * smaller);
-            squares += g * g;
             if (direction)
                 along += g * direction[i];
             gradient[i] = g;
@@ -104,7 +103,6 @@ INLINED loss_sums logistic_loop(const double *restrict f, const unsigned char *r
             common = log(product);
         sums.losses += common + wrong;
         sums.offsets += common + spread;
-        sums.squares += squares;
         sums.along += along;
     }
     return sums;
@@ -115,10 +113,10 @@ INLINED loss_sums squared_loop(const double *restrict f, const unsigned char *re
                                const double *restrict c, const double *restrict direction, double *restrict gradient,
                                ptrdiff_t n, const double scale)
 {
-    loss_sums sums = {0.0L, 0.0L, 0.0L, 0.0L};
+    loss_sums sums = {0.0L, 0.0L, 0.0L};
     for (ptrdiff_t begin = 0; begin < n; begin += POINTWISE_BLOCK) {
         const ptrdiff_t end = begin + POINTWISE_BLOCK < n ? begin + POINTWISE_BLOCK : n;
-        double losses = 0.0, offsets = 0.0, squares = 0.0, along = 0.0;
+        double losses = 0.0, offsets = 0.0, along = 0.0;
         for (ptrdiff_t i = begin; i < end; i++) {
             const double sign = 2.0 * label[i] - 1.0;
             double x = 1.0 - sign * f[i];
@@ -127,14 +125,12 @@ INLINED loss_sums squared_loop(const double *restrict f, const unsigned char *re
             const double g = -2.0 * scale * sign * slope;
             losses += slope * x;
             offsets += slope * (2.0 - x);
-            squares += g * g;
             if (direction)
                 along += g * direction[i];
             gradient[i] = g;
         }
         sums.losses += losses;
         sums.offsets += offsets;
-        sums.squares += squares;
         sums.along += along;
     }
     return sums;

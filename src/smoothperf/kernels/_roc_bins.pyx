@@ -40,7 +40,7 @@ cdef extern from "_roc_bins_loops.h":
         double shift, shift_step, width
 
     ctypedef struct bin_sums:
-        long double slopes, inner, along, squares
+        long double slopes, inner, along
 
     ctypedef struct score_range:
         double low, high
@@ -340,8 +340,6 @@ def bin_gradient(
         ``<gradient, scores>``.
     along : float
         ``<gradient, direction>``, or 0 if the direction is None.
-    squares : float
-        ``|gradient|^2``.
     """
     cdef Rows rows
     cdef bin_sums total
@@ -355,7 +353,7 @@ def bin_gradient(
     if direction is not None:
         check_length("direction", direction.shape[0], rows.n)
     if rows.n == 0:
-        return 0.0, 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0
     rows.f = &scores[0]
     rows.label = &positive[0]
     rows.c = &weights[0] if weights is not None else NULL
@@ -374,6 +372,5 @@ def bin_gradient(
             total.slopes += rows.sums[piece].slopes
             total.inner += rows.sums[piece].inner
             total.along += rows.sums[piece].along
-            total.squares += rows.sums[piece].squares
         free(rows.sums)
-    return <double>total.slopes, <double>total.inner, <double>total.along, <double>total.squares
+    return <double>total.slopes, <double>total.inner, <double>total.along

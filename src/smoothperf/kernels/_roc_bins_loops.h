@@ -30,7 +30,7 @@ typedef struct {
 } bin_grid;
 
 typedef struct {
-    long double slopes, inner, along, squares;
+    long double slopes, inner, along;
 } bin_sums;
 
 typedef struct {
@@ -129,41 +129,37 @@ INLINED double on_line(const bin_line_t *line, double x)
 #endif
 }
 
-/* Add to the sums those of slopes, and of g f, g g and g q unless q is NULL; each in four lanes, all at the same time, so
+/* Add to the sums those of slopes, of g f, and of g q unless q is NULL; each in four lanes, all at the same time, so
  * that no addition waits for the one before. */
 INLINED void add_sums(bin_sums *sums, const double *slopes, const double *g, const double *f, const double *q,
                       ptrdiff_t n)
 {
-    double lanes[4][4] = {{0.0}};
+    double lanes[3][4] = {{0.0}};
     ptrdiff_t i = 0;
 #if defined(__GNUC__) || defined(__clang__)
-    four_t slope = {0.0, 0.0, 0.0, 0.0}, inner = slope, square = slope, along = slope;
+    four_t slope = {0.0, 0.0, 0.0, 0.0}, inner = slope, along = slope;
     for (; i + 4 <= n; i += 4) {
         const four_t values = *(const four_t *)(g + i);
         slope += *(const four_t *)(slopes + i);
         inner += values * *(const four_t *)(f + i);
-        square += values * values;
         if (q)
             along += values * *(const four_t *)(q + i);
     }
     for (int lane = 0; lane < 4; lane++) {
         lanes[0][lane] = slope[lane];
         lanes[1][lane] = inner[lane];
-        lanes[2][lane] = square[lane];
-        lanes[3][lane] = along[lane];
+        lanes[2][lane] = along[lane];
     }
 #endif
     for (; i < n; i++) {
         lanes[0][i & 3] += slopes[i];
         lanes[1][i & 3] += g[i] * f[i];
-        lanes[2][i & 3] += g[i] * g[i];
         if (q)
-            lanes[3][i & 3] += g[i] * q[i];
+            lanes[2][i & 3] += g[i] * q[i];
     }
     sums->slopes += (lanes[0][0] + lanes[0][1]) + (lanes[0][2] + lanes[0][3]);
     sums->inner += (lanes[1][0] + lanes[1][1]) + (lanes[1][2] + lanes[1][3]);
-    sums->squares += (lanes[2][0] + lanes[2][1]) + (lanes[2][2] + lanes[2][3]);
-    sums->along += (lanes[3][0] + lanes[3][1]) + (lanes[3][2] + lanes[3][3]);
+    sums->along += (lanes[2][0] + lanes[2][1]) + (lanes[2][2] + lanes[2][3]);
 }
 
 INLINED bin_sums gradient_loop(const double *restrict f, const unsigned char *restrict label, const double *restrict c,
@@ -172,7 +168,7 @@ INLINED bin_sums gradient_loop(const double *restrict f, const unsigned char *re
 {
     int32_t rows[BINS_BLOCK];
     double positions[BINS_BLOCK];
-    bin_sums sums = {0.0L, 0.0L, 0.0L, 0.0L};
+    bin_sums sums = {0.0L, 0.0L, 0.0L};
     for (ptrdiff_t begin = 0; begin < n; begin += BINS_BLOCK) {
         const ptrdiff_t size = begin + BINS_BLOCK < n ? BINS_BLOCK : n - begin;
         locate(f + begin, label + begin, size, grid, rows, positions);

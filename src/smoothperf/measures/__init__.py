@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .base import Curvature, Measure, Risk, RiskValue
+from .base import Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .contingency import Contingency
+from .examples import Examples
 from .fractional import FBeta, Jaccard
 from .goals import AveragePrecision, Goal, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision, TargetWarning
 from .names import MEASURE_NAMES, get_measure
@@ -21,12 +22,15 @@ __all__ = [
     "Contingency",
     "Curvature",
     "ErrorRate",
+    "Examples",
     "FBeta",
     "Goal",
+    "Interval",
     "Jaccard",
     "LogLoss",
     "Measure",
     "PartialROCArea",
+    "Plane",
     "PrecisionAtK",
     "PrecisionAtRecall",
     "ROCArea",

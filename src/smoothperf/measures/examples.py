@@ -45,9 +45,7 @@ class Examples:
             self._check()
 
     @classmethod
-    def of(
-        cls, y: ArrayLike, sample_weight: ArrayLike | None = None, together: Collective = ALONE
-    ) -> Examples:
+    def of(cls, y: ArrayLike, sample_weight: ArrayLike | None = None, together: Collective = ALONE) -> Examples:
         """Examples of labels in {-1, +1}, {0, 1} or {False, True}, checked."""
         positive = binary_labels(y)
         return cls(positive, weights_of(sample_weight, positive), together)

@@ -13,8 +13,8 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 
-from ..confidence import CONFIDENCE
 from .base import Measure
+from .confidence import CONFIDENCE
 from .fractional import FBeta, Jaccard
 from .goals import AveragePrecision, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision
 from .partial_roc import PartialROCArea

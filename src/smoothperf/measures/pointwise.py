@@ -16,68 +16,32 @@ at score 0, so a bias is fitted with the weights.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import threads
 from .._validation import binary_labels, positive_number, vector, weights_of
-from ..blocks import Blocks, Vector
+from ..collective import total
 from ..kernels import pointwise_hinges
-from ..kernels.selection import added
-from .base import EPS, LONG_EPS, Array, Measure, RiskValue
+from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, Risk, RiskValue
 from .cuts import Cuts
-from .in_blocks import BlockRisk
-from .row_block import RiskBlock, Totals
+from .examples import Examples
 
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 16
 
 
-class PointwiseBlock(RiskBlock):
-    """The rows of a :class:`PointwiseRisk`, or some of them. ``costs`` are those of positives and of negatives."""
-
-    def hinges(
-        self, scores: Array, costs: tuple[float, float], margin: float, scale: float, gradient: Array
-    ) -> tuple[float, float]:
-        """Fill the gradient of the hinges, and return the sums of the hinges and of the flipped costs."""
-        y = np.where(self.positive, 1.0, -1.0)
-        x = margin - 2.0 * y * scores
-        flipped = np.where(x > 0.0, self._weighted_costs(costs), 0.0)
-        np.multiply(-scale * y, flipped, out=gradient)
-        return float(flipped @ x), float(flipped.sum())
-
-    def hinge_sum(self, scores: Array, costs: tuple[float, float]) -> float:
-        """Sum of the hinges."""
-        x = np.where(self.positive, -2.0, 2.0) * scores
-        x += 1.0
-        np.maximum(x, 0.0, out=x)
-        return float(self._weighted_costs(costs) @ x)
-
-    def huber_hinges(
-        self, scores: Array, costs: tuple[float, float], kappa: float, scale: float, gradient: Array
-    ) -> Sequence[float]:
-        """Fill the gradient of the Huber hinges, and return the sums of the kernel."""
-        pieces = threads.pieces(scores.shape[0], least=LEAST_ROWS)
-        label = self.positive.view(np.uint8)
-        return pointwise_hinges(scores, label, self.weights, *costs, kappa, scale, gradient, pieces)
-
-    def _weighted_costs(self, costs: tuple[float, float]) -> Array:
-        q = np.where(self.positive, *costs)
-        return q if self.weights is None else q * self.weights
-
-
-class PointwiseRisk(BlockRisk):
-    """The risk (error-risk) for given labels, weights and costs; made by :meth:`ErrorRate.bind`.
+class PointwiseRisk(Risk):
+    """The risk (error-risk) for given labels, weights and costs; made by :meth:`ErrorRate.risk`.
 
     Parameters
     ----------
-    blocks : Blocks
-        Of :class:`PointwiseBlock`.
+    examples : Examples
+        Labels and weights.
     positive_cost, negative_cost : float
         What it costs to miss a positive, and to take a negative for a positive.
     """
@@ -85,48 +49,68 @@ class PointwiseRisk(BlockRisk):
     shift_invariant: ClassVar[bool] = False
     sums_over_examples: ClassVar[bool] = True
 
-    def __init__(self, blocks: Blocks, positive_cost: float = 1.0, negative_cost: float = 1.0):
-        super().__init__(blocks)
+    def __init__(self, examples: Examples, positive_cost: float = 1.0, negative_cost: float = 1.0):
+        super().__init__(examples)
         self._costs = positive_cost, negative_cost
-        self._total = positive_cost * self._totals.positive_weight + negative_cost * self._totals.negative_weight
-        # Of sums blocked by 512, relative to Q; docs/maths.md, rounding.
-        self._rounding = 1024 * EPS + self.n_examples * LONG_EPS
+        self._total = positive_cost * examples.positive_weight + negative_cost * examples.negative_weight
+        # Of sums blocked by 512, relative to Q, with a surplus for those over members; docs/maths.md, rounding.
+        self._rounding = 1024 * EPS + examples.count * LONG_EPS
         self.diameter = self._total / 2.0
 
-    def exact(self, scores: Vector) -> RiskValue:
+    def exact(self, scores: Array) -> RiskValue:
         """``R`` and a subgradient, O(n)."""
         return self._hinges(scores, margin=1.0)
 
-    def loss_free(self, scores: Vector) -> RiskValue:
+    def loss_free(self, scores: Array) -> RiskValue:
         """``R0`` and its gradient: every example goes where its score is. O(n)."""
         return self._hinges(scores, margin=0.0)
 
-    def exact_value(self, scores: Vector) -> float:
+    def exact_value(self, scores: Array) -> float:
         """``R``: the mean hinge. O(n)."""
-        return math.fsum(self._blocks.each("hinge_sum", scores, self._costs)) / self._total
+        x = np.where(self.examples.positive, -2.0, 2.0) * scores
+        x += 1.0
+        np.maximum(x, 0.0, out=x)
+        (hinges,) = total(self.examples.together, float(self._weighted_costs() @ x))
+        return hinges / self._total
 
-    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
+    def smoothed(
+        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+    ) -> RiskValue:
         """``R_mu`` and its gradient: the mean Huber hinge, O(n). ``hint`` is not used."""
-        gradient = self._blocks.vectors.take()
-        kappa = mu * self._total
-        sums = self._blocks.complete("huber_hinges", scores, self._costs, kappa, 2.0 / self._total, gradient)
-        slopes, squares, hinges, inner = added(sums)
-        offset = slopes / self._total
+        gradient = np.empty_like(scores) if out is None else out
+        kappa, scale = mu * self._total, 2.0 / self._total
+        pieces = threads.pieces(scores.shape[0], least=LEAST_ROWS)
+        label = self.examples.positive.view(np.uint8)
+        sums = pointwise_hinges(scores, label, self.examples.weights, *self._costs, kappa, scale, gradient, pieces)
+        along = 0.0 if direction is None else float(gradient @ direction)
+        slopes, squares, hinges, inner, along = total(self.examples.together, *sums, along)
+        offset, exact = slopes / self._total, hinges / self._total
         height = offset + inner
-        value = height - mu / 2.0 * squares
-        return RiskValue(value, gradient, offset, height, self._rounding, ceiling=hinges / self._total, looseness=0.0)
+        return RiskValue(
+            Plane(gradient, offset, self._rounding),
+            height - mu / 2.0 * squares,
+            height,
+            exact=Interval(exact, exact),
+            derivative=None if direction is None else along,
+        )
 
     def lipschitz(self, mu: float) -> float:
         """``4 cost / (Q^2 mu)`` with the larger cost: the Hessian is diagonal."""
         return 4.0 * max(self._costs) / (self._total**2 * mu)
 
-    def _hinges(self, scores: Vector, *, margin: float) -> RiskValue:
+    def _hinges(self, scores: Array, *, margin: float) -> RiskValue:
         """Mean of ``max(0, margin - 2 y f)``."""
-        gradient = self._blocks.vectors.take()
-        sums = self._blocks.each("hinges", scores, self._costs, margin, 2.0 / self._total, gradient)
-        hinges, flipped = added(sums)
+        y = np.where(self.examples.positive, 1.0, -1.0)
+        x = margin - 2.0 * y * scores
+        flips = np.where(x > 0.0, self._weighted_costs(), 0.0)
+        hinges, flipped = total(self.examples.together, float(flips @ x), float(flips.sum()))
         value = hinges / self._total
-        return RiskValue(value, gradient, margin * flipped / self._total, value, self._rounding)
+        plane = Plane(-2.0 / self._total * y * flips, margin * flipped / self._total, self._rounding)
+        return RiskValue(plane, value, value)
+
+    def _weighted_costs(self) -> Array:
+        q = np.where(self.examples.positive, *self._costs)
+        return q if self.examples.weights is None else q * self.examples.weights
 
 
 @dataclass(frozen=True)
@@ -165,13 +149,9 @@ class ErrorRate(Measure):
         costs = f"@{self.positive_cost:.15g}:{self.negative_cost:.15g}"
         return "error_rate" if self.positive_cost == self.negative_cost else f"error_rate{costs}"
 
-    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> PointwiseBlock:
-        """Return the part of the risk that has some of the rows."""
-        return PointwiseBlock(positive, weights)
-
-    def bind_blocks(self, blocks: Blocks) -> PointwiseRisk:
-        """Return the convex risk (error-risk) for blocks of rows."""
-        return PointwiseRisk(blocks, float(self.positive_cost), float(self.negative_cost))
+    def risk(self, examples: Examples) -> PointwiseRisk:
+        """Return the convex risk (error-risk)."""
+        return PointwiseRisk(examples, float(self.positive_cost), float(self.negative_cost))
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """1 less the error rate of "positive where the score is above 0"."""
@@ -180,12 +160,8 @@ class ErrorRate(Measure):
         total = costs[0] * masses[0] + costs[1] * masses[1]
         return (costs[0] * right[0] + costs[1] * right[1]) / total
 
-    def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def cut(self, examples: Examples, scores: Array) -> float:
         """Return 0: the bias has been trained."""
-        return 0.0
-
-    def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
-        """Return 0 as well."""
         return 0.0
 
     def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -211,27 +187,18 @@ class BalancedErrorRate(Measure):
     name: ClassVar[str] = "balanced_error_rate"
     fits_bias: ClassVar[bool] = True
 
-    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> PointwiseBlock:
-        """Return the part of the risk that has some of the rows."""
-        return PointwiseBlock(positive, weights)
-
-    def bind_blocks(self, blocks: Blocks) -> PointwiseRisk:
+    def risk(self, examples: Examples) -> PointwiseRisk:
         """Return the convex risk (error-risk), with costs that make the classes count the same."""
-        totals = Totals.of(blocks.each("totals"))
-        half = (totals.positive_weight + totals.negative_weight) / 2.0
-        return PointwiseRisk(blocks, half / totals.positive_weight, half / totals.negative_weight)
+        half = examples.weight / 2.0
+        return PointwiseRisk(examples, half / examples.positive_weight, half / examples.negative_weight)
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Mean of recall and specificity of "positive where the score is above 0"."""
         right, masses = _right(y, scores, sample_weight)
         return (right[0] / masses[0] + right[1] / masses[1]) / 2.0
 
-    def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def cut(self, examples: Examples, scores: Array) -> float:
         """Return 0: the bias has been trained."""
-        return 0.0
-
-    def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
-        """Return 0 as well."""
         return 0.0
 
     def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -243,14 +210,11 @@ def _right(
     y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Weight of the positives and of the negatives on the right side, and of all of them."""
-    positive = binary_labels(y)
-    f = vector("scores", scores, length=positive.shape[0])
-    weights = weights_of(sample_weight, positive)
-    c = np.ones(f.shape[0]) if weights is None else weights
-    above = f > 0.0
-    right = float(c[positive & above].sum()), float(c[~positive & ~above].sum())
-    totals = RiskBlock(positive, weights).totals()
-    return right, (totals.positive_weight, totals.negative_weight)
+    examples = Examples.of(y, sample_weight)
+    positive = examples.positive
+    above = vector("scores", scores, length=examples.count) > 0.0
+    right = examples.here(positive & above), examples.here(~positive & ~above)
+    return right, (examples.positive_weight, examples.negative_weight)
 
 
 def _cheapest_cut(

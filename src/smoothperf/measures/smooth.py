@@ -14,9 +14,7 @@ The minimiser of J is that of scikit-learn's ``LogisticRegression`` and ``Linear
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,147 +22,123 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import threads
-from .._validation import binary_labels, vector, weights_of
-from ..blocks import Blocks, Vector
+from .._validation import vector
+from ..collective import total
 from ..kernels import logistic_losses, squared_hinges
-from ..kernels.selection import added
-from .base import EPS, LONG_EPS, Array, Curvature, Measure, RiskValue
-from .in_blocks import BlockRisk
-from .row_block import RiskBlock
+from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
+from .examples import Examples
 
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 16
 
 
-class SmoothBlock(RiskBlock):
-    """The rows of a :class:`SmoothRisk`, or some of them.
-
-    The methods named for losses fill the gradient and return sums: of losses, of offsets, of ``gradient_i^2`` and of
-    ``gradient_i direction_i``. A direction may be None.
-    """
-
-    def logistic(self, scores: Array, scale: float, direction: Array | None, gradient: Array) -> Sequence[float]:
-        """Logistic losses."""
-        np.abs(scores, out=gradient)
-        np.negative(gradient, out=gradient)
-        np.exp(gradient, out=gradient)  # at most 1, so it never overflows
-        logs = None if self.weights is None else np.log1p(gradient)
-        label = self.positive.view(np.uint8)
-        return logistic_losses(
-            scores,
-            label,
-            self.weights,
-            logs,
-            scale,
-            direction,
-            gradient,
-            threads.pieces(scores.shape[0], least=LEAST_ROWS),
-        )
-
-    def logistic_curvature(self, gradient: Array, total: float) -> tuple[NDArray[np.intp], Array]:
-        """Rows with second derivatives, and these: ``c p (1 - p) / N`` where the gradient is ``c p / N``."""
-        rows = np.flatnonzero(gradient)
-        slopes = np.abs(gradient[rows])
-        chances = slopes * total if self.weights is None else slopes * total / self.weights[rows]
-        return rows, slopes * np.maximum(0.0, 1.0 - chances)
-
-    def squared_hinge_curvature(self, gradient: Array, total: float) -> tuple[NDArray[np.intp], Array]:
-        """The same for squared hinges: ``2 c / N`` where there is any gradient."""
-        rows = np.flatnonzero(gradient)
-        return rows, np.full(rows.size, 2.0 / total) if self.weights is None else 2.0 / total * self.weights[rows]
-
-    def squared_hinge(self, scores: Array, scale: float, direction: Array | None, gradient: Array) -> Sequence[float]:
-        """Squared hinges."""
-        pieces = threads.pieces(scores.shape[0], least=LEAST_ROWS)
-        label = self.positive.view(np.uint8)
-        return squared_hinges(scores, label, self.weights, scale, direction, gradient, pieces)
-
-
-class SmoothRisk(BlockRisk):
+class SmoothRisk(Risk):
     """A weighted mean of losses that are smooth.
 
     Parameters
     ----------
-    blocks : Blocks
-        Of :class:`SmoothBlock`.
+    examples : Examples
+        Labels and weights.
     """
 
     shift_invariant: ClassVar[bool] = False
     sums_over_examples: ClassVar[bool] = True
     has_loss_free: ClassVar[bool] = False
     diameter = 0.0
-    #: The method of the blocks, and the largest second derivative of the loss.
-    method: ClassVar[str]
+    #: The largest second derivative of the loss.
     largest_curvature: ClassVar[float]
 
-    def __init__(self, blocks: Blocks):
-        super().__init__(blocks)
-        self.has_curvature = not blocks.far
-        # Of sums blocked by 512, relative to the terms; docs/maths.md, rounding.
-        self._rounding = 1024 * EPS + self.n_examples * LONG_EPS
+    def __init__(self, examples: Examples):
+        super().__init__(examples)
+        self.has_curvature = examples.together.size == 1
+        # Of sums blocked by 512, relative to the terms, with a surplus for those over members; docs/maths.md, rounding.
+        self._rounding = 1024 * EPS + examples.count * LONG_EPS
 
-    def exact(self, scores: Vector) -> RiskValue:
+    def exact(self, scores: Array) -> RiskValue:
         """``R``, its gradient and the tangent plane, O(n)."""
         return self.smoothed(scores, 0.0)
 
-    def exact_value(self, scores: Vector) -> float:
-        """``R``, O(n)."""
-        # With a gradient that nobody wants: the loop is faster with it than NumPy is without.
-        total = self._totals.weight
-        sums = self._blocks.each(self.method, scores, 1.0 / total, None, self._blocks.vectors.take())
-        return added(sums)[0] / total
+    def exact_value(self, scores: Array) -> float:
+        """``R``, O(n). With a gradient that nobody wants: the loop is faster with it than NumPy is without."""
+        return self.exact(scores).value
 
-    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
+    def smoothed(
+        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+    ) -> RiskValue:
         """The same as :meth:`exact`, whatever mu is; ``hint`` is not used."""
-        gradient = self._blocks.vectors.take()
-        total = self._totals.weight
-        losses, offsets, squares, along = added(
-            self._blocks.complete(self.method, scores, 1.0 / total, direction, gradient)
-        )
-        value = losses / total
+        gradient = np.empty_like(scores) if out is None else out
+        losses, offsets, along = total(self.examples.together, *self._losses(scores, direction, gradient))
+        value = losses / self.examples.weight
         return RiskValue(
+            Plane(gradient, offsets / self.examples.weight, self._rounding * self._size(value)),
             value,
-            gradient,
-            offsets / total,
             value,
-            self._rounding * self._size(value),
-            ceiling=value,
-            looseness=0.0,
-            gradient_norm=math.sqrt(squares),
-            derivative=math.nan if direction is None else along,
+            exact=Interval(value, value),
+            derivative=None if direction is None else along,
         )
 
     def lipschitz(self, mu: float) -> float:
         """The largest second derivative over N: the Hessian is diagonal."""
-        return self.largest_curvature / self._totals.weight
+        return self.largest_curvature / self.examples.weight
 
     def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
         """The Hessian, which is diagonal and does not depend on mu; O(n)."""
         if not self.has_curvature:
             return super().curvature(smoothed, mu, following)
-        ((rows, weights),) = self._blocks.each(f"{self.method}_curvature", smoothed.gradient, self._totals.weight)
-        return Curvature(rows, weights, np.zeros(rows.size), centred=False)
+        gradient = smoothed.plane.gradient
+        rows = np.flatnonzero(gradient)
+        weights = 1.0 if self.examples.weights is None else self.examples.weights[rows]
+        return Curvature(rows, self._second(np.abs(gradient[rows]), weights), np.zeros(rows.size), centred=False)
+
+    @abstractmethod
+    def _losses(self, scores: Array, direction: Array | None, gradient: Array) -> tuple[float, float, float]:
+        """Fill the gradient of the examples here; return sums of losses, offsets and ``gradient_i direction_i``."""
+
+    @abstractmethod
+    def _second(self, slopes: Array, weights: Array | float) -> Array:
+        """Second derivatives of R by the scores of some examples, given ``|gradient|`` there and their weights."""
 
     @abstractmethod
     def _size(self, value: float) -> float:
         """Of the terms of a plane, given R there: their sum, for the offset as for the gradient, is at most this."""
 
+    def _arguments(self, scores: Array) -> tuple[Array, NDArray[np.uint8], Array | None]:
+        """What the loops begin with."""
+        return scores, self.examples.positive.view(np.uint8), self.examples.weights
+
 
 class LogRisk(SmoothRisk):
-    """The risk (log-risk); made by :meth:`LogLoss.bind`."""
+    """The risk (log-risk); made by :meth:`LogLoss.risk`."""
 
-    method = "logistic"
     largest_curvature = 0.25
+
+    def _losses(self, scores: Array, direction: Array | None, gradient: Array) -> tuple[float, float, float]:
+        np.abs(scores, out=gradient)
+        np.negative(gradient, out=gradient)
+        np.exp(gradient, out=gradient)  # at most 1, so it never overflows
+        logs = None if self.examples.weights is None else np.log1p(gradient)
+        pieces = threads.pieces(scores.shape[0], least=LEAST_ROWS)
+        return logistic_losses(*self._arguments(scores), logs, 1.0 / self.examples.weight, direction, gradient, pieces)
+
+    def _second(self, slopes: Array, weights: Array | float) -> Array:
+        # ``c p (1 - p) / N`` where the gradient is ``c p / N``.
+        return slopes * np.maximum(0.0, 1.0 - slopes * self.examples.weight / weights)
 
     def _size(self, value: float) -> float:
         return 1.0  # chances are at most 1, and the offset is a mean of entropies
 
 
 class SquaredHingeRisk(SmoothRisk):
-    """The risk (squared-hinge-risk); made by :meth:`SquaredHinge.bind`."""
+    """The risk (squared-hinge-risk); made by :meth:`SquaredHinge.risk`."""
 
-    method = "squared_hinge"
     largest_curvature = 2.0
+
+    def _losses(self, scores: Array, direction: Array | None, gradient: Array) -> tuple[float, float, float]:
+        pieces = threads.pieces(scores.shape[0], least=LEAST_ROWS)
+        return squared_hinges(*self._arguments(scores), 1.0 / self.examples.weight, direction, gradient, pieces)
+
+    def _second(self, slopes: Array, weights: Array | float) -> Array:
+        return np.full(slopes.size, 2.0 / self.examples.weight) * weights  # where there is any slope
 
     def _size(self, value: float) -> float:
         return 1.0 + 2.0 * value  # at least the mean of 2 x + x^2
@@ -176,22 +150,13 @@ class SmoothMeasure(Measure):
     fits_bias: ClassVar[bool] = True
     judges_decisions: ClassVar[bool] = False
 
-    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> SmoothBlock:
-        """Return the part of the risk that has some of the rows."""
-        return SmoothBlock(positive, weights)
-
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Minus the mean loss: at most 0, higher is better."""
-        positive = binary_labels(y)
-        f = vector("scores", scores, length=positive.shape[0])
-        return 0.0 - self.bind(positive, weights_of(sample_weight, positive)).exact_value(f)
+        examples = Examples.of(y, sample_weight)
+        return 0.0 - self.risk(examples).exact_value(vector("scores", scores, length=examples.count))
 
-    def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def cut(self, examples: Examples, scores: Array) -> float:
         """Return 0: the bias has been trained."""
-        return 0.0
-
-    def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
-        """Return 0 as well."""
         return 0.0
 
 
@@ -212,9 +177,9 @@ class LogLoss(SmoothMeasure):
 
     name: ClassVar[str] = "log_loss"
 
-    def bind_blocks(self, blocks: Blocks) -> LogRisk:
-        """Return the convex risk (log-risk) for blocks of rows."""
-        return LogRisk(blocks)
+    def risk(self, examples: Examples) -> LogRisk:
+        """Return the convex risk (log-risk)."""
+        return LogRisk(examples)
 
 
 @dataclass(frozen=True)
@@ -232,6 +197,6 @@ class SquaredHinge(SmoothMeasure):
 
     name: ClassVar[str] = "squared_hinge"
 
-    def bind_blocks(self, blocks: Blocks) -> SquaredHingeRisk:
-        """Return the convex risk (squared-hinge-risk) for blocks of rows."""
-        return SquaredHingeRisk(blocks)
+    def risk(self, examples: Examples) -> SquaredHingeRisk:
+        """Return the convex risk (squared-hinge-risk)."""
+        return SquaredHingeRisk(examples)

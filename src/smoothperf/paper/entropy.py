@@ -28,13 +28,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from .._validation import binary_labels
 from ..datasets import Part
 from ..design import as_design
 from ..measures import PRBEP, Risk, RiskValue
+from ..measures.base import Plane
+from ..measures.examples import Examples
 from ..objective import RegularizedRisk
-from ..smoothing import Fixed
 from ..solvers import Nesterov
+from ..solvers.smoothing import Fixed
 from ..threads import use_threads
 
 Array = NDArray[np.float64]
@@ -92,14 +93,10 @@ class EntropyPRBEP(Risk):
     shift_invariant: ClassVar[bool] = True
 
     def __init__(self, y: ArrayLike):
-        self._positive = binary_labels(y)
-        self._exact = PRBEP().bind(y)
-        self.n_examples = self._positive.shape[0]
-        self._k = int(self._positive.sum())
-        self.weights = None
-        self.diameter = float(
-            gammaln(self.n_examples + 1) - gammaln(self._k + 1) - gammaln(self.n_examples - self._k + 1)
-        )
+        super().__init__(Examples.of(y))
+        self._exact = PRBEP().risk(self.examples)
+        n, k = self.examples.count, self.examples.positives
+        self.diameter = float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
     def exact(self, scores: Array) -> RiskValue:
         """As without smoothing."""
@@ -109,16 +106,18 @@ class EntropyPRBEP(Risk):
         """As without smoothing."""
         return self._exact.exact_value(scores)
 
-    def smoothed(self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None) -> RiskValue:
+    def smoothed(
+        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+    ) -> RiskValue:
         """``mu log mean exp(./mu)`` over labelings; O(n n+)."""
-        n, k = self.n_examples, self._k
-        target = self._positive.astype(np.float64)
+        n, k = self.examples.count, self.examples.positives
+        target = self.examples.positive.astype(np.float64)
         theta = ((2.0 / n) * scores - target / k) / mu
         log_total, u = chosen_of_k(theta, k)
-        gradient = (2.0 / n) * (u - target)
-        missed = 1.0 - float(u[self._positive].sum()) / k
+        gradient = np.multiply(2.0 / n, u - target, out=out)
+        missed = 1.0 - float(u[self.examples.positive].sum()) / k
         value = mu * (log_total - self.diameter) + 1.0 - (2.0 / n) * float(scores @ target)
-        return RiskValue(value, gradient, missed, float(gradient @ scores) + missed, ROUNDING)
+        return RiskValue(Plane(gradient, missed, ROUNDING), value, float(gradient @ scores) + missed)
 
     def lipschitz(self, mu: float) -> float:
         """``(1/mu)`` times the largest variance of ``(2/n) <u, h>``, ``|h| = 1``, over distributions of labelings.
@@ -126,8 +125,8 @@ class EntropyPRBEP(Risk):
         Two labelings differ by at most ``sqrt(2 min(n+, n-))``, and a variance is at most a quarter of the range
         squared.
         """
-        rarer = min(self._k, self.n_examples - self._k)
-        return (2.0 / self.n_examples) ** 2 * rarer / (2.0 * mu)
+        n, k = self.examples.count, self.examples.positives
+        return (2.0 / n) ** 2 * min(k, n - k) / (2.0 * mu)
 
 
 def chosen_of_k(theta: Array, k: int) -> tuple[float, Array]:

@@ -19,8 +19,8 @@ import numpy as np
 from ..design import as_design
 from ..measures import Measure
 from ..objective import RegularizedRisk
-from ..smoothing import Fixed
 from ..solvers import BMRM, LBFGS, Nesterov, Solver, Trace, TraceRow
+from ..solvers.smoothing import Fixed
 from ..threads import use_threads
 from .runs import MAX_ITER
 

@@ -19,8 +19,8 @@ from ..design import as_design
 from ..design.base import Array
 from ..measures import Measure
 from ..objective import RegularizedRisk
-from ..smoothing import Fixed
 from ..solvers import BMRM, LBFGS, Nesterov, Solver, Status, TraceRow
+from ..solvers.smoothing import Fixed
 from ..threads import use_threads
 from .settings import EPS, TOL
 

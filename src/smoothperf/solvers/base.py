@@ -9,8 +9,8 @@ from typing import ClassVar
 from .._validation import positive_number, whole_number
 from ..certificate import Planes
 from ..design.base import Array
-from ..objective import RegularizedRisk
-from .calm import calm_blas
+from ..objective import RegularizedRisk, Run
+from .blas_threads import one_blas_thread
 from .curvature import Pairs
 from .monitor import Callback, Keeper, Monitor, Observer
 from .result import Result
@@ -64,7 +64,7 @@ class Solver(ABC):
             arguments that returns the weights of the iterate. They may be the solver's own array: copy what is kept,
             and change nothing.
         keeper : Keeper, optional
-            Is given the best weights and planes now and then, and at the end; see :mod:`smoothperf.checkpoint`.
+            Is given the best weights and planes now and then, and at the end; see :mod:`smoothperf.io.checkpoint`.
         planes : Planes, optional
             ``Result.planes`` of an earlier run on the same design and risk, with any alpha. They are taken on trust:
             planes of other data make the bound wrong.
@@ -114,12 +114,13 @@ class ConvexSolver(Solver):
     ) -> Result:
         """Minimise an objective to a certified gap; see :meth:`Solver.run`."""
         whole_number("keep_planes", keep_planes, at_least=0)
-        with objective.run_from(start, in_weights=self.in_weights), calm_blas(objective.design):
+        with one_blas_thread(objective.design):
+            run = Run(objective, start, in_weights=self.in_weights)
             monitor = Monitor(
-                objective,
+                run,
                 tol=self.tol,
                 max_iter=self.max_iter,
-                max_planes=self.max_planes or self._default_planes(objective),
+                max_planes=self.max_planes or self._default_planes(run),
                 callback=callback,
                 observer=observer,
                 keeper=keeper,
@@ -128,12 +129,12 @@ class ConvexSolver(Solver):
                 pairs=pairs,
                 keep_planes=keep_planes,
             )
-            return self._minimise(objective, start, monitor)
+            return self._minimise(run, monitor)
 
-    def _default_planes(self, objective: RegularizedRisk) -> int:
+    def _default_planes(self, run: Run) -> int:
         """Planes that are worth keeping."""
         return 40
 
     @abstractmethod
-    def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
+    def _minimise(self, run: Run, monitor: Monitor) -> Result:
         """Report planes and iterates to the monitor until it says how the run ended."""

@@ -12,12 +12,12 @@ accuracy.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..design.base import Array
-from ..objective import Estimate, RegularizedRisk
+from ..objective import Estimate, Run
 from .base import ConvexSolver
 from .monitor import Monitor
 from .result import Result
@@ -51,19 +51,22 @@ class BMRM(ConvexSolver):
     ('CONVERGED', 0.05)
     """
 
-    def _default_planes(self, objective: RegularizedRisk) -> int:
+    def _default_planes(self, run: Run) -> int:
         """As many as fit in the memory for planes, but between 50 and 1000."""
-        return int(np.clip(PLANE_MEMORY // (8 * objective.space.length), 50, 1000))
+        return int(np.clip(PLANE_MEMORY // (8 * run.space.length), 50, 1000))
 
-    def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
-        coef, scores = objective.starting_vector(start)
+    def _minimise(self, run: Run, monitor: Monitor) -> Result:
+        coef, scores = run.starting_vector()
         while True:
-            risk = objective.risk.exact(scores)
-            monitor.add_plane(objective.space.slope(risk.gradient), risk, at_once=True)  # it decides where to go next
-            coef_square = objective.space.square(coef)
-            exact = objective.alpha / 2.0 * coef_square + risk.value
+            risk = run.risk.exact(scores)
+            plane = risk.plane
+            steepness = math.sqrt(run.objective.inner(plane.gradient, plane.gradient))
+            # At once, as it decides where to go next.
+            monitor.add_plane(run.space.slope(plane.gradient), plane, steepness, at_once=True)
+            coef_square = run.square(coef)
+            exact = run.alpha / 2.0 * coef_square + risk.value
             status = monitor.record(coef, coef_square, Estimate(exact, exact), exact, 0.0)
             if status is not None:
                 return monitor.result(status)
-            coef = monitor.bundle.dual_coef
-            scores = objective.space.scores(coef)
+            coef = run.together.first(monitor.bundle.dual_coef)
+            scores = run.space.scores(coef)

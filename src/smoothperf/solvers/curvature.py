@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels import along, differences, two_loop
-from ..space import Array, Space, WeightSpace
+from ..row_space import Array, Space, WeightSpace
 
 #: A pair shows curvature if ``<s, y>`` is above rounding.
 ROUNDING = 1e-14
@@ -115,7 +115,7 @@ class CurvatureMemory:
 
     def direction(self, gradient: Array) -> Array:
         """``-H gradient``."""
-        p = np.negative(gradient, out=self._space.vectors.take())
+        p = np.negative(gradient, out=self._space.buffers.take())
         if self._order:
             space = self._space
             order = np.array(self._order, dtype=np.intp)

@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .._validation import whole_number
-from ..design.base import Array
-from ..objective import Point, RegularizedRisk, Trial
-from ..smoothing import Adaptive, Smoothing
+from ..collective import agreed
+from ..objective import Point, Run, Trial
 from .base import ConvexSolver
 from .curvature import CurvatureMemory
 from .line_search import flat_point
 from .monitor import Monitor
 from .precision import Precision
 from .result import Result, Status
+from .smoothing import Adaptive, Smoothing
 
 #: Bounds of the number of pairs by default.
 FEWEST_PAIRS, MOST_PAIRS = 8, 20
@@ -79,38 +79,34 @@ class LBFGS(ConvexSolver):
         if not 0.0 < self.flatness < 1.0:
             raise ValueError(f"flatness must lie between 0 and 1, got {self.flatness!r}.")
 
-    def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
-        memory = CurvatureMemory(self.memory or default_memory(objective), objective.space)
+    def _minimise(self, run: Run, monitor: Monitor) -> Result:
+        memory = CurvatureMemory(self.memory or default_memory(run), run.space)
         if monitor.pairs is not None:
-            memory.adopt(monitor.pairs, objective.alpha)
-        status = self._descend(objective, start, monitor, memory)
+            memory.adopt(monitor.pairs, run.alpha)
+        status = self._descend(run, monitor, memory)
         return monitor.result(status, memory)
 
-    def _descend(
-        self, objective: RegularizedRisk, start: Array | None, monitor: Monitor, memory: CurvatureMemory
-    ) -> Status:
+    def _descend(self, run: Run, monitor: Monitor, memory: CurvatureMemory) -> Status:
         """Go downhill until the monitor is content or nothing helps."""
         mu = monitor.first_mu(self.smoothing)
-        precision = Precision(objective, patience=PATIENCE)
-        point = objective.starting_point(start, mu)
+        precision = Precision(run.design, patience=PATIENCE)
+        point = run.starting_point(mu)
         while True:
-            # Rows that are far away are at the next product while this point is judged.
-            line = objective.along(point, memory.direction(point.gradient)) if objective.far else None
-            monitor.add_plane(point.slope, point.risk)
-            exact = objective.exact_at(point, good_enough=monitor.bundle.value + self.tol)
+            monitor.add_plane(point.slope, point.risk.plane, point.steepness)
+            exact = run.exact_at(point, good_enough=monitor.bundle.value + self.tol)
             status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
             if status is not None:
                 return status
-            if objective.is_solved(point, 1e-3 * monitor.gap):
+            if run.is_solved(point, 1e-3 * monitor.gap):
                 monitor.catch_up()
             slack = point.slack(exact.value)
             mu = precision.next_mu(self.smoothing, point, slack=slack, gap=monitor.gap)
-            if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
+            if mu == point.mu and run.is_solved(point, 1e-3 * monitor.gap):
                 return precision.end(point, slack=slack, gap=monitor.gap)
             if precision.is_stuck(point, monitor.gap):
                 return Status.PRECISION_LIMIT
 
-            line = line or objective.along(point, memory.direction(point.gradient))
+            line = run.along(point, memory.direction(point.gradient))
             origin = line.origin(mu)
             if origin.derivative >= 0.0:
                 # Downhill for the old mu but not for the new one: stay, and take the new gradient here.
@@ -118,16 +114,17 @@ class LBFGS(ConvexSolver):
                 trial = origin
                 memory.clear()
             else:
-                first = _first_step(point, origin, objective.alpha)
+                first = _first_step(point, origin, run.alpha)
                 found = flat_point(line, origin, flatness=self.flatness, first=first)
-                if found is None and len(memory) == 0:
-                    return Status.PRECISION_LIMIT
                 if found is None:
+                    if agreed(run.together, len(memory)) == (0.0,):
+                        return Status.PRECISION_LIMIT
                     memory.clear()
                 trial = found or origin
             following = line.point(trial)
             if following.mu == point.mu and trial.step > 0.0:
                 memory.push(following.coef, point.coef, following.gradient, point.gradient)
+            run.give_back(point, but=following)
             point = following
 
 
@@ -140,13 +137,13 @@ def _first_step(point: Point, origin: Trial, alpha: float) -> float:
     return 1.0 if point.coef_square > 0.0 else min(origin.value / -origin.derivative, 1.0 / alpha)
 
 
-def default_memory(objective: RegularizedRisk) -> int:
+def default_memory(run: Run) -> int:
     """Pairs that are worth their cost: 4 vectors each are read in an iteration, and X twice.
 
     Measured: with 8 instead of 20 pairs, a9a and w8a take 10 to 20% more iterations, text with many features none.
     Where vectors are short it does not matter, and runs should not depend on how often a row is repeated.
     """
-    length = objective.space.length
+    length = run.space.length
     if length <= SHORT:
         return MOST_PAIRS
-    return int(np.clip(objective.design.n_entries // (5 * length), FEWEST_PAIRS, MOST_PAIRS))
+    return int(np.clip(run.design.n_entries // (5 * length), FEWEST_PAIRS, MOST_PAIRS))

@@ -16,14 +16,14 @@ from typing import Protocol
 
 import numpy as np
 
-from ..blocks import Vector
 from ..certificate import Bundle, Planes
+from ..collective import agreed
 from ..design.base import Array
-from ..measures import RiskValue
-from ..objective import Estimate, RegularizedRisk
-from ..smoothing import Adaptive, Smoothing
+from ..measures import Plane
+from ..objective import Estimate, Run
 from .curvature import CurvatureMemory, Pairs
 from .result import Result, Status, Trace, TraceRow, check_gap
+from .smoothing import Adaptive, Smoothing
 
 #: Points that may be the best, before J is computed to tell. (Measured on a9a and w8a with ROC area, to a gap of 1e-5:
 #: if there is but one, it is computed for a third of the iterates, which takes 10 to 20% of the time; with four, for a
@@ -53,13 +53,13 @@ class Keeper(Protocol):
 class _Candidate:
     """A point that may be the best: its weights as a vector, with the square of their length, and J there.
 
-    Its scores are there as long as J itself was not computed.
+    Its scores are there as long as J itself was not computed. Both are copies, as a run uses its memory again.
     """
 
     coef: Array
     coef_square: float
     objective: Estimate
-    scores: Vector | None = None
+    scores: Array | None = None
 
 
 def _value(candidate: _Candidate) -> float:
@@ -71,7 +71,7 @@ class Monitor:
 
     def __init__(
         self,
-        objective: RegularizedRisk,
+        run: Run,
         *,
         tol: float,
         max_iter: int,
@@ -85,22 +85,24 @@ class Monitor:
         keep_planes: int = 0,
     ):
         self._begin = time.perf_counter()
-        self._objective = objective
+        self._run = run
         self._tol = tol
         self._max_iter = max_iter
         self._callback = callback
         self._observer = observer
         self._keeper = keeper
         self._keep_planes = keep_planes
-        self._passes_before = objective.n_matvec, objective.n_rmatvec
+        self._passes_before = run.objective.n_matvec, run.objective.n_rmatvec
         self.bundle = Bundle(
-            objective.design,
-            objective.alpha,
+            run.design,
+            run.alpha,
             # A plane for each iterate, beside those of an earlier run, is all there can be.
             max_planes=min(max_planes, max_iter + 1 + (0 if planes is None else len(planes))),
             tolerance=1e-3 * tol,
-            space=objective.space,
-            extra_rounding=objective.risk.extra_rounding,
+            space=run.space,
+            extra_rounding=run.risk.extra_rounding,
+            n_rows=run.risk.examples.count,
+            together=run.together,
         )
         if planes is not None:
             self.bundle.adopt(planes)
@@ -108,8 +110,8 @@ class Monitor:
         self._first_mu = mu
         self.pairs = pairs
         self._trace = Trace()
-        zero = objective.risk.exact_value(objective.vectors.constant(0.0))
-        self._zero = _Candidate(np.zeros(objective.space.length), 0.0, Estimate(zero, zero))
+        zero = run.risk.exact_value(run.objective.scores_of_zero())
+        self._zero = _Candidate(np.zeros(run.space.length), 0.0, Estimate(zero, zero))
         self._best = self._zero
         self._candidates = [self._zero]
         self._mu = 0.0
@@ -117,15 +119,12 @@ class Monitor:
 
     def first_mu(self, smoothing: Smoothing) -> float:
         """The mu to begin with: what the rule says, or what a rule that shrinks it had come to in an earlier run."""
-        first = smoothing.first(self._objective.risk)
+        first = smoothing.first(self._run.risk)
         return min(first, self._first_mu) if self._first_mu and isinstance(smoothing, Adaptive) else first
 
-    def add_plane(self, slope: Array, risk: RiskValue, *, at_once: bool = False) -> None:
-        """Report a cutting plane, and improve the bound with it at once or when it is cheap."""
-        gradient_norm = risk.gradient_norm
-        if math.isnan(gradient_norm):
-            gradient_norm = self._objective.vectors.norm(risk.gradient)
-        self.bundle.add(slope, risk.offset, rounding=risk.rounding, gradient_norm=gradient_norm)
+    def add_plane(self, slope: Array, plane: Plane, steepness: float, *, at_once: bool = False) -> None:
+        """Report a cutting plane, with ``X^T g`` as a vector and ``|g|``; improve the bound at once or when cheap."""
+        self.bundle.add(slope, plane.offset, rounding=plane.rounding, gradient_norm=steepness)
         if at_once or self.bundle.overdue:
             self.bundle.solve()
 
@@ -143,7 +142,7 @@ class Monitor:
         smoothed: float,
         mu: float,
         *,
-        scores: Vector | None = None,
+        scores: Array | None = None,
     ) -> Status | None:
         """Report an iterate, with the square of its length; returns how the run ended if it is to end.
 
@@ -173,6 +172,7 @@ class Monitor:
         if self._keeper is not None and self._keeper.due():
             self._keep(self._keeper, self._weights_of(self._best.coef))
         stop = self._callback(row) if self._callback is not None else False
+        (stop,) = agreed(self._run.together, bool(stop))  # in a group the first member alone has a callback
         if self.gap <= self._tol:
             return Status.CONVERGED
         if stop:
@@ -183,7 +183,6 @@ class Monitor:
 
     def result(self, status: Status, memory: CurvatureMemory | None = None) -> Result:
         """Finish. The scores are computed once more from the weights, so that no drift of updates is left in J."""
-        objective = self._objective
         self.catch_up()
         coef, scores = self._evaluate_again()
         bound = self._certify()
@@ -208,7 +207,7 @@ class Monitor:
             trace=self._trace,
             scores=scores,
             planes=self.bundle.heaviest(self._keep_planes) if self._keep_planes else None,
-            pairs=memory.pairs(objective.alpha) if self._keep_planes and memory is not None else None,
+            pairs=memory.pairs(self._run.alpha) if self._keep_planes and memory is not None else None,
         )
 
     def _choose(self, new: _Candidate) -> None:
@@ -216,7 +215,8 @@ class Monitor:
         if new.objective.floor >= _value(self._best):
             return
         self._candidates = [each for each in self._candidates if each.objective.floor < new.objective.value]
-        self._candidates.append(new)
+        scores = None if new.objective.is_exact or new.scores is None else new.scores.copy()
+        self._candidates.append(replace(new, coef=new.coef.copy(), scores=scores))
         if len(self._candidates) > MOST_CANDIDATES:
             self._compare()
         self._best = min(self._candidates, key=_value)
@@ -231,36 +231,36 @@ class Monitor:
         if candidate.objective.is_exact:
             return candidate
         assert candidate.scores is not None
-        regulariser = self._objective.alpha / 2.0 * candidate.coef_square
-        exact = regulariser + self._objective.risk.exact_value(candidate.scores)
+        regulariser = self._run.alpha / 2.0 * candidate.coef_square
+        exact = regulariser + self._run.risk.exact_value(candidate.scores)
         return replace(candidate, objective=Estimate(exact, exact), scores=None)
 
-    def _evaluate_again(self) -> tuple[Array, Vector]:
+    def _evaluate_again(self) -> tuple[Array, Array]:
         """Weights and scores of the best point, and J from these; one pass over the data, none for w = 0."""
-        objective = self._objective
+        run, objective = self._run, self._run.objective
         self._compare()
         if self._best is not self._zero:
-            coef = objective.space.weights(self._best.coef)
+            coef = run.together.first(run.space.weights(self._best.coef))
             scores = objective.matvec(coef)
-            square = float(coef @ coef)
-            exact = objective.alpha / 2.0 * square + objective.risk.exact_value(scores)
+            (square,) = agreed(run.together, float(coef @ coef))
+            exact = run.alpha / 2.0 * square + run.risk.exact_value(scores)
             if exact < _value(self._zero):
                 self._best = _Candidate(self._best.coef, square, Estimate(exact, exact))
                 self._candidates = [self._best]
                 return coef, scores
             self._best = self._zero
             self._candidates = [self._zero]
-        return np.zeros(objective.design.shape[1]), objective.vectors.constant(0.0)
+        return np.zeros(run.design.shape[1]), objective.scores_of_zero()
 
     def _keep(self, keeper: Keeper, coef: Array) -> None:
-        limit = keeper.most_planes(self._objective.space.plane_length)
+        limit = keeper.most_planes(self._run.space.plane_length)
         keeper.keep(coef, _value(self._best), self.bundle.heaviest(limit), self._mu)
 
     def _weights_of(self, coef: Array) -> Array:
         """Weights for an observer, who must not change what is counted."""
-        objective = self._objective
+        objective = self._run.objective
         counts = objective.n_matvec, objective.n_rmatvec
-        weights = objective.space.weights(coef)
+        weights = self._run.space.weights(coef)
         objective.n_matvec, objective.n_rmatvec = counts
         return weights
 
@@ -271,5 +271,5 @@ class Monitor:
         return bound
 
     def _passes(self) -> tuple[int, int]:
-        before = self._passes_before
-        return self._objective.n_matvec - before[0], self._objective.n_rmatvec - before[1]
+        before, objective = self._passes_before, self._run.objective
+        return objective.n_matvec - before[0], objective.n_rmatvec - before[1]

@@ -22,13 +22,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .._validation import choice
-from ..design.base import Array
-from ..objective import Estimate, Line, Point, RegularizedRisk, Trial
-from ..smoothing import Adaptive, Smoothing
+from ..collective import agreed
+from ..objective import Estimate, Line, Point, RegularizedRisk, Run, Trial
 from .base import ConvexSolver
 from .monitor import Monitor
 from .precision import Precision
 from .result import Result, Status
+from .smoothing import Adaptive, Smoothing
 
 #: Power iteration approaches |X|^2 from below; this is what it is taken to have missed by. Backtracking mends the rest.
 SAFETY = 1.05
@@ -75,53 +75,50 @@ class Nesterov(ConvexSolver):
         super().__post_init__()
         choice("form", self.form, ("strongly_convex", "convex"))
 
-    def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
+    def _minimise(self, run: Run, monitor: Monitor) -> Result:
         # Backtracking finds its own L; it only needs a first guess.
-        squared_norm = SAFETY * squared_spectral_norm(objective, accuracy=0.3 if self.backtracking else 1e-3)
-        alpha = objective.alpha
+        squared_norm = SAFETY * squared_spectral_norm(run.objective, accuracy=0.3 if self.backtracking else 1e-3)
+        alpha = run.alpha
         mu = monitor.first_mu(self.smoothing)
-        lipschitz = objective.risk.lipschitz(mu) * squared_norm + alpha
+        lipschitz = run.risk.lipschitz(mu) * squared_norm + alpha
         theta = 1.0
-        precision = Precision(objective, patience=PATIENCE)
-        leading = objective.starting_point(start, mu)  # v: where gradients are taken
+        precision = Precision(run.design, patience=PATIENCE)
+        leading = run.starting_point(mu)  # v: where gradients are taken
         coef, scores = leading.coef, leading.scores  # w: the iterate
         while True:
-            monitor.add_plane(leading.slope, leading.risk)
-            value = objective.exact(coef, scores)
-            exact = Estimate(value, value)
-            status = monitor.record(coef, objective.space.square(coef), exact, leading.value, leading.mu)
+            monitor.add_plane(leading.slope, leading.risk.plane, leading.steepness)
+            square = run.square(coef)
+            value = alpha / 2.0 * square + run.risk.exact_value(scores)
+            status = monitor.record(coef, square, Estimate(value, value), leading.value, leading.mu)
             if status is not None:
                 return monitor.result(status)
-            slack = leading.slack(objective.exact_at(leading).value)
-            if objective.is_solved(leading, 1e-3 * monitor.gap):
+            slack = leading.slack(run.exact_at(leading).value)
+            if run.is_solved(leading, 1e-3 * monitor.gap):
                 monitor.catch_up()
             mu = precision.next_mu(self.smoothing, leading, slack=slack, gap=monitor.gap)
             if mu != leading.mu:
                 # Another function from here on: take its gradient, and begin without momentum.
                 lipschitz = (lipschitz - alpha) * leading.mu / mu + alpha
-                leading = objective.evaluate(leading.coef, mu, scores=leading.scores)
+                leading = run.evaluate(leading.coef, mu, leading.scores)
                 theta = 1.0
-            elif objective.is_solved(leading, 1e-3 * monitor.gap):
+            elif run.is_solved(leading, 1e-3 * monitor.gap):
                 return monitor.result(precision.end(leading, slack=slack, gap=monitor.gap))
             if precision.is_stuck(leading, monitor.gap):
                 return monitor.result(Status.PRECISION_LIMIT)
 
-            line = objective.along(leading, -leading.gradient)
+            line = run.along(leading, -leading.gradient)
             if self.backtracking:
                 lipschitz, trial = _descend(line, leading, 0.8 * lipschitz)
             else:
                 trial = None
             step = 1.0 / lipschitz
-            new_coef = leading.coef - step * leading.gradient
+            new_coef = line.coef_at(step)
             new_scores = trial.scores if trial is not None else line.scores_at(step)
             q = alpha / lipschitz if self.form == "strongly_convex" else 0.0
             new_theta = _next_theta(theta, q)
             momentum = theta * (1.0 - theta) / (theta**2 + new_theta)
-            vectors = objective.vectors
-            leading = objective.evaluate(
-                new_coef + momentum * (new_coef - coef),
-                mu,
-                scores=vectors.along(new_scores, momentum, vectors.along(new_scores, -1.0, scores)),
+            leading = run.evaluate(
+                new_coef + momentum * (new_coef - coef), mu, new_scores + momentum * (new_scores - scores)
             )
             coef, scores, theta = new_coef, new_scores, new_theta
 
@@ -136,11 +133,11 @@ def squared_spectral_norm(objective: RegularizedRisk, *, accuracy: float, max_ro
     v = np.random.default_rng(0).standard_normal(n_features)
     estimate = 0.0
     for _ in range(max_rounds):
-        length = float(np.linalg.norm(v))
+        (length,) = agreed(objective.together, float(np.linalg.norm(v)))
         if length == 0.0:
             break
         v = objective.rmatvec(objective.risk.weighed(objective.matvec(v / length)))
-        previous, estimate = estimate, float(np.linalg.norm(v))
+        previous, (estimate,) = estimate, agreed(objective.together, float(np.linalg.norm(v)))
         if estimate - previous <= accuracy * estimate:
             break
     return estimate

@@ -36,13 +36,13 @@ import scipy.linalg
 
 from ..design.base import Array
 from ..measures import Curvature
-from ..objective import Point, RegularizedRisk
-from ..smoothing import Adaptive, Smoothing
+from ..objective import Point, RegularizedRisk, Run
 from .base import ConvexSolver
 from .line_search import flat_point
 from .monitor import Monitor
 from .precision import Precision
 from .result import Result, Status
+from .smoothing import Adaptive, Smoothing
 
 #: Most features: the matrix has 128 MiB, and its factor takes longer than most passes over data.
 MOST_FEATURES = 4096
@@ -103,7 +103,8 @@ class Newton(ConvexSolver):
         design = objective.design
         return objective.risk.has_curvature and FEW_FEATURES * design.shape[1] ** 2 <= design.n_entries
 
-    def _minimise(self, objective: RegularizedRisk, start: Array | None, monitor: Monitor) -> Result:
+    def _minimise(self, run: Run, monitor: Monitor) -> Result:
+        objective = run.objective
         if not objective.risk.has_curvature:
             raise ValueError(
                 f"Newton needs second derivatives, which {type(objective.risk).__name__} lacks; use LBFGS."
@@ -113,30 +114,32 @@ class Newton(ConvexSolver):
                 f"Newton solves systems in all features, of which X has {objective.design.shape[1]} "
                 f"(at most {MOST_FEATURES}); use LBFGS."
             )
-        precision = Precision(objective, patience=PATIENCE)
-        point = objective.starting_point(start, monitor.first_mu(self.smoothing))
+        precision = Precision(run.design, patience=PATIENCE)
+        point = run.starting_point(monitor.first_mu(self.smoothing))
         while True:
             # There are few iterations, and at a minimiser of J_mu the plane may close the gap: no bound is put off.
-            monitor.add_plane(point.slope, point.risk, at_once=True)
-            exact = objective.exact_at(point, good_enough=monitor.bundle.value + self.tol)
+            monitor.add_plane(point.slope, point.risk.plane, point.steepness, at_once=True)
+            exact = run.exact_at(point, good_enough=monitor.bundle.value + self.tol)
             status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
             if status is not None:
                 return monitor.result(status)
             slack = point.slack(exact.value)
             mu = precision.next_mu(self.smoothing, point, slack=slack, gap=monitor.gap)
-            if mu == point.mu and objective.is_solved(point, 1e-3 * monitor.gap):
+            if mu == point.mu and run.is_solved(point, 1e-3 * monitor.gap):
                 return monitor.result(precision.end(point, slack=slack, gap=monitor.gap))
             if precision.is_stuck(point, monitor.gap):
                 return monitor.result(Status.PRECISION_LIMIT)
 
             curvature = objective.risk.curvature(point.risk, point.mu, mu)
-            line = objective.along(point, newton_direction(objective, point, curvature))
+            line = run.along(point, newton_direction(objective, point, curvature))
             origin = line.origin(mu)
             found = flat_point(line, origin, flatness=FLATNESS) if origin.derivative < 0.0 else None
             if found is None and mu == point.mu:
                 return monitor.result(Status.PRECISION_LIMIT)
             # Downhill for the old mu but not for the new one: stay, and take the new gradient here.
-            point = line.point(found or origin)
+            following = line.point(found or origin)
+            run.give_back(point, but=following)
+            point = following
 
 
 def newton_direction(objective: RegularizedRisk, point: Point, curvature: Curvature) -> Array:

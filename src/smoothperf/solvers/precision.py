@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import math
 
-from ..objective import Point, RegularizedRisk
-from ..smoothing import Smoothing
+from ..design import Design
+from ..objective import Point
 from .result import Status
+from .smoothing import Smoothing
 
 #: What part of its rounding the slack of a plane may be before mu is small enough. Less than 1, as the weights still
 #: become better when planes do not.
@@ -35,14 +36,14 @@ class Precision:
 
     Parameters
     ----------
-    objective : RegularizedRisk
-        What is minimised.
+    design : Design
+        X.
     patience : int
         Iterations with the same mu and without visible progress after which a run is stuck.
     """
 
-    def __init__(self, objective: RegularizedRisk, *, patience: int):
-        self._row_norm = objective.design.row_norm
+    def __init__(self, design: Design, *, patience: int):
+        self._row_norm = design.row_norm
         self._patience = patience
         self._mu = math.nan
         self._value = self._gap = math.inf
@@ -68,7 +69,7 @@ class Precision:
 
     def _hides(self, point: Point, slack: float) -> bool:
         """Whether the slack is little beside the rounding of the plane."""
-        return slack <= LITTLE * point.risk.rounding * (1.0 + self._largest_score(point))
+        return slack <= LITTLE * point.risk.plane.rounding * (1.0 + self._largest_score(point))
 
     def _largest_score(self, point: Point) -> float:
         return self._row_norm * math.sqrt(point.coef_square)

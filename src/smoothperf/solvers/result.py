@@ -9,7 +9,6 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import Vector
 from ..certificate import Planes
 from .curvature import Pairs
 
@@ -151,7 +150,7 @@ class Result:
     seconds: float
     status: Status
     trace: Trace = field(repr=False)
-    scores: Vector | None = field(default=None, repr=False)
+    scores: Array | None = field(default=None, repr=False)
     planes: Planes | None = field(default=None, repr=False)
     pairs: Pairs | None = field(default=None, repr=False)
     stationarity_gap: float = float("nan")

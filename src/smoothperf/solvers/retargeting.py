@@ -30,10 +30,10 @@ from typing import Any
 
 import numpy as np
 
-from ..blocks import Vector, Vectors
 from ..certificate import Planes, evaluation_rounding
+from ..collective import agreed, total
 from ..design.base import Array
-from ..measures.base import EPS, Curvature, Risk, RiskValue
+from ..measures.base import EPS, Curvature, Interval, Plane, Risk, RiskValue
 from ..objective import RegularizedRisk, StartingWithScores
 from .base import ConvexSolver, Solver
 from .curvature import Pairs
@@ -65,69 +65,69 @@ class Retargeted(Risk):
         R.
     labeling : RiskValue
         ``R.loss_free`` at the scores that choose the target.
-    vectors : Vectors
-        What can be done with g.
     n_features : int
         Columns of X, for the rounding of scores.
     """
 
-    def __init__(self, risk: Risk, labeling: RiskValue, vectors: Vectors, n_features: int):
+    def __init__(self, risk: Risk, labeling: RiskValue, n_features: int):
+        super().__init__(risk.examples)
         self._risk = risk
-        self._linear = labeling.gradient
-        self._vectors = vectors
-        self.n_examples = risk.n_examples
+        self._linear = labeling.plane.gradient
         self.diameter = risk.diameter
-        self.weights = getattr(risk, "weights", None)
         self.has_curvature = risk.has_curvature
         # Gradients of R, and g, have sizes that sum up to 2 at most (docs/maths.md, tight-rounding). Differences of
         # them are rounded, and so is <g, f>, whose scores are rounded themselves.
         self._difference_rounding = 8 * EPS
-        self.extra_rounding = labeling.rounding + (4 * (self.n_examples + 16) + 2 * n_features) * EPS
+        self.extra_rounding = labeling.plane.rounding + (4 * (risk.examples.count + 16) + 2 * n_features) * EPS
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
         """That of R."""
         return self._risk.shift_invariant
 
-    def exact(self, scores: Vector) -> RiskValue:
+    def exact(self, scores: Array) -> RiskValue:
         """``R - <g, f>`` and a subgradient."""
         return self._less(self._risk.exact(scores), scores, None)
 
-    def exact_value(self, scores: Vector) -> float:
+    def exact_value(self, scores: Array) -> float:
         """``R - <g, f>``."""
-        return self._risk.exact_value(scores) - self._vectors.inner(self._linear, scores)
+        return self._risk.exact_value(scores) - self._inner(scores)[0]
 
-    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
+    def smoothed(
+        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+    ) -> RiskValue:
         """``R_mu - <g, f>`` and its gradient."""
-        return self._less(self._risk.smoothed(scores, mu, hint, direction), scores, direction)
+        return self._less(self._risk.smoothed(scores, mu, hint, direction, out), scores, direction)
 
     def lipschitz(self, mu: float) -> float:
         """That of R."""
         return self._risk.lipschitz(mu)
 
-    def weighed(self, scores: Vector) -> Vector:
+    def weighed(self, scores: Array) -> Array:
         """That of R."""
         return self._risk.weighed(scores)
 
     def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
         """That of R, which knows its active examples by its own gradient."""
-        gradient = self._vectors.along(smoothed.gradient, 1.0, self._linear)
-        return self._risk.curvature(replace(smoothed, gradient=gradient), mu, following)
+        plane = smoothed.plane._replace(gradient=smoothed.plane.gradient + self._linear)
+        return self._risk.curvature(replace(smoothed, plane=plane), mu, following)
 
-    def _less(self, risk: RiskValue, scores: Vector, direction: Vector | None) -> RiskValue:
-        inner = self._vectors.inner(self._linear, scores)
-        derivative = float("nan")
-        if direction is not None:
-            derivative = risk.derivative - self._vectors.inner(self._linear, direction)
-        return replace(
-            risk,
-            value=risk.value - inner,
-            gradient=self._vectors.along(risk.gradient, -1.0, self._linear),
-            height=risk.height - inner,
-            rounding=risk.rounding + self._difference_rounding,
-            ceiling=risk.ceiling - inner,
-            gradient_norm=float("nan"),
-            derivative=derivative,
+    def _inner(self, *vectors: Array) -> tuple[float, ...]:
+        """``<g, v>`` for each of some vectors, in one round."""
+        return total(self.examples.together, *(float(self._linear @ vector) for vector in vectors))
+
+    def _less(self, risk: RiskValue, scores: Array, direction: Array | None) -> RiskValue:
+        """A value of R less ``<g, f>``; its gradient is changed in place."""
+        inner, *along = self._inner(scores, *([] if direction is None else [direction]))
+        plane, exact = risk.plane, risk.exact
+        np.subtract(plane.gradient, self._linear, out=plane.gradient)
+        return RiskValue(
+            Plane(plane.gradient, plane.offset, plane.rounding + self._difference_rounding),
+            risk.value - inner,
+            risk.height - inner,
+            exact=None if exact is None else Interval(exact.low - inner, exact.high - inner),
+            hint=risk.hint,
+            derivative=None if risk.derivative is None else risk.derivative - along[0],
         )
 
 
@@ -196,7 +196,7 @@ class Retargeting(Solver):
             )
             story.continue_with(step)
             # J_tight here, but for rounding that may have lowered it.
-            highest = here.value + evaluation_rounding(step.design, here.value, here.reach, step.risk.extra_rounding)
+            highest = here.value + _evaluation_rounding(step, here)
             watch = _Watch(story, highest, self.tol)
             left = max(0, self.max_iter - story.iterations)
             # As long as steps gain much, the next target is worth more than the rest of this one.
@@ -265,15 +265,16 @@ class _Here:
     """Weights, their scores, ``J_tight`` there, and the labeling that they choose (None at zero, where all tie)."""
 
     coef: Array
-    scores: Vector
+    scores: Array
     value: float
     labeling: RiskValue | None
     #: The scores are rounded as those of weights of this norm are.
     reach: float
 
     @classmethod
-    def of(cls, objective: RegularizedRisk, coef: Array, scores: Vector, reach: float | None = None) -> _Here:
-        square, risk = float(coef @ coef), objective.risk
+    def of(cls, objective: RegularizedRisk, coef: Array, scores: Array, reach: float | None = None) -> _Here:
+        risk = objective.risk
+        (square,) = agreed(objective.together, float(coef @ coef))
         labeling = risk.loss_free(scores) if square > 0.0 else None
         free = 0.0 if labeling is None else labeling.value
         value = objective.alpha / 2.0 * square + risk.exact_value(scores) - free
@@ -281,10 +282,10 @@ class _Here:
 
     def further_from(self, before: _Here, objective: RegularizedRisk) -> _Here:
         """The best point found on the line from the last one through this one; steps double as long as they gain."""
-        move = objective.vectors.along(self.scores, -1.0, before.scores)
+        move = self.scores - before.scores
         best = self
         for step in STEPS:
-            scores = objective.vectors.along(self.scores, step, move)
+            scores = self.scores + step * move
             reach = self.reach + step * (self.reach + before.reach)
             further = _Here.of(objective, self.coef + step * (self.coef - before.coef), scores, reach)
             if further.value >= best.value:
@@ -296,7 +297,7 @@ class _Here:
         """The convex risk that bounds the tight one from above, and touches it here."""
         if self.labeling is None:
             return objective.risk
-        return Retargeted(objective.risk, self.labeling, objective.vectors, objective.design.shape[1])
+        return Retargeted(objective.risk, self.labeling, objective.design.shape[1])
 
 
 def better_start(objective: RegularizedRisk, starts: Sequence[Array]) -> Array:
@@ -306,17 +307,22 @@ def better_start(objective: RegularizedRisk, starts: Sequence[Array]) -> Array:
 
 def _best_multiple(objective: RegularizedRisk, start: Array | None) -> _Here:
     """The multiple of a start with the lowest ``J_tight``: one product with X, the rest in score space."""
-    vectors, risk = objective.vectors, objective.risk
-    zero = vectors.constant(0.0)
+    risk = objective.risk
     if start is None or not np.any(start):
-        return _Here.of(objective, np.zeros(objective.design.shape[1]), zero)
+        return _Here.of(objective, np.zeros(objective.design.shape[1]), objective.scores_of_zero())
     scores = objective.matvec(start)
-    square, free = float(start @ start), risk.loss_free(scores).value
+    (square,) = agreed(objective.together, float(start @ start))
+    free = risk.loss_free(scores).value
 
     def value(scale: float) -> float:
-        scaled = vectors.along(zero, scale, scores)
-        return objective.alpha / 2.0 * scale**2 * square + risk.exact_value(scaled) - scale * free
+        return objective.alpha / 2.0 * scale**2 * square + risk.exact_value(scale * scores) - scale * free
 
     scale = min(SCALES, key=value)
     scale = min((scale, scale / 2.0, 2.0 * scale), key=value)
-    return _Here.of(objective, scale * start, vectors.along(zero, scale, scores))
+    return _Here.of(objective, scale * start, scale * scores)
+
+
+def _evaluation_rounding(objective: RegularizedRisk, here: _Here) -> float:
+    """How far J may be off there."""
+    risk = objective.risk
+    return evaluation_rounding(objective.design, risk.examples.count, here.value, here.reach, risk.extra_rounding)

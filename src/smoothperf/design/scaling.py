@@ -1,0 +1,134 @@
+r"""Features of a common size, and models for them turned into models for the features as they are.
+
+Training sees ``(x - shift) / scale``, column by column. Its scores are linear in x, so that weights and an intercept
+for x itself follow:
+
+    w' (x - shift) / scale + b  =  (w / scale) x + b - (w / scale) shift
+
+and a model file needs to know nothing of it. Everything is O(size of X).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from .._validation import choice
+
+if TYPE_CHECKING:
+    from ..estimators.linear import LinearMeasureClassifier
+
+Array = NDArray[np.float64]
+KINDS = ("standard", "maxabs", "none")
+#: Columns whose spread is no more than this many rounding errors of their largest value are constant.
+ROUNDING_ERRORS = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """How columns are scaled.
+
+    Attributes
+    ----------
+    scale : ndarray of shape (d,)
+        What they are divided by; never 0.
+    shift : ndarray of shape (d,) or None
+        What is subtracted before; None for nothing.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [3.0, 0.0]])
+    >>> Scaling.of("standard", X).apply(X)
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+
+    scale: Array
+    shift: Array | None = None
+
+    @classmethod
+    def of(cls, kind: str, X: Any) -> Scaling | None:
+        """Find out from some rows; None for "none".
+
+        Parameters
+        ----------
+        kind : {"standard", "maxabs", "none"}
+            "standard" divides by the standard deviation, and subtracts the mean where data are dense, or sparse in form
+            only; others would not stay sparse. "maxabs" divides by the largest absolute value. A column without spread
+            is divided by that in any case: all it can be is a constant.
+        X : ndarray or sparse matrix
+            The rows.
+        """
+        if choice("scale", kind, KINDS) == "none":
+            return None
+        lowest, highest = _extremes(X)
+        largest = np.maximum(np.abs(lowest), np.abs(highest))
+        largest[largest == 0.0] = 1.0
+        if kind == "maxabs":
+            return cls(largest)
+        means, deviations = _moments(X)
+        rounding = ROUNDING_ERRORS * np.finfo(X.dtype).eps * largest
+        # Squares of very large values overflow; the deviation is of no use then.
+        useful = (highest > lowest) & (deviations > rounding) & np.isfinite(deviations)
+        return cls(np.where(useful, deviations, largest), means if _is_dense(X) else None)
+
+    def apply(self, X: Any) -> Any:
+        """Return rows scaled, of the same precision; dense, if they are shifted."""
+        sparse: Any = X if issparse(X) else None
+        if sparse is not None and self.shift is None:
+            from sklearn.utils.sparsefuncs import inplace_column_scale
+
+            scaled = sparse.copy()
+            inplace_column_scale(scaled, 1.0 / self.scale)
+            return scaled
+        if sparse is not None:
+            X = sparse.toarray()
+        shift = 0.0 if self.shift is None else self.shift
+        scaled = np.subtract(X, shift, out=np.empty_like(X), casting="same_kind")
+        return np.divide(scaled, self.scale, out=scaled, casting="same_kind")
+
+    def fold_into(self, model: LinearMeasureClassifier) -> None:
+        """Turn a model of scaled rows into one of rows as they are; it must not have probabilities.
+
+        What the solver says of its run, ``result_`` and the objective, stays that of the scaled rows.
+        """
+        assert not hasattr(model, "calibration_")
+        coef = model.coef_[0] / self.scale
+        model.coef_ = coef.reshape(1, -1)
+        if self.shift is not None:
+            model.intercept_ = model.intercept_ - float(coef @ self.shift)
+
+
+def _is_dense(X: Any) -> bool:
+    """Whether a dense matrix is no larger than X: entries of sparse ones come with an index."""
+    sparse: Any = X if issparse(X) else None
+    if sparse is None:
+        return True
+    value, index = sparse.data.itemsize, sparse.indices.itemsize
+    return bool(sparse.nnz * (value + index) >= sparse.shape[0] * sparse.shape[1] * value)
+
+
+def _extremes(X: Any) -> tuple[Array, Array]:
+    """Lowest and highest value of each column, in float64."""
+    if issparse(X):
+        from sklearn.utils.sparsefuncs import min_max_axis
+
+        lowest, highest = min_max_axis(X, axis=0)
+    else:
+        lowest, highest = X.min(axis=0), X.max(axis=0)
+    return lowest.astype(np.float64), highest.astype(np.float64)
+
+
+def _moments(X: Any) -> tuple[Array, Array]:
+    """Mean and standard deviation of each column."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if issparse(X):
+            from sklearn.utils.sparsefuncs import mean_variance_axis
+
+            means, variances = mean_variance_axis(X, axis=0)
+            return means.astype(np.float64), np.sqrt(variances.astype(np.float64))
+        return X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)

@@ -1,0 +1,56 @@
+"""Rows of a group of processes as one matrix: scores are those of the rows here, sums over rows those of all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collective import Collective, extremes, total
+from .base import Array, Design
+
+
+class SharedDesign(Design):
+    """The rows of this process, whose columns are summed over all members.
+
+    Parameters
+    ----------
+    design : Design
+        The rows here; there may be none.
+    together : Collective
+        Who has the others.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows here, and columns.
+    n_entries, row_norm, frobenius_norm
+        Those of all rows.
+    """
+
+    def __init__(self, design: Design, together: Collective):
+        self._design = design
+        self._together = together
+        self.wants_blas_threads = design.wants_blas_threads
+        self.shape = design.shape
+        entries, squares = total(together, design.n_entries, design.frobenius_norm**2)
+        self.n_entries, self.frobenius_norm = int(entries), math.sqrt(squares)
+        _, self.row_norm = extremes(together, 0.0, design.row_norm)
+
+    def matvec(self, w: Array, out: Array | None = None) -> Array:
+        """``X w`` for the rows here."""
+        return self._design.matvec(w, out=out)
+
+    def rmatvec(self, g: Array, out: Array | None = None) -> Array:
+        """``X^T g``, a sum over all rows."""
+        here = self._design.rmatvec(g, out=out)
+        every = self._together.sum(here)
+        if out is None:
+            return every
+        out[:] = every
+        return out
+
+    def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
+        """``sum_i weights_i x_i x_i^T`` over some rows of each member."""
+        return self._together.sum(self._design.gram(rows, weights))

@@ -1,0 +1,326 @@
+"""Model files: a fitted classifier as a zip archive of JSON and .npy members. Loading one never executes code from it.
+
+The member ``smoothperf-model.json`` says what kind of file it is and describes the model; numbers in bulk are arrays in
+members of their own, written in NumPy's format and read without pickle. Objects are rebuilt from a table of this
+package's own classes, which those of higher layers enter themselves (:func:`kept_in_files`). Every member has a
+checksum, and the same model always gives the same bytes.
+docs/model-files.md describes the format.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import zipfile
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .. import __version__, measures, solvers
+from .._files import written_whole
+from ..solvers import smoothing
+from ..solvers.result import Status, Trace, TraceRow
+from .tables import TableColumn, TableEncoder
+
+T = TypeVar("T")
+FORMAT = "smoothperf model"
+#: Raised when a reader of the version before would misunderstand a file.
+VERSION = 2
+HEADER = "smoothperf-model.json"
+#: What can be saved, by name.
+MODELS: dict[str, type[Any]] = {}
+#: What a model may be made of, by name: our own data classes, whose fields are numbers, text and one another.
+PARTS: dict[str, type[Any]] = {
+    name: value
+    for module in (measures, smoothing, solvers)
+    for name, value in vars(module).items()
+    if isinstance(value, type) and is_dataclass(value)
+}
+PARTS |= {part.__name__: part for part in (TableEncoder, TableColumn)}
+#: Parameters that are functions, which no file can hold, or files of one machine; they are left out.
+NOT_KEPT = ("callback", "checkpoint")
+#: A date that every archive gets, so that its bytes depend on the model only.
+NO_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def kept_in_files(kind: type[T]) -> type[T]:
+    """Let model files hold objects of a class: a model, or a data class that models are made of."""
+    (PARTS if is_dataclass(kind) else MODELS)[kind.__name__] = kind
+    return kind
+
+
+class ModelFileError(ValueError):
+    """A model file cannot be written or read; one line says which file, and why."""
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
+    """Write a fitted model to a file, whole or not at all.
+
+    Everything is kept except ``callback``, a function, and ``checkpoint``, a file of this machine: parameters, labels,
+    weights, operating point, names of features, and the solver's result with its trace.
+
+    Parameters
+    ----------
+    model : MeasureClassifier
+        A fitted model.
+    path : path-like
+        Where to; any name will do. The folder must exist.
+
+    Returns
+    -------
+    Path
+        The path written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from smoothperf import MeasureClassifier, load
+    >>> clf = MeasureClassifier(alpha=0.1).fit([[0.0], [1.0], [2.0], [3.0]], ["ham", "ham", "spam", "spam"])
+    >>> file = save_model(clf, Path(tempfile.mkdtemp(), "spam.model"))
+    >>> load(file).predict([[0.5], [2.5]])
+    array(['ham', 'spam'], dtype='<U4')
+    """
+    if type(model) not in MODELS.values():
+        known = " or ".join(MODELS)
+        raise ModelFileError(f"{path}: a {type(model).__name__} cannot be saved, only a {known}.")
+    check_is_fitted(model)
+    arrays = Arrays()
+    try:
+        description = encode(model, arrays, "")
+    except TypeError as error:
+        of_measure = str(error).startswith("measure")
+        remedy = ' To keep the predictions without it, set_params(measure="roc_area") first.' if of_measure else ""
+        raise ModelFileError(f"{path}: not written, as {error}.{remedy}") from error
+    header = {"format": FORMAT, "version": VERSION, "smoothperf": __version__, "model": description}
+    try:
+        with written_whole(path) as file, zipfile.ZipFile(file, "w") as archive:
+            _add(archive, HEADER, json.dumps(header, indent=1, allow_nan=False).encode())
+            for name, content in arrays.members.items():
+                _add(archive, name, content)
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be written: {error.strerror or error}.") from error
+    return Path(path)
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model that :func:`save_model` has written; it predicts exactly what the saved one did.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    MeasureClassifier
+        The fitted model.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such file, or it is truncated, damaged, of another kind, or of a later version.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if HEADER not in archive.namelist():
+                raise ModelFileError(f"{path}: not a model file of smoothperf: it is an archive without {HEADER}.")
+            header = json.loads(archive.read(HEADER))
+            _check_version(header, path)
+            return decode(header["model"], archive)
+    except ModelFileError:
+        raise
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read: {error.strerror or error}.") from error
+    except zipfile.BadZipFile as error:
+        kind = "truncated or damaged" if _begins_like_an_archive(path) else "not a model file of smoothperf"
+        raise ModelFileError(f"{path}: {kind}: {' '.join(str(error).split())}.") from error
+    except Exception as error:  # whatever a damaged file can lead to, it is the file that is wrong
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ModelFileError(f"{path}: damaged, or written by another version of smoothperf: {what}.") from error
+
+
+@dataclass
+class Arrays:
+    """Arrays on their way into an archive; equal ones are kept once, as ``coef_`` and ``result_.coef`` are."""
+
+    members: dict[str, bytes] = field(default_factory=dict)
+    _names: dict[bytes, str] = field(default_factory=dict)
+
+    def add(self, array: NDArray[Any], name: str) -> str:
+        """Return the name of the member that holds these numbers, flattened."""
+        buffer = io.BytesIO()
+        np.lib.format.write_array(buffer, array.ravel(), allow_pickle=False)
+        content = buffer.getvalue()
+        digest = hashlib.sha256(content).digest()
+        if digest not in self._names:
+            plain = re.sub(r"[^A-Za-z0-9_.]", "-", name)
+            member = f"{plain}.npy"
+            while member in self.members:  # names that differ in odd characters only
+                member = f"{plain}-{len(self.members)}.npy"
+            self._names[digest] = member
+            self.members[member] = content
+        return self._names[digest]
+
+
+def encode(value: Any, arrays: Arrays, name: str) -> Any:
+    """Turn a value into JSON: plain values stay, others become ``{"type": ..., ...}``; arrays go to ``arrays``.
+
+    A TypeError says what cannot be kept.
+    """
+
+    def part(child: Any, child_name: object) -> Any:
+        return encode(child, arrays, f"{name}.{child_name}" if name else str(child_name))
+
+    if isinstance(value, np.generic):  # before float: a np.float64 is one
+        return {"type": "scalar", "dtype": value.dtype.str, "value": part(value.item(), "value")}
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"type": "float", "value": str(value)}
+    if isinstance(value, list):
+        return [part(child, i) for i, child in enumerate(value)]
+    if isinstance(value, tuple):
+        return {"type": "tuple", "items": [part(child, i) for i, child in enumerate(value)]}
+    if isinstance(value, dict):
+        return {"type": "dict", "items": [[part(key, "key"), part(child, key)] for key, child in value.items()]}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
+        return {"type": "array", "member": arrays.add(value, name), "shape": list(value.shape)}
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim == 1:
+        return {"type": "objects", "items": [part(child, i) for i, child in enumerate(value.tolist())]}
+    if isinstance(value, Status):
+        return {"type": "status", "value": value.name}
+    if isinstance(value, Trace):
+        return {
+            "type": "trace",
+            "columns": {column.name: part(value[column.name], column.name) for column in fields(TraceRow)},
+        }
+    if PARTS.get(type(value).__name__) is type(value):
+        contents = {part_.name: part(getattr(value, part_.name), part_.name) for part_ in fields(value)}
+        return {"type": "object", "class": type(value).__name__, "fields": contents}
+    if MODELS.get(type(value).__name__) is type(value):
+        kept = {key: child for key, child in value.get_params(deep=False).items() if key not in NOT_KEPT}
+        fitted = {key: child for key, child in vars(value).items() if _is_fitted_attribute(key)}
+        return {
+            "type": "model",
+            "class": type(value).__name__,
+            "parameters": {key: part(child, key) for key, child in kept.items()},
+            "fitted": {key: part(child, key) for key, child in fitted.items()},
+        }
+    raise TypeError(f"{name or 'it'} is a {type(value).__name__}, which a model file cannot hold")
+
+
+def decode(value: Any, archive: zipfile.ZipFile) -> Any:
+    """Turn what :func:`encode` has made into the value again; any kind of error if it was not made so."""
+
+    def items() -> list[Any]:
+        return [decode(child, archive) for child in value["items"]]
+
+    def contents(key: str) -> dict[str, Any]:
+        return {name: decode(child, archive) for name, child in value[key].items()}
+
+    if isinstance(value, list):
+        return [decode(child, archive) for child in value]
+    if not isinstance(value, dict):
+        return value
+    match value["type"]:
+        case "scalar":
+            return np.array(decode(value["value"], archive), dtype=_plain_dtype(value["dtype"]))[()]
+        case "float":
+            return float(value["value"])
+        case "tuple":
+            return tuple(items())
+        case "dict":
+            return {decode(key, archive): decode(child, archive) for key, child in value["items"]}
+        case "array":
+            content = io.BytesIO(archive.read(value["member"]))
+            return np.lib.format.read_array(content, allow_pickle=False).reshape(value["shape"])
+        case "objects":
+            objects = np.empty(len(value["items"]), dtype=object)
+            objects[:] = items()
+            return objects
+        case "status":
+            return Status[value["value"]]
+        case "trace":
+            columns = contents("columns")
+            if "exact" not in columns:  # as in earlier versions: then it is not known
+                columns["exact"] = np.zeros(columns["iteration"].size, dtype=bool)
+            rows = zip(*(columns[column.name].tolist() for column in fields(TraceRow)), strict=True)
+            return Trace([TraceRow(*row) for row in rows])
+        case "object":
+            return PARTS[value["class"]](**contents("fields"))
+        case "model":
+            parameters = contents("parameters")
+            for key in NOT_KEPT:
+                if key in parameters:
+                    raise ValueError(f"{key!r} is a parameter that no model file has")
+            model = MODELS[value["class"]](**parameters)
+            for key, child in contents("fitted").items():
+                if not _is_fitted_attribute(key):
+                    raise ValueError(f"{key!r} is not the name of a fitted attribute")
+                setattr(model, key, child)
+            _check_shapes(model)
+            return model
+    raise ValueError(f"unknown type {value['type']!r}")
+
+
+def _check_shapes(model: Any) -> None:
+    """Refuse a model whose parts do not fit one another: prediction relies on that they do."""
+    d = model.n_features_in_
+    if type(d) is not int or d < 1:
+        raise ValueError(f"n_features_in_ must be a whole number of at least 1, got {d!r}")
+    for name, shape in (("coef_", (1, d)), ("intercept_", (1,))):
+        numbers = getattr(model, name)
+        if not isinstance(numbers, np.ndarray) or numbers.dtype != np.float64 or numbers.shape != shape:
+            raise ValueError(f"{name} must be an array of float64 of shape {shape}")
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"{name} must be finite")
+    for name, count in (("classes_", 2), ("feature_names_in_", d)):
+        entries = getattr(model, name, None)
+        if entries is None and name == "feature_names_in_":
+            continue
+        if not isinstance(entries, np.ndarray) or entries.shape != (count,):
+            raise ValueError(f"{name} must be an array of {count} entries")
+    encoder = getattr(model, "table_encoder_", None)
+    if encoder is not None and not (isinstance(encoder, TableEncoder) and len(encoder.feature_names) == d):
+        raise ValueError(f"table_encoder_ must make {d} features")
+
+
+def _is_fitted_attribute(name: str) -> bool:
+    """By scikit-learn's convention: what ends in an underscore and does not begin with one."""
+    return name.isidentifier() and name.endswith("_") and not name.startswith("_")
+
+
+def _plain_dtype(text: str) -> np.dtype[Any]:
+    dtype = np.dtype(text)
+    if dtype.kind not in "biufU":
+        raise ValueError(f"scalars of type {text!r} are not kept in model files")
+    return dtype
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    member = zipfile.ZipInfo(name, NO_DATE)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(member, content)
+
+
+def _check_version(header: Any, path: str | os.PathLike[str]) -> None:
+    if not isinstance(header, dict) or header.get("format") != FORMAT or not isinstance(header.get("version"), int):
+        raise ModelFileError(f"{path}: not a model file of smoothperf: its {HEADER} says something else.")
+    if header["version"] > VERSION:
+        raise ModelFileError(
+            f"{path}: written by smoothperf {header.get('smoothperf')} in version {header['version']} of the format; "
+            f"smoothperf {__version__} reads up to version {VERSION}: upgrade smoothperf."
+        )
+
+
+def _begins_like_an_archive(path: str | os.PathLike[str]) -> bool:
+    with open(path, "rb") as file:
+        return file.read(4) == b"PK\x03\x04"

@@ -1,0 +1,189 @@
+"""Solvers on several members: the same program on rows of their own ends with the same weights, everywhere."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from groups import examples_of, parts, run_group
+from smoothperf import (
+    BMRM,
+    LBFGS,
+    PRBEP,
+    ErrorRate,
+    FBeta,
+    LogLoss,
+    MeasureClassifier,
+    Nesterov,
+    PrecisionAtK,
+    Retargeting,
+    ROCArea,
+    Status,
+)
+from smoothperf import certificate as certificate_module
+from smoothperf import objective as objective_module
+from smoothperf import row_space as row_space_module
+from smoothperf.design import BiasedDesign, SharedDesign, as_design
+from smoothperf.objective import RegularizedRisk
+from smoothperf.solvers import curvature as curvature_module
+
+MEASURES = [PRBEP(), PrecisionAtK(0.1), ROCArea(), FBeta(), ErrorRate(), LogLoss()]
+#: Rows of the members: the first has none, as a client that has no rows itself.
+LENGTHS = [0, 50, 230, 20]
+ALPHA = 1e-2
+
+
+def name_of(thing):
+    return getattr(thing, "name", type(thing).__name__)
+
+
+def noisy(n=300, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=n) > 1.2, 1, -1)
+    return X, y
+
+
+def design_of(measure, X):
+    return BiasedDesign(as_design(X), 1.0) if measure.fits_bias else as_design(X)
+
+
+def minimise(solver, measure, X, y, weights=None, lengths=LENGTHS, start=None, **options):
+    """What every member returns, and the objective of all rows in one place."""
+
+    def member(together):
+        part = parts(len(y), lengths)[together.rank]
+        design = SharedDesign(design_of(measure, X[part]), together)
+        risk = measure.risk(examples_of(y, weights, part, together))
+        return solver.run(RegularizedRisk(design, risk, ALPHA), start, **options)
+
+    whole = RegularizedRisk(design_of(measure, X), measure.bind(y, weights), ALPHA)
+    return run_group(len(lengths), member), whole
+
+
+def check_alike(results):
+    """All members have the same bits."""
+    first = results[0]
+    for other in results[1:]:
+        np.testing.assert_array_equal(other.coef, first.coef)
+        for name in ("objective", "lower_bound", "gap", "n_iter", "status", "smoothing", "stationarity_gap"):
+            a, b = getattr(other, name), getattr(first, name)
+            assert a == b or (a != a and b != b), name
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("measure", MEASURES, ids=name_of)
+@pytest.mark.parametrize(
+    "solver", [LBFGS(tol=1e-4), Nesterov(tol=1e-2), BMRM(tol=1e-2)], ids=lambda s: type(s).__name__
+)
+def test_the_certified_optimum_is_that_of_all_rows(solver, measure, weighted):
+    X, y = noisy()
+    weights = np.random.default_rng(1).integers(1, 4, size=y.size).astype(float) if weighted else None
+    results, whole = minimise(solver, measure, X, y, weights)
+    check_alike(results)
+    result = results[0]
+    assert result.status is Status.CONVERGED
+    reference = LBFGS(tol=1e-6).run(whole)
+    assert whole.exact(result.coef) == pytest.approx(result.objective, rel=1e-9)
+    assert result.lower_bound <= reference.objective
+    assert result.objective <= reference.objective + solver.tol
+
+
+@pytest.mark.parametrize("measure", [PRBEP(), FBeta(), ErrorRate()], ids=name_of)
+def test_the_tight_bound(measure):
+    X, y = noisy()
+    start = np.ones(X.shape[1] + measure.fits_bias)
+    results, whole = minimise(Retargeting(tol=1e-3), measure, X, y, start=start)
+    check_alike(results)
+    assert results[0].status is Status.STATIONARY
+    tight = whole.exact(results[0].coef) - whole.risk.loss_free(whole.matvec(results[0].coef)).value
+    assert results[0].objective == pytest.approx(tight, abs=1e-9)
+
+
+def perturb(monkeypatch, module, name, *, outputs=()):
+    """Change what a function returns, and the arrays it fills, in the last bit; in one thread only."""
+    original = getattr(module, name)
+
+    def nudged(*arguments):
+        result = original(*arguments)
+        if getattr(threading.current_thread(), "perturbed", False):
+            for place in outputs:
+                arguments[place][:] *= 1.0 + 2.0**-52
+            if isinstance(result, tuple):
+                result = tuple(value * (1.0 + 2.0**-52) for value in result)
+            elif isinstance(result, np.ndarray):
+                result = result * (1.0 + 2.0**-52)
+        return result
+
+    monkeypatch.setattr(module, name, nudged)
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=name_of)
+@pytest.mark.parametrize(
+    "solver", [LBFGS(tol=1e-5), Nesterov(tol=1e-2), BMRM(tol=1e-2)], ids=lambda s: type(s).__name__
+)
+def test_a_member_that_rounds_differently_stays_with_the_others(solver, measure, monkeypatch):
+    """Else members would part ways: one is in another round than the others, or ends at another point."""
+    perturb(monkeypatch, objective_module, "inner_products")
+    perturb(monkeypatch, objective_module, "along", outputs=(3,))
+    perturb(monkeypatch, row_space_module, "along", outputs=(3,))
+    perturb(monkeypatch, row_space_module, "sum_and_squares", outputs=(5,))
+    perturb(monkeypatch, curvature_module, "differences", outputs=(6, 7))
+    perturb(monkeypatch, curvature_module, "two_loop", outputs=(7,))
+    perturb(monkeypatch, certificate_module, "maximise_on_simplex")
+    X, y = noisy(seed=3)
+
+    def member(together):
+        threading.current_thread().perturbed = together.rank == 2
+        part = parts(len(y), LENGTHS)[together.rank]
+        design = SharedDesign(design_of(measure, X[part]), together)
+        risk = measure.risk(examples_of(y, None, part, together))
+        return solver.run(RegularizedRisk(design, risk, ALPHA))
+
+    results = run_group(len(LENGTHS), member)
+    check_alike(results)
+    assert results[0].status is Status.CONVERGED
+    expected = LBFGS(tol=1e-6).run(RegularizedRisk(design_of(measure, X), measure.bind(y), ALPHA))
+    assert results[0].lower_bound <= expected.objective
+    assert results[0].objective <= expected.objective + solver.tol
+
+
+def test_a_callback_of_the_first_member_stops_all():
+    X, y = noisy()
+
+    def member(together):
+        part = parts(len(y), LENGTHS)[together.rank]
+        risk = ROCArea().risk(examples_of(y, None, part, together))
+        callback = (lambda row: row.iteration >= 2) if together.rank == 0 else None
+        objective = RegularizedRisk(SharedDesign(as_design(X[part]), together), risk, 1e-4)
+        return LBFGS(tol=1e-9).run(objective, callback=callback)
+
+    results = run_group(len(LENGTHS), member)
+    check_alike(results)
+    assert results[0].status is Status.STOPPED
+    assert results[0].n_iter == 2
+
+
+def test_rounds_of_an_iteration_are_few():
+    X, y = noisy(3000)
+    rounds = []
+
+    def member(together):
+        part = parts(len(y), [0, 1500, 1500])[together.rank]
+        risk = measure.risk(examples_of(y, None, part, together))
+        result = LBFGS(tol=1e-4).run(RegularizedRisk(SharedDesign(as_design(X[part]), together), risk, 1e-3))
+        rounds.append(len(together.rounds) / result.n_iter)
+
+    for measure, most in ((ROCArea(), 14), (PRBEP(), 14), (LogLoss(), 10)):
+        run_group(3, member)
+        assert max(rounds) <= most, measure
+        rounds.clear()
+
+
+def test_members_fit_what_one_process_fits():
+    X, y = noisy()
+    model = MeasureClassifier("prbep", alpha=ALPHA, tol=1e-4).fit(X, y)
+    results, _ = minimise(LBFGS(tol=1e-4), PRBEP(), X, y)
+    assert results[0].objective == pytest.approx(model.objective_, abs=2e-4)

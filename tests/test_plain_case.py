@@ -1,0 +1,48 @@
+"""The plain case is plain: how many modules a fit to arrays in memory goes through."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+import smoothperf
+from smoothperf import MeasureClassifier
+
+HERE = Path(smoothperf.__file__).parent
+#: So many modules a newcomer has to read at most, to follow one fit from beginning to end.
+MOST_MODULES = 25
+
+
+def modules_entered(work) -> set[str]:
+    """Python modules of ours in which a function is called."""
+    entered = set()
+
+    def look(frame, event, argument):
+        if event == "call":
+            path = Path(frame.f_code.co_filename)
+            if HERE in path.parents:
+                entered.add(str(path.relative_to(HERE)))
+
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return entered
+
+
+def test_a_fit_to_arrays_in_memory_goes_through_few_modules():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((400, 30), density=0.2, format="csr", rng=rng)
+    y = np.where(X @ rng.normal(size=30) + 0.1 * rng.normal(size=400) > 0, 1, 0)
+    model = MeasureClassifier("roc_area", alpha=1e-3)
+    model.fit(X, y)  # what happens only once in a process does not count
+    entered = modules_entered(lambda: model.fit(X, y))
+    assert "objective.py" in entered
+    assert len(entered) <= MOST_MODULES, sorted(entered)
+    for rare in ("dask", "report", "cli", "paper"):
+        assert not any(name.startswith(rare) for name in entered)
