@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-
 Array = NDArray[Any]
 
 
