@@ -30,6 +30,7 @@ MODULES = [
         ".kernels",
         ".row_space",
         ".collective",
+        ".measures.projection",
     )
 ]
 

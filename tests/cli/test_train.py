@@ -9,7 +9,7 @@ import pytest
 
 import smoothperf
 from smoothperf import MeasureClassifier
-from smoothperf.cli import train
+from smoothperf.cli import _trained
 
 
 def test_saves_the_model_that_the_library_fits(run, train_file, tmp_path, examples):
@@ -215,7 +215,7 @@ def test_notes_are_warnings_that_matter():
         warnings.warn("old", DeprecationWarning, stacklevel=1)
         warnings.warn("odd", UserWarning, stacklevel=1)
         warnings.warn("odd", UserWarning, stacklevel=1)
-    assert train._notes(caught) == ["odd"]
+    assert _trained._notes(caught) == ["odd"]
 
 
 @pytest.mark.parametrize("more", [[], ["--validation"]])

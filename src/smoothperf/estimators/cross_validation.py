@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._validation import choice, vector, whole_number
 from ..evaluation import tells_nothing
@@ -29,18 +29,10 @@ from .calibration import METHODS, fitted_calibration
 from .candidates import Candidate, candidates_for
 from .choice import FIRST, LEVELS, STEP, HeldOut, Race, Step, typical_size
 from .classifier import MeasureClassifier, ZeroModelWarning
-from .inputs import (
-    check_lengths,
-    check_suits,
-    encode_labels,
-    example_weights,
-    make_callback,
-    make_solver,
-    report_end,
-)
+from .inputs import check_suits, example_weights, make_callback, make_solver, report_end
 from .linear import LinearMeasureClassifier, scores_of
 from .path import checked_alphas
-from .stored import refuse_store
+from .problem import labelled_rows, refuse_store
 from .trail import Rows, Settings, Trail
 
 Array = NDArray[np.float64]
@@ -234,15 +226,11 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         point = _checked_point(self.operating_point)
         check_n_threads(self.n_threads)
         refuse_store(X, "cross-validation")
-        check_lengths(X, y)
-        X, labels = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
-        )
-        pair, positive = encode_labels(labels, self.pos_label)
-        self._keep_labels(pair)
+        given = labelled_rows(self, X, y, sample_weight)
+        X, positive, weights = given.X, given.positive, given.weights
+        self._keep_labels(given.pair)
         if sample_weight is not None:
-            sample_weight = vector("sample_weight", sample_weight, length=labels.shape[0])
-        weights = example_weights(self.class_weight, pair, positive, sample_weight)
+            sample_weight = vector("sample_weight", sample_weight)
         for candidate in candidates:
             tight = candidate.bound == "tight"
             check_suits(solver, candidate.measure, candidate.measure.bind(positive, weights), tight=tight)
@@ -253,7 +241,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             self.low_memory,
             literal=self.alphas is not None,
         )
-        total = float(labels.shape[0] if weights is None else weights.sum())
+        total = float(positive.shape[0] if weights is None else weights.sum())
         race = Race(
             measure.as_share(total),
             [replace(candidate, measure=candidate.measure.as_share(total)) for candidate in candidates],
@@ -267,7 +255,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         report_end(result, solver.tol, self.verbose)
         self._keep_choice(race, rows, candidates, winner, index)
         held_out = self._keep_model(race, trail, result, winner, index)
-        self._keep_point(race.measure, point, held_out, labels.shape[0])
+        self._keep_point(race.measure, point, held_out, positive.shape[0])
         return held_out
 
     def _levels(self, X: Any, weights: Array | None) -> Array:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import vector
 from ..design import as_design
 from ..io.model_file import save_model
+from ..io.store import as_store
 from ..measures import Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
 from ..measures.targets import expected_rates, threshold_for_target
@@ -22,7 +23,6 @@ from ..solvers import Result
 from .calibration import Isotonic, Sigmoid
 from .candidates import Candidate
 from .inputs import known_labels
-from .stored import as_store
 
 Array = NDArray[np.float64]
 

@@ -3,13 +3,16 @@ r"""The projection onto the capped simplex, put together from the passes of :mod
     v_i = t_i + (slope f_i - gain [i positive]) / mu
     u_i = clip(v_i - tau, 0, 1)     with tau such that   sum_i c_i u_i = total
 
-From a guess of the root tau, an interval around it leaves few examples undecided, and the root is found among them. If
-it lies outside, the interval grows. The guess is the root of a small sample; if the root for nearby scores is known,
-only the change since then is taken from the sample. Cost: two passes over the examples, and a few over the undecided.
+From a guess of the root tau, an interval around it leaves few examples undecided, and the root is found among them. The
+guess is the root of a small sample; if the root for nearby scores is known, only the change since then is taken from
+the sample. If the root lies outside, the interval grows. In the end, it lies between ``level - 1`` and ``level``, the
+largest v that the weight ``total`` is not below (:mod:`smoothperf.measures.threshold_search`): at one end u is 1 for
+at least that weight, at the other it is 0 for all but less than that. The same holds for the cut that is looked for on
+the way. Cost: two passes over the examples, and a few over the undecided.
 
 In a group (:mod:`smoothperf.collective`) the root for nearby scores is the guess as it is, with a wider interval around
-it, and a sample is taken only if that fails. Undecided examples that are few travel; if they are many they stay, and
-each step of the root finder is a round of a few numbers. With a good guess that is 4 rounds, or about 7.
+it, and the next one is that of the level. Undecided examples that are few travel; if they are many they stay, and each
+step of the root finder is a round of a few numbers. With a good guess there are 4 rounds, or 5 to 7; without, 4 more.
 """
 
 from __future__ import annotations
@@ -21,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import threads
-from ..collective import Collective, agreed, extremes, gathered, total
+from ..collective import agreed, gathered, total
 from ..kernels import _top_k
 from .examples import Examples
+from .threshold_search import level_of
 
 Array = NDArray[np.float64]
 
@@ -31,10 +35,10 @@ Array = NDArray[np.float64]
 #: nearby scores without a sample; in units of u, which goes from 0 to 1 over a ramp.
 NEAR_MARGIN = 0.1
 FIRST_MARGIN = 0.5
-GROUP_MARGIN = 1.5
-#: From this margin on, all examples are undecided.
+GROUP_MARGIN = 4.0
+#: Up to this margin an interval grows.
 LAST_MARGIN = 50.0
-#: Larger than any v, but finite: the kernels know no infinity.
+#: Guesses beyond it are no good.
 BEYOND = 1e308
 #: Size of the sample.
 SAMPLE = 1 << 11
@@ -134,7 +138,7 @@ class CappedSimplex:
             scores, self.positive, self.weights, *line, on_negatives, target_step, self.slope,
             root.tau, root.correction, root.other, root.blend, root.theta, direction, gradient, asked.pieces,
         )  # fmt: skip
-        missed, mass, inner, prox, violation, along, _ = total(self.together, *sums)
+        missed, mass, inner, prox, violation, along = total(self.together, *sums)
         roots = Roots(mu * root.tau, sampled, mu * root.theta)
         return Projection(missed, mass - self.total, inner, prox, roots, mu * violation, mu * root.looseness, along)
 
@@ -200,19 +204,26 @@ class _Asked:
         self._gradient = gradient
 
     def sampled_root(self, start: float) -> float:
-        """``tau`` for every so manieth example, given where it may be."""
+        """``tau`` for every so manieth example, all of them being here, given where it may be."""
         simplex, step = self.simplex, self.simplex.step
         values = np.empty(-(-self._scores.shape[0] // step))
         _top_k.sample(self._scores, simplex.positive, *self._line, step, values)
         weights = None if simplex.weights is None else np.ascontiguousarray(simplex.weights[::step])
-        values, weights = _of_all(simplex.together, values, weights)
         share = 1.0 / step if weights is None else float(weights.sum()) / simplex.mass
         search = _top_k.RootSearch(share * simplex.total, start, values.min() - 1.0, values.max(), True)
         search.search(values, weights, 0.0)
-        return agreed(simplex.together, search.tau)[0]
+        return search.tau
 
-    def root_in(self, interval: _Interval) -> _Root:
-        """Look for the root in an interval, and for theta there."""
+    def root_at_level(self) -> _Root:
+        """Look for the root where it must be."""
+        simplex, values = self.simplex, self._gradient
+        _top_k.sample(self._scores, simplex.positive, *self._line, 1, values)
+        level = level_of(values, simplex.weights, simplex.total, simplex.together).at
+        rounding = 4.4e-16 * abs(level)
+        return self.root_in(_Interval(level - 0.5, level - 1.0 - rounding, level + rounding), certain=True)
+
+    def root_in(self, interval: _Interval, *, certain: bool = False) -> _Root:
+        """Look for the root in an interval, in which it may lie or is certain to, and for theta there."""
         _, low, high = interval
         undecided = self._collect(low, high + 1.0)
         cells = 1 << (CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0))))
@@ -227,26 +238,12 @@ class _Asked:
             sums[-2] += values.size
         sums[-1] = undecided.above
         sums = self.simplex.together.sum(sums)
-        few, above = sums[-2] <= FEW, float(sums[-1])
-        search = self._search(undecided, above, interval, few=few, certain=False)
+        count, above = sums[-2:].tolist()
+        search = _top_k.RootSearch(self.simplex.total, *interval, certain)
+        self._search(search, undecided, above, few=count <= FEW)
         theta, looseness = _top_k.cut_of_cells(sums[:-2], above, self.simplex.total, low, high)
         root = search.tau, search.outside, search.correction, search.other, search.blend, theta, looseness
         return _Root(*agreed(self.simplex.together, *root))
-
-    def root_anywhere(self, start: float) -> _Root:
-        """Look for the root among all examples, and for theta around it."""
-        together = self.simplex.together
-        undecided = self._collect(-BEYOND, BEYOND)
-        values, _ = undecided.both()
-        # Everything is capped below v_min - 1 and zero above v_max.
-        lowest, highest = extremes(together, values.min(initial=math.inf), values.max(initial=-math.inf))
-        everything = _Interval(start, lowest - 1.0 - 4.4e-16 * abs(lowest), highest)
-        (count,) = total(together, values.size)
-        search = self._search(undecided, 0.0, everything, few=count <= FEW, certain=True)
-        root = search.tau, search.outside, search.correction, search.other, search.blend
-        root = agreed(together, *root)
-        near = self.root_in(_Interval.around(root[0], root[0], FIRST_MARGIN))
-        return _Root(*root, near.theta, near.looseness)
 
     def _collect(self, low: float, high: float) -> _Undecided:
         """What lies between. It goes where the gradient will be: no memory beyond the result."""
@@ -268,55 +265,46 @@ class _Asked:
             math.fsum(f[2] for f in found),
         )
 
-    def _search(
-        self, undecided: _Undecided, above: float, interval: _Interval, *, few: bool, certain: bool
-    ) -> _top_k.RootSearch:
+    def _search(self, search: _top_k.RootSearch, undecided: _Undecided, above: float, *, few: bool) -> None:
         """Let a search find the root."""
         together = self.simplex.together
-        search = _top_k.RootSearch(self.simplex.total, *interval, certain)
         values, weights = undecided.both()
         if few or together.size == 1:
-            search.search(*_of_all(together, values, weights), above)
-            return search
+            columns = gathered(together, values) if weights is None else gathered(together, values, weights)
+            search.search(columns[0], None if weights is None else columns[1], above)
+            return
         go_on = True
         while go_on:
             mass, lost, active = total(together, *_top_k.sums_at(search.tau, values, weights))
             go_on = search.tell(math.fsum((mass, lost, above, -search.total)), active)
-        return search
 
 
 def _root(asked: _Asked, mu: float, nearby: Roots | None) -> tuple[_Root, float]:
-    """Look for the root around guesses, and farther and farther away from them; and ``mu * tau`` for the sample."""
-    alone = asked.simplex.together.size == 1
-    if nearby is not None and not alone and abs(nearby.all) < BEYOND * mu:
-        root = asked.root_in(_Interval.around(*_guesses(nearby, 0.0, mu), GROUP_MARGIN))
-        if not root.outside:
-            return root, 0.0
-    known = nearby if nearby is not None and alone else Roots(0.0, 0.0, 0.0)
-    sampled = mu * asked.sampled_root(known.sample / mu)
-    tau, cut = _guesses(known, sampled - known.sample, mu)
-    margin = FIRST_MARGIN if nearby is None or not alone else NEAR_MARGIN
-    while abs(tau) < BEYOND and margin <= LAST_MARGIN:
+    """Find the root; and ``mu * tau`` for the sample, where one was taken."""
+    sampled = 0.0
+    if asked.simplex.together.size == 1:
+        known = nearby or Roots(0.0, 0.0, 0.0)
+        sampled = mu * asked.sampled_root(known.sample / mu)
+        tau, cut = _guesses(known, sampled - known.sample, mu)
+        margin, last = NEAR_MARGIN if nearby else FIRST_MARGIN, LAST_MARGIN
+    elif nearby is None:
+        return asked.root_at_level(), sampled
+    else:
+        tau, cut = _guesses(nearby, 0.0, mu)
+        margin = last = GROUP_MARGIN
+    while abs(tau) < BEYOND and margin <= last:
         root = asked.root_in(_Interval.around(tau, cut, margin))
         if not root.outside:
             return root, sampled
         tau = root.tau
         margin *= 6.0
-    return asked.root_anywhere(tau), sampled
+    return asked.root_at_level(), sampled
 
 
 def _guesses(near: Roots, change: float, mu: float) -> tuple[float, float]:
     """Where root and cut may be, given those for nearby scores and how far they may have moved."""
     tau, cut = (near.all + change) / mu, (near.cut + change) / mu
     return tau, cut if abs(cut - tau) <= LAST_MARGIN else tau
-
-
-def _of_all(together: Collective, values: Array, weights: Array | None) -> tuple[Array, Array | None]:
-    """Values and weights of all members."""
-    if weights is None:
-        return gathered(together, values)[0], None
-    values, weights = gathered(together, values, weights)
-    return values, weights
 
 
 def _joined(values: Array, pieces: list[slice]) -> Array:

@@ -212,7 +212,8 @@ def _cells_that_matter(
         sums = together.sum(np.array(here, dtype=np.float64))
         # From what lies beyond a former cell downwards.
         inside = sums.reshape(*beyond.shape, finer)[:, :, :0:-1]
-        beyond = np.concatenate([beyond[:, :, None], inside], axis=2).cumsum(axis=2)[:, :, ::-1].reshape(sums.shape)
+        downwards = np.concatenate([beyond[:, :, None], inside], axis=2).cumsum(axis=2)
+        beyond = downwards[:, :, ::-1].reshape(sums.shape)
         occupied = np.flatnonzero(sums[0])
         kept = occupied[matter(sums[:, occupied], beyond[:, occupied])]
         sums, beyond = sums[:, kept], beyond[:, kept]
