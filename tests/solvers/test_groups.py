@@ -18,7 +18,6 @@ from smoothperf import (
     MeasureClassifier,
     Nesterov,
     PrecisionAtK,
-    Retargeting,
     ROCArea,
     Status,
 )
@@ -27,6 +26,7 @@ from smoothperf import objective as objective_module
 from smoothperf import row_space as row_space_module
 from smoothperf.design import BiasedDesign, SharedDesign, as_design
 from smoothperf.objective import RegularizedRisk
+from smoothperf.solvers import Retargeting
 from smoothperf.solvers import curvature as curvature_module
 
 MEASURES = [PRBEP(), PrecisionAtK(0.1), ROCArea(), FBeta(), ErrorRate(), LogLoss()]
