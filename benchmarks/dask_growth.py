@@ -172,7 +172,8 @@ def evaluations_of(measure: str, X: Any, y: Any) -> float:
         return smoothed(*arguments, **options)
 
     risk.smoothed = counted  # type: ignore[method-assign]
-    return count / max(1, LBFGS(tol=TOL).run(RegularizedRisk(as_design(X), risk, ALPHA)).n_iter)
+    result = LBFGS(tol=TOL).run(RegularizedRisk(as_design(X), risk, ALPHA))
+    return count / max(1, result.n_iter)
 
 
 def seconds_of_rounds(client: Client) -> dict[str, float]:
