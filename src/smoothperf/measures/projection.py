@@ -12,7 +12,7 @@ the way. Cost: two passes over the examples, and a few over the undecided.
 
 In a group (:mod:`smoothperf.collective`) the root for nearby scores is the guess as it is, with a wider interval around
 it, and the next one is that of the level. Undecided examples that are few travel; if they are many they stay, and each
-step of the root finder is a round of a few numbers. With a good guess there are 4 rounds, or 5 to 7; without, 4 more.
+step of the root finder is a round of a few numbers. A good guess takes 4 rounds, or 5 to 8; none, 4 to 6 more.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def _cells_that_matter(
     keys = _keys(values)
     cells = np.zeros(keys.shape, dtype=np.intp)
     leading, bits = np.zeros(1, dtype=np.uint64), 64  # the bits that values of a cell share, and how many they do not
-    beyond = np.zeros((1 + len(columns), 1))
+    beyond: Array = np.zeros((1 + len(columns), 1))
     while bits > 0:
         more = min(bits, max(FEWEST_BITS, BITS - (leading.size - 1).bit_length()))
         bits -= more
