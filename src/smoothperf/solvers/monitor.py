@@ -6,8 +6,9 @@ lower bound of J may be all that is known; where they do not tell which point is
 scores that are kept.
 
 Rounding ends a run as well (:class:`Precision`). Let ``S = B |w|``, with B the largest row norm of X; no score is
-larger. A plane is known up to ``r (1 + S)`` with the risk's own bound r (docs/maths.md, eq. plane-rounding), which grows with ``1 / mu`` for most risks. And two evaluations
-of J at the same place differ by a few units in the last place of the largest term in them,
+larger. A plane is known up to ``r (1 + S)`` with the risk's own bound r (docs/maths.md, eq. plane-rounding), which
+grows with ``1 / mu`` for most risks. And two evaluations of J at the same place differ by a few units in the last place
+of the largest term in them,
 
     noise = NOISE u (1 + 2 S),    u = 2^-53
 
@@ -190,8 +191,8 @@ class Monitor:
             self._observer(row, lambda: self._weights_of(coef))
         if self._keeper is not None and self._keeper.due():
             self._keep(self._keeper, self._weights_of(self._best.coef))
-        stop = self._callback(row) if self._callback is not None else False
-        (stop,) = agreed(self._run.together, bool(stop))  # in a group the first member alone has a callback
+        wish = self._callback is not None and bool(self._callback(row))
+        (stop,) = agreed(self._run.together, wish)  # in a group the first member alone has a callback
         if self.gap <= self._tol:
             return Status.CONVERGED
         if stop:
