@@ -83,7 +83,7 @@ def threshold_for_weight(scores: Array, weights: Array | None, wanted: float, to
     """Return a threshold such that the weight of ``scores > threshold`` is as close to ``wanted`` as ties allow.
 
     It lies midway between two neighbouring scores, or a little beyond all of them, so that rounding in new scores of
-    the same examples changes nothing. Of equally good ones it is the lowest.
+    the same examples changes nothing. Of two that are equally close, but for rounding, it is the higher one.
 
     Examples
     --------
@@ -93,7 +93,8 @@ def threshold_for_weight(scores: Array, weights: Array | None, wanted: float, to
     level = level_of(scores, weights, wanted, together)
     counts = None if weights is None else weights > 0.0
     below, above, lowest, highest = _neighbours(scores, counts, level.at, together)
-    if abs(level.above + level.tied - wanted) > abs(level.above - wanted):
+    with_ties, without = abs(level.above + level.tied - wanted), abs(level.above - wanted)
+    if level.tied > 0.0 and with_ties >= without - SLACK * wanted:
         below = level.at
     elif weights is None:
         above = level.at
