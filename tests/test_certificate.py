@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import oracles
 from problems import gaussians, problem
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, PartialROCArea, ROCArea, Status
-from smoothperf.certificate import Bundle, SURPLUS, _Bound, accumulated
+from smoothperf.certificate import SURPLUS, Bundle, _Bound, accumulated
 from smoothperf.design import as_design
 from smoothperf.row_space import RowSpace, WeightSpace
 

@@ -42,7 +42,9 @@ def test_the_search_between_two_runs_of_a_path_gets_one_thread(monkeypatch):
     risk = PRBEP().bind(y)
     continuation = Continuation(as_design(sp.csr_matrix(X)), risk, LBFGS())
     seen, smoothed = set(), risk.smoothed
-    monkeypatch.setattr(risk, "smoothed", lambda *args, **options: seen.update(blas_threads()) or smoothed(*args, **options))
+    monkeypatch.setattr(
+        risk, "smoothed", lambda *args, **options: seen.update(blas_threads()) or smoothed(*args, **options)
+    )
     with threadpool_limits(2, "blas"):
         for alpha in (1e-1, 1e-2):
             continuation.solve(alpha)
