@@ -148,7 +148,7 @@ def description(
         "measure": repr(measure),
         "bound": bound,
         "alpha": objective.alpha,
-        "shape": list(objective.design.shape),
+        "shape": [objective.risk.examples.count, objective.design.shape[1]],
         "labels": labels[:16],
         "entries": f"{entries:016x}",
     }

@@ -400,3 +400,14 @@ def fractional_levels(
         values[k] = t - slope * float(weights @ (margins * beta - width / 2.0 * beta * (1.0 - beta)))
     shares = np.exp((values - values.max()) / nu)
     return float(values.max() + nu * np.log(shares.mean())), shares @ flips / shares.sum()
+
+
+def flips_below(margins: Array, cut: float, share: float) -> Array:
+    """What ``flip_exact`` makes of the margins of one class: 1 below a threshold, and a share at it."""
+    return np.where(margins < cut, 1.0, np.where(margins == cut, share, 0.0))
+
+
+def flips_along(margins: Array, z: Array, shares: Array, w: float) -> Array:
+    """What ``flip_smoothed`` makes of the margins of one class with the ``ramp_table`` of z, shares and w."""
+    ramps: Array = np.clip(0.5 + (z - margins[:, None]) / w, 0.0, 1.0) @ shares
+    return ramps

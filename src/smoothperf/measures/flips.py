@@ -56,11 +56,9 @@ class Side(NamedTuple):
         x, mass = self.x, self.mass
         last = math.ceil(weight) if mass is None else int(np.searchsorted(mass, weight))
         at = float(x[min(last, x.size) - 1])
-        begin, end = (float(k if mass is None else mass[k]) for k in (x.searchsorted(at, side) for side in SIDES))
+        places = np.searchsorted(x, at, side="left"), np.searchsorted(x, at, side="right")
+        begin, end = (float(k if mass is None else mass[k]) for k in places)
         return at, min(max((weight - begin) / (end - begin), 0.0), 1.0) if end > begin else 0.0
-
-
-SIDES = ("left", "right")
 
 
 def sorted_side(margins: Array, weights: Array | None, first: Array, second: Array) -> Side:

@@ -5,9 +5,9 @@ C that they do flip,
 
     R(f') >= delta(B, C) - (2/N) sum_i c_i y_i f'_i beta_i        for every f'
 
-So thresholds and ramps are sought as if all examples of a bin were at its mean (:mod:`smoothperf.measures.margin_bins`),
-each member flips its own examples by these, and B and C are summed up. How much is lost by that is of second order in
-the length of a bin (docs/maths.md, eq. binned-flips); that R lies between the two bounds that bins give is exact.
+So thresholds and ramps are sought as if all examples of a bin were at its mean (:mod:`.margin_bins`), each member flips
+its own examples by these, and B and C are summed up. What is lost by that is of second order in the length of a bin
+(docs/maths.md, eq. binned-flips). The bounds of R that come from bins hold whatever the bins are.
 
 Cost: a sort of the examples here, and four rounds.
 """
@@ -97,10 +97,11 @@ class FractionalGroupRisk(FractionalRisk):
             inner = flip_smoothed(scores, self._labels, self.examples.weights, *tables, slope, part)
             gradient += part
             sums += inner, -float(part[positives].sum()) / slope, float(part[negatives].sum()) / slope
-        flat, agreed_numbers = total_and_agreed(self.examples.together, tuple(sums), decided)
-        offset = sum(self._loss.at(*flat[k + 1 : k + 3]) for k in range(0, len(flat), 3)) / len(parts)
-        height = offset - slope * sum(flat[::3])
-        return Plane(gradient, offset, self._rounding), height, agreed_numbers
+        every, decided = total_and_agreed(self.examples.together, tuple(sums), decided)
+        offset = sum(self._loss.at(*every[k + 1 : k + 3]) for k in range(0, len(every), 3)) / len(parts)
+        height = offset - slope * sum(every[::3])
+        # Twice: B and C are those of the parts of the gradient, which were rounded and added up.
+        return Plane(gradient, offset, 2.0 * self._rounding), height, decided
 
 
 def _means(bins: tuple[Bins, Bins]) -> tuple[Side, Side]:
