@@ -41,24 +41,8 @@ Array = NDArray[np.float64]
 LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
 #: Below so many examples of the smaller class folds are drawn so many times.
 FEW_EXAMPLES, REPEATS = 200, 3
-#: What makes a fitted classifier.
-FITTED = (
-    "classes_",
-    "pos_label_",
-    "coef_",
-    "intercept_",
-    "objective_",
-    "lower_bound_",
-    "gap_",
-    "stationarity_gap_",
-    "n_iter_",
-    "result_",
-    "n_features_in_",
-    "feature_names_in_",
-    "expected_",
-    "calibration_",
-    "trained_for_",
-)
+#: What a classifier without a choice does not have.
+OF_THE_CHOICE = ("cv_results_", "best_index_", "best_score_", "alpha_")
 
 
 @dataclass(frozen=True)
@@ -425,9 +409,9 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         mine = self.get_params(deep=False)
         shared = {name: mine[name] for name in MeasureClassifier().get_params(deep=False) if name in mine}
         classifier = MeasureClassifier(**{**shared, "alpha": self.alpha_, "bound": self.trained_for_.bound})
-        for name in FITTED:
-            if hasattr(self, name):
-                setattr(classifier, name, getattr(self, name))
+        for name, value in self._fitted().items():
+            if name not in OF_THE_CHOICE:
+                setattr(classifier, name, value)
         return classifier
 
     def save(self, path: str | os.PathLike[str]) -> None:

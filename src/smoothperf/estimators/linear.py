@@ -242,6 +242,10 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         check_is_fitted(self)
         save_model(self, path)
 
+    def _fitted(self) -> dict[str, Any]:
+        """What ``fit`` has found, by name."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_") and not name.startswith("_")}
+
     def _keep_labels(self, pair: NDArray[Any]) -> None:
         """Remember the negative and the positive label."""
         self.classes_ = np.unique(pair)
