@@ -30,10 +30,9 @@ from .calibration import METHODS, fitted_calibration
 from .candidates import Candidate, candidates_for
 from .choice import FIRST, LEVELS, STEP, HeldOut, Race, Step, typical_size
 from .classifier import MeasureClassifier, ZeroModelWarning
-from .inputs import check_suits, example_weights, make_callback, make_solver, report_end
-from .linear import LinearMeasureClassifier, scores_of
+from .linear import LinearMeasureClassifier, make_callback, report_end, scores_of
 from .path import checked_alphas
-from .problem import labelled_rows, refuse_store
+from .problem import check_suits, example_weights, labelled_rows, make_solver, refuse_store
 from .trail import Rows, Settings, Trail
 
 Array = NDArray[np.float64]

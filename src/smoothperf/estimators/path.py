@@ -17,9 +17,8 @@ from ..solvers.continuation import Continuation, Solution
 from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
 from .classifier import MeasureClassifier
-from .inputs import known_labels, make_callback
-from .linear import scores_of
-from .problem import ACCEPTED, LabelledRows, Problem, refuse_store
+from .linear import make_callback, scores_of
+from .problem import ACCEPTED, LabelledRows, Problem, known_labels, refuse_store
 
 Array = NDArray[np.float64]
 #: X, the mask of the positives, and the weights or None.

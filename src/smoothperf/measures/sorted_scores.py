@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, vector
-from .cuts import Cuts
+from .threshold_search import Cuts
 
 Array = NDArray[np.float64]
 
