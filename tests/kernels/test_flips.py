@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smoothperf.kernels import reference
-from smoothperf.kernels._best_flips import best_flips, prefix_sums
+from smoothperf.kernels._best_flips import prefix_sums
 from smoothperf.kernels._flips import flip_exact, flip_smoothed, ramp_table
-from smoothperf.kernels._levels import level_sets
+from smoothperf.kernels._levels import level_sets, ramp_masses
 from smoothperf.measures.flips import FractionalLoss, sorted_side
 
 searching = settings(deadline=None, max_examples=60, derandomize=True)
@@ -105,7 +105,20 @@ def test_shares_of_levels_are_those_of_the_soft_maximum():
     assert value > offset - 1.0
 
 
-@pytest.mark.parametrize("kernel", [best_flips, lambda *args: level_sets(*args, 0.1, 0.01, 64)])
-def test_a_class_without_examples_is_refused(kernel):
-    with pytest.raises(ValueError, match="x has length 0 where at least 1 is needed"):
-        kernel(side_of([]), side_of([1.0]), FractionalLoss(1.0, 1.0, 2.0), 1.0)
+@searching
+@given(seed=st.integers(0, 10**6), width=st.sampled_from([1e-3, 0.5, 10.0]))
+def test_masses_of_ramps_are_those_of_their_twin_or_a_little_less(seed, width):
+    rng = np.random.default_rng(seed)
+    margins, z = rng.normal(size=rng.choice([0, 1, 30, 800])), np.sort(rng.normal(size=5))
+    weights = rng.exponential(size=margins.size) if seed % 2 else None
+    side = sorted_side(margins.copy(), weights, np.empty(margins.size + 1), np.empty(margins.size + 1))
+    c = np.ones(margins.size) if weights is None else weights
+    expected = np.array([c @ reference.flips_along(margins, np.array([place]), np.ones(1), width) for place in z])
+    masses = ramp_masses(side, z, width)
+    np.testing.assert_allclose(masses, expected, rtol=1e-9, atol=1e-9)
+    assert (masses <= expected * (1.0 + 1e-14)).all()
+
+
+def test_levels_of_a_class_without_examples_are_refused():
+    with pytest.raises(ValueError, match="positives has length 0 where at least 1 is needed"):
+        level_sets(side_of([]), side_of([1.0]), FractionalLoss(1.0, 1.0, 2.0), 1.0, 0.1, 0.01, 64)

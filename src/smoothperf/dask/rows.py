@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 from .._validation import vector
 from ..design import CSRDesign, Design, as_design
 from ..design.base import Array
-from ..design.compressed import CompressedRows
 from ..design.contents import contents
-from ..design.sparse import RowBlocks
+from ..design.sparse import CompressedRows, RowBlocks
 from ..io import DataError, read_data
 from ..io.labels import problem_of
 from ..io.store import open_store

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import BiasedDesign, CSCDesign, DenseDesign, Design, SharedDesign
-from .compressed import CompressedRows
-from .sparse import RowBlocks
+from .sparse import CompressedRows, RowBlocks
 
 Numbers = NDArray[np.uint64]
 

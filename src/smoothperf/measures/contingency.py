@@ -27,9 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import vector
 from ..kernels._flips import flip_exact, flip_smoothed, ramp_table
 from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, Risk, RiskValue, only_in_memory
-from .cuts import Cuts
 from .examples import Examples
 from .flips import largest_knot
+from .threshold_search import Cuts
 
 #: Tables with more cells than this make evaluations so slow that a warning is due.
 MANY_CELLS = 10**7

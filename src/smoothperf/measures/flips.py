@@ -8,7 +8,7 @@ are is decided by thresholds and ramps on the margin, and one pass over the unso
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ class FractionalLoss(NamedTuple):
     r: float
     M: float
 
-    def at(self, b: float, c: float) -> float:
-        """The loss."""
+    def at(self, b: Any, c: Any) -> Any:
+        """The loss, of numbers or of arrays."""
         return (self.p * b + c) / (self.M - self.r * b + c)
 
 

@@ -26,10 +26,10 @@ from .._validation import vector
 from ..collective import agreed
 from .base import Array, Measure, Risk
 from .confidence import CONFIDENCE, checked_confidence
-from .cuts import Cuts
 from .examples import Examples
 from .roc_area import ROCArea
 from .targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
+from .threshold_search import Cuts
 
 
 class TargetWarning(UserWarning):

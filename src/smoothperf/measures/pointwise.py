@@ -28,8 +28,8 @@ from .._validation import binary_labels, positive_number, vector, weights_of
 from ..collective import total
 from ..kernels import pointwise_hinges
 from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, Risk, RiskValue
-from .cuts import Cuts
 from .examples import Examples
+from .threshold_search import Cuts
 
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 16

@@ -36,10 +36,9 @@ from ..design.base import Array
 from ..measures.base import EPS, Curvature, Interval, Plane, Risk, RiskValue
 from ..objective import RegularizedRisk, StartingWithScores
 from .base import ConvexSolver, Solver
-from .curvature import Pairs
 from .lbfgs import LBFGS
 from .monitor import Callback, Keeper, Observer
-from .result import Result, Status, TraceRow
+from .result import Pairs, Result, Status, TraceRow
 from .story import Story
 
 #: A step is over when it has gained as large a share of what it can gain at most.

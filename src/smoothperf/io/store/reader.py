@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ... import __version__
-from ...design.compressed import CompressedRows
+from ...design.sparse import CompressedRows
 from ...design.stored import StoredDesign
 from ..streams import explain
 from .layout import (
@@ -50,13 +50,6 @@ def open_store(path: str | os.PathLike[str]) -> Store:
         If there is no such file, or it is truncated, damaged, of another kind, or of a later version.
     """
     return Store(path)
-
-
-def as_store(X: Any) -> Store | None:
-    """Return the store that X is, or whose path it is; None for anything else."""
-    if isinstance(X, Store):
-        return X
-    return open_store(X) if isinstance(X, (str, os.PathLike)) else None
 
 
 class Store:
