@@ -190,7 +190,8 @@ def test_class_weights(client, data, class_weight):
     assert here.lower_bound_ <= there.objective_
 
 
-ROWS = 200_000
+#: More than the largest table of a search has numbers.
+ROWS = 600_000
 
 
 @pytest.fixture
