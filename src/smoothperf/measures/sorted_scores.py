@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, vector
-from .cuts import Cuts
+from .threshold_search import Thresholds
 
 Array = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Counts:
         return ratio(self.tp + self.fp[-1] - self.fp, self.tp[-1] + self.fp[-1])
 
 
-class SortedScores(Cuts):
+class SortedScores(Thresholds):
     """Examples sorted by falling score.
 
     Parameters
@@ -111,7 +111,7 @@ class SortedScores(Cuts):
 
     def threshold_at(self, cut: int) -> float:
         """Return a number that cuts there: midway between two scores, or a little beyond the outermost."""
-        return self.threshold(self.levels.shape[0] - cut)
+        return self.at(self.levels.shape[0] - cut)
 
 
 def partial_roc_area(cuts: Counts, max_fpr: float) -> float:
