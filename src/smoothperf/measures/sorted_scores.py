@@ -111,7 +111,7 @@ class SortedScores(Cuts):
 
     def threshold_at(self, cut: int) -> float:
         """Return a number that cuts there: midway between two scores, or a little beyond the outermost."""
-        return self.at(self.levels.shape[0] - cut)
+        return self.threshold(self.levels.shape[0] - cut)
 
 
 def partial_roc_area(cuts: Counts, max_fpr: float) -> float:
