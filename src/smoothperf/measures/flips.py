@@ -83,10 +83,9 @@ def sorted_side(margins: Array, weights: Array | None, first: Array, second: Arr
 
 
 class BestFlips(NamedTuple):
-    """The maximum of ``delta(B, C) - slope sum c x beta``, how many positives are flipped, and the flipped weights."""
+    """The maximum of ``delta(B, C) - slope sum c x beta``, the flipped weights, and how many B were looked at."""
 
     value: float
-    positives: int
     missed: float
     false: float
     visited: int
