@@ -403,7 +403,7 @@ def fractional_levels(
 
 
 def flips_below(margins: Array, cut: float, share: float) -> Array:
-    """What ``flip_along`` makes of the margins of one class with a ``step_table``: 1 below a threshold, a share at it."""
+    """What ``flip_along`` makes of the margins of one class with a ``step_table``."""
     return np.where(margins < cut, 1.0, np.where(margins == cut, share, 0.0))
 
 

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .._validation import vector
 from ..kernels._flips import ramp_table
 from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, RiskValue, only_in_memory
 from .examples import Examples
@@ -209,11 +208,10 @@ class Contingency(Measure):
             table[begin : begin + step] = self._losses(b[:, None], c[None, :])
         return ContingencyRisk(examples, table)
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score_of(self, examples: Examples, scores: Array) -> float:
         """Return ``1 - delta`` of the predictions ``scores > 0``."""
-        examples = Examples.of(y, sample_weight)
-        predicted = vector("scores", scores, length=examples.count) > 0.0
         _check_whole(examples.weights)
+        predicted = scores > 0.0
         b, c = examples.here(examples.positive & ~predicted), examples.here(~examples.positive & predicted)
         return 1.0 - float(self._losses(np.array([b]), np.array([c]))[0])
 
