@@ -100,8 +100,10 @@ cdef inline Py_ssize_t _count_below(const Table* table, Py_ssize_t bucket, doubl
     return low
 
 
-cdef inline void _locate(const Table* table, const double* x, Py_ssize_t size, Py_ssize_t* places) noexcept nogil:
-    """Number of ``a_s < x_j``, which is also the record of x_j, for a batch; memory is told in time what comes next."""
+cdef inline void _locate(
+    const Table* table, const double* x, Py_ssize_t size, const Bin* bins, Py_ssize_t* places
+) noexcept nogil:
+    """Number of ``a_s < x_j`` for a batch, which says where the record of x_j is, and its bin if there are any."""
     cdef Py_ssize_t j
     for j in range(size):
         places[j] = _bucket(table, x[j])
@@ -111,6 +113,8 @@ cdef inline void _locate(const Table* table, const double* x, Py_ssize_t size, P
     for j in range(size):
         places[j] = _count_below(table, places[j], x[j])
         PREFETCH(&table.records[places[j]])
+        if bins != NULL:
+            PREFETCH(&bins[places[j]])
 
 
 cdef void _tabulate(
@@ -242,11 +246,9 @@ cdef class RampTable:
                     lowest = z if z < lowest else lowest
                     batch[j] = z
                     inner_batch[j] = z - kappa
-                _locate(table, batch, size, outer_place)
-                _locate(table, inner_batch, size, inner_place)
-                for j in range(size):
-                    PREFETCH(&bin[outer_place[j]])
-                    PREFETCH(&bin[inner_place[j]])
+                _locate(table, batch, size, bin, outer_place)
+                if kappa > 0.0:
+                    _locate(table, inner_batch, size, bin, inner_place)
                 b_hinges = 0.0    # of c T(z)
                 b_ramps = 0.0     # of c T(z - kappa)
                 b_squares = 0.0   # of c (S(z) - S(z - kappa))
@@ -314,7 +316,7 @@ cdef class RampTable:
                 size = min(<Py_ssize_t>BATCH, count - l)
                 for j in range(size):
                     batch[j] = sign * (scores[rows[l + j]] - centre)
-                _locate(&self._table, batch, size, place)
+                _locate(&self._table, batch, size, NULL, place)
                 for j in range(size):
                     i = rows[l + j]
                     # (Equal scores have equal slopes.)
@@ -377,8 +379,8 @@ def huber_sums(
             size = min(<Py_ssize_t>BATCH, count - l)
             for j in range(size):
                 inner[j] = z[l + j] - kappa
-            _locate(&table._table, &z[l], size, outer_place)
-            _locate(&table._table, inner, size, inner_place)
+            _locate(&table._table, &z[l], size, NULL, outer_place)
+            _locate(&table._table, inner, size, NULL, inner_place)
             for j in range(size):
                 record = &table._records[outer_place[j]]
                 x = z[l + j] - record.a
