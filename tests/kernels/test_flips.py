@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from smoothperf.kernels import reference
 from smoothperf.kernels._best_flips import prefix_sums
-from smoothperf.kernels._flips import flip_exact, flip_smoothed, ramp_table
+from smoothperf.kernels._flips import flip_along, ramp_table
 from smoothperf.kernels._levels import level_sets, ramp_masses
-from smoothperf.measures.flips import FractionalLoss, sorted_side
+from smoothperf.measures.flips import FractionalLoss, sorted_side, step_table
 
 searching = settings(deadline=None, max_examples=60, derandomize=True)
 
@@ -40,7 +40,8 @@ def test_thresholds_flip_what_their_twin_does(seed):
     scores, positive, weights = random_rows(rng)
     cuts, shares = rng.integers(-2, 3, size=2) / 2.0, rng.random(2)
     gradient = np.full(scores.size, np.nan)
-    inner = flip_exact(scores, positive.view(np.uint8), weights, cuts, shares, 0.25, gradient)
+    tables = [step_table(*threshold) for threshold in zip(cuts, shares, strict=True)]
+    inner = flip_along(scores, positive.view(np.uint8), weights, *tables, 0.25, gradient)
     expected, sum_of_all = expected_gradient(
         scores, positive, weights, 0.25, lambda x, label: reference.flips_below(x, cuts[label], shares[label])
     )
@@ -61,7 +62,7 @@ def test_ramps_flip_what_their_twin_does(seed, width):
     for table in tables:
         assert (np.diff(table[0]) >= 0.0).all()
     gradient = np.full(scores.size, np.nan)
-    inner = flip_smoothed(scores, positive.view(np.uint8), weights, *tables, 0.25, gradient)
+    inner = flip_along(scores, positive.view(np.uint8), weights, *tables, 0.25, gradient)
     expected, sum_of_all = expected_gradient(
         scores, positive, weights, 0.25, lambda x, label: reference.flips_along(x, *ramps[label], width)
     )

@@ -122,7 +122,7 @@ def test_smoothed_value_is_that_of_the_definition(delta):
             goal = cp.Maximize(a @ beta - mu / 2 * cp.sum_squares(beta - 0.5))
             gains[-1].append(cp.Problem(goal, [cp.sum(beta) == count, beta >= 0, beta <= 1]).solve(solver=cp.CLARABEL))
     cells = np.array([[delta(b, c) + gains[0][b] + gains[1][c] for c in range(4)] for b in range(3)])
-    nu = contingency.TABLE_SHARE * mu * 5 / 8 / np.log(12)
+    nu = contingency.SOFT_SHARE * mu * 5 / 8 / np.log(12)
     expected = cells.max() + nu * np.log(np.mean(np.exp((cells - cells.max()) / nu)))
     assert risk.smoothed(scores, mu).value == pytest.approx(expected, abs=1e-7)
 

@@ -195,16 +195,11 @@ def row_norms(const pointer_t[::1] indptr, const value_t[::1] data, bint distinc
         for i in range(indptr.shape[0] - 1):
             row = 0.0
             begin = indptr[i]
-            if distinct:
-                for p in range(begin, indptr[i + 1]):
-                    row += <double>data[p] * data[p]
-                    ones &= data[p] == 1
-                    level &= data[p] == data[begin]
-            else:
-                for p in range(begin, indptr[i + 1]):
-                    row += fabs(<double>data[p])
-                    ones &= data[p] == 1
-                    level &= data[p] == data[begin]
+            for p in range(begin, indptr[i + 1]):
+                row += <double>data[p] * data[p] if distinct else fabs(<double>data[p])
+                ones &= data[p] == 1
+                level &= data[p] == data[begin]
+            if not distinct:
                 row *= row
             total += row
             if row > largest:
