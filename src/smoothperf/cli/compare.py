@@ -13,7 +13,7 @@ from ._files import Form, check_measure, check_solver, label_named, read_example
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
-    from ..evaluation.comparison import Line
+    from ..evaluation.comparison import Outcome
 
 
 @one_line_errors
@@ -122,7 +122,7 @@ def compare(
         raise typer.Exit(MISSED_TOLERANCE)
 
 
-def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], verdicts: list[str], how: str) -> None:
+def _tell(screen: Screen, lines: list[Outcome], marks: dict[str, list[bool]], verdicts: list[str], how: str) -> None:
     """Show the table, the verdicts, and what was chosen."""
     from ..evaluation import title_of
 
@@ -143,7 +143,7 @@ def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], verdi
             screen.say(f"{line.name[0].upper()}{line.name[1:]}, chosen: {_counted(line)}", wrap=True)
 
 
-def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
+def _document(line: Outcome, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
     """Return a line of the table for machines."""
     import numpy as np
 
@@ -165,7 +165,7 @@ def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, An
     }
 
 
-def _counted(line: Line) -> str:
+def _counted(line: Outcome) -> str:
     """Say what was chosen, and in how many splits if not always the same."""
     from collections import Counter
 

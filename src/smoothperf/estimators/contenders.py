@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from ..evaluation import column_of, title_of
-from ..evaluation.comparison import Candidate, Contender, Family, Labels
+from ..evaluation.comparison import Contender, Family, FittedModel, Labels
 from ..measures import Measure, get_measure
 from .cross_validation import MeasureClassifierCV
 
@@ -62,11 +62,11 @@ def contenders(
 def _chosen(measure: Measure, settings: dict[str, Any]) -> Family:
     """Our way: the one model that is chosen for the measure."""
 
-    def train(X: Any, positive: Labels) -> list[Candidate]:
+    def train(X: Any, positive: Labels) -> list[FittedModel]:
         model = MeasureClassifierCV(measure, **settings)
         held_out = model._fit(X, positive)
         return [
-            Candidate(
+            FittedModel(
                 f"{model.trained_for_}, alpha {model.alpha_:.2g}",
                 model.coef_[0],
                 held_out=[(held_out.positive, held_out.raw_scores)],
@@ -81,7 +81,7 @@ def _chosen(measure: Measure, settings: dict[str, Any]) -> Family:
 def _cross_validated(fit: Callable[[Any, Labels], list[tuple[Array, float]]]) -> Family:
     """The way of others: all strengths, with the scores of rows held out."""
 
-    def train(X: Any, positive: Labels) -> list[Candidate]:
+    def train(X: Any, positive: Labels) -> list[FittedModel]:
         rarer = int(min(positive.sum(), (~positive).sum()))
         folds = StratifiedKFold(min(FOLDS, rarer), shuffle=True, random_state=0)
         held_out: list[list[tuple[Labels, Array]]] = [[] for _ in C_GRID]
@@ -89,7 +89,7 @@ def _cross_validated(fit: Callable[[Any, Labels], list[tuple[Array, float]]]) ->
             for pairs, (coef, intercept) in zip(held_out, fit(X[rows], positive[rows]), strict=True):
                 pairs.append((positive[others], np.asarray(X[others] @ coef) + intercept))
         return [
-            Candidate(f"C {C:.2g}", coef, intercept, pairs)
+            FittedModel(f"C {C:.2g}", coef, intercept, pairs)
             for C, pairs, (coef, intercept) in zip(C_GRID, held_out, fit(X, positive), strict=True)
         ]
 

@@ -43,7 +43,7 @@ WRONG_BY_CHANCE = 0.05
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FittedModel:
     """One fitted model: a linear score, how it came about, and what is known of it from rows held out.
 
     Attributes
@@ -76,7 +76,7 @@ class Candidate:
 class Family(Protocol):
     """A way of training, at one or several strengths of regularisation, the strongest first."""
 
-    def __call__(self, X: Any, positive: Labels) -> list[Candidate]:
+    def __call__(self, X: Any, positive: Labels) -> list[FittedModel]:
         """Train them all."""
 
 
@@ -111,7 +111,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class Outcome:
     """What a contender reached: means over the splits.
 
     Attributes
@@ -193,7 +193,7 @@ def compare(
     n_resamples: int = 1000,
     seed: int = 0,
     tell: Callable[[str], None] = lambda text: None,
-) -> list[Line]:
+) -> list[Outcome]:
     """Let all contenders train on all splits, and judge them.
 
     Parameters
@@ -229,15 +229,15 @@ def compare(
         missed.append(0)
         for number, split in enumerate(splits, start=1):
             begin = time.perf_counter()
-            candidates = player.family(*split.train)
+            models = player.family(*split.train)
             seconds[-1].append(time.perf_counter() - begin)
-            missed[-1] += sum(not candidate.converged for candidate in candidates)
-            choices[-1].append(_choose(candidates, player.trained_for, split, columns))
+            missed[-1] += sum(not model.converged for model in models)
+            choices[-1].append(_choose(models, player.trained_for, split, columns))
             tell(f"{player.name}, split {number} of {len(splits)}: {seconds[-1][-1]:.1f} s")
     values = [[_judge(chosen, columns, None) for chosen in row] for row in choices]
     samples = _resample(splits, choices, columns, n_resamples, seed)
     return [
-        Line(
+        Outcome(
             name=player.name,
             trained_for=player.trained_for,
             values={column: float(np.mean([value[column] for value in values[at]])) for column in columns},
@@ -257,11 +257,11 @@ def _columns(players: Sequence[Contender]) -> dict[str, Measure | None]:
 
 
 def _choose(
-    candidates: Sequence[Candidate], trained_for: str | None, split: Split, columns: dict[str, Measure | None]
+    models: Sequence[FittedModel], trained_for: str | None, split: Split, columns: dict[str, Measure | None]
 ) -> dict[str, _Choice]:
-    """Pick for every column the candidate, and the threshold, that are best on rows held out."""
-    rankings = [[Ranking(*pair) for pair in candidate.held_out] for candidate in candidates]
-    pooled = [_pooled(candidate) for candidate in candidates]
+    """Pick for every column the model, and the threshold, that are best on rows held out."""
+    rankings = [[Ranking(*pair) for pair in model.held_out] for model in models]
+    pooled = [_pooled(model) for model in models]
     judged: dict[int, Ranking] = {}
     chosen = {}
     for column, measure in columns.items():
@@ -270,18 +270,18 @@ def _choose(
         else:
             options = [(_mean(folds, column, measure), 0.0) for folds in rankings]
         # Of equally good ones the first, which is the most regularised.
-        best = max(range(len(candidates)), key=lambda at: options[at][0])
+        best = max(range(len(models)), key=lambda at: options[at][0])
         if best not in judged:
-            judged[best] = Ranking(split.judge[1], candidates[best].scores(split.judge[0]))
-        own = candidates[best].threshold
+            judged[best] = Ranking(split.judge[1], models[best].scores(split.judge[0]))
+        own = models[best].threshold
         threshold = own if own is not None and column == trained_for else options[best][1]
-        chosen[column] = _Choice(judged[best], threshold, candidates[best].strength)
+        chosen[column] = _Choice(judged[best], threshold, models[best].strength)
     return chosen
 
 
-def _pooled(candidate: Candidate) -> Ranking:
+def _pooled(model: FittedModel) -> Ranking:
     """The held-out rows of all folds together."""
-    labels, scores = zip(*candidate.held_out, strict=True)
+    labels, scores = zip(*model.held_out, strict=True)
     return Ranking(np.concatenate(labels), np.concatenate(scores))
 
 
@@ -341,24 +341,24 @@ def _resample(
     return total / len(splits)
 
 
-def level_of(line: Line) -> float:
+def level_of(line: Outcome) -> float:
     """Return the level of the interval of a difference, 95 % for all columns of a table together."""
     return 1.0 - WRONG_BY_CHANCE / len(line.values)
 
 
-def difference(one: Line, other: Line, column: str) -> Difference:
+def difference(one: Outcome, other: Outcome, column: str) -> Difference:
     """Return how much more the first has in a column."""
     low, high = interval(one.samples[column] - other.samples[column], level_of(one))
     return Difference(one.values[column] - other.values[column], low, high)
 
 
-def best_or_tied(lines: Sequence[Line], column: str) -> list[bool]:
+def best_or_tied(lines: Sequence[Outcome], column: str) -> list[bool]:
     """Say for each line whether it is the best of a column or cannot be told from the best."""
     best = max(lines, key=lambda line: line.values[column])
     return [line is best or difference(best, line, column).is_tie for line in lines]
 
 
-def verdict(lines: Sequence[Line], column: str) -> str:
+def verdict(lines: Sequence[Outcome], column: str) -> str:
     """Say in a sentence whether training for a measure paid; a difference within noise is a tie.
 
     The model trained for the measure meets the better of the baselines. In columns that nothing was trained for, the
