@@ -101,7 +101,9 @@ def convergence(
         above = _above_zero(np.minimum.accumulate(trace["objective"]) - bound)
         ax.plot(work, above, color=colour, label=name, zorder=3, **OBJECTIVE)
         ax.plot(work[-1:], above[-1:], color=colour, marker="o", markersize=5.0, clip_on=False, zorder=4)
-    _decorate(ax, xlabel=AXES[axis], ylabel="objective above best lower bound", title=title)
+    ax.set_yscale("log")
+    ax.set_xlim(left=0.0)
+    _plain_axes(ax, xlabel=AXES[axis], ylabel="objective above best lower bound", title=title)
     if legend:
         ax.legend(handles=_legend_handles(runs, gaps=gaps, tol=tol), frameon=False, fontsize="small")
     return ax
@@ -273,12 +275,6 @@ def _reference(runs: Mapping[str, Trace], best_lower_bound: float | None) -> flo
 def _above_zero(values: Array) -> Array:
     """Return the values with holes where a logarithm has nothing to show."""
     return np.where(values > 0.0, values, np.nan)
-
-
-def _decorate(ax: Axes, *, xlabel: str, ylabel: str, title: str | None) -> None:
-    ax.set_yscale("log")
-    ax.set_xlim(left=0.0)
-    _plain_axes(ax, xlabel=xlabel, ylabel=ylabel, title=title)
 
 
 def _plain_axes(ax: Axes, *, xlabel: str, ylabel: str, title: str | None) -> None:

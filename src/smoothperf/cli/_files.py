@@ -256,14 +256,6 @@ def summary(data: Dataset) -> dict[str, Any]:
     }
 
 
-def read_model(path: Path) -> MeasureClassifier:
-    """Load a model."""
-    from .. import load
-
-    model: MeasureClassifier = load(path)
-    return model
-
-
 def read_others(screen: Screen, path: Path, examples: Dataset, form: Form) -> Dataset:
     """Read labelled examples of the same kind as those to train on: the same features, indices that count alike."""
     if examples.zero_based is not None:
@@ -347,18 +339,15 @@ def csv_lines(rows: Iterable[Iterable[object]]) -> str:
     return lines.getvalue()
 
 
-def check_measure(measure: str) -> None:
-    """Fail before a large file is read if there is no such measure."""
+def check_training(measures: Iterable[str], solvers: Iterable[str], *, tol: float, max_iter: int) -> None:
+    """Fail before a large file is read if there is no such measure or solver, or a setting makes no sense."""
+    from ..estimators.problem import make_solver
     from ..measures import get_measure
 
-    get_measure(measure)
-
-
-def check_solver(solver: str, *, tol: float, max_iter: int) -> None:
-    """Fail before a large file is read if there is no such solver, or a setting makes no sense."""
-    from ..estimators.problem import make_solver
-
-    make_solver(solver, tol=tol, max_iter=max_iter, smoothing="adaptive")
+    for measure in measures:
+        get_measure(measure)
+    for solver in solvers:
+        make_solver(solver, tol=tol, max_iter=max_iter, smoothing="adaptive")
 
 
 def check_writable(path: Path) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, one_line_errors
-from ._files import Form, check_measure, check_solver, label_named, read_examples, read_others, summary
+from ._files import Form, check_training, label_named, read_examples, read_others, summary
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
@@ -62,10 +62,9 @@ def compare(
     2 if the comparison could not run.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
-    for name in measure or []:
-        check_measure(name)
-    for name in solver or ["lbfgs"]:
-        check_solver(name, tol=tol, max_iter=max_iter)
+    measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
+    solvers = list(dict.fromkeys(solver or ["lbfgs"]))
+    check_training(measures, solvers, tol=tol, max_iter=max_iter)
     kind = options.kind_of_scaling(scale)
     form = Form(label, format, zero_based)
     examples = read_examples(screen, data, form, pos_label=pos_label)
@@ -78,8 +77,6 @@ def compare(
     from ..evaluation import comparison
 
     classes, positive = encode_labels(examples.y, label_named(examples, pos_label))
-    measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
-    solvers = list(dict.fromkeys(solver or ["lbfgs"]))
     players = contenders(measures, solvers, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
     if others is None:
         splits = list(comparison.cross_validation_splits(examples.X, positive, folds=folds, seed=seed, scale=kind))

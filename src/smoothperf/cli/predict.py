@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from .. import load
 from . import _options as options
 from ._errors import fail, one_line_errors
-from ._files import Form, check_writable, column_texts, csv_lines, read_for_model, read_model
+from ._files import Form, check_writable, column_texts, csv_lines, read_for_model
 from ._point import operating_point
 from ._screen import Screen
 from ._visible import visible
@@ -69,7 +70,7 @@ def predict(
     screen = Screen(as_json=as_json, quiet=quiet, side=True)
     if output is not None:
         check_writable(output)
-    fitted = read_model(model)
+    fitted = load(model)
     ids = None if id_column is None else column_texts(data, id_column, format)
     examples = read_for_model(screen, fitted, data, Form(label, format, zero_based), labelled=False, stored=True)
     found = fitted.positive_scores(examples.X)

@@ -10,15 +10,7 @@ import typer
 
 from . import _options as options
 from ._errors import fail, one_line_errors
-from ._files import (
-    Form,
-    check_measure,
-    check_solver,
-    check_writable,
-    label_named,
-    read_examples,
-    read_others,
-)
+from ._files import Form, check_training, check_writable, label_named, read_examples, read_others
 from ._point import At, operating_point
 from ._progress import Watch
 from ._screen import Screen
@@ -112,8 +104,7 @@ def train(
     screen = Screen(as_json=as_json, quiet=quiet)
     strength, point = _strength(alpha), operating_point(at)
     check_writable(output)
-    check_measure(measure)
-    check_solver(solver, tol=tol, max_iter=max_iter)
+    check_training([measure], [solver], tol=tol, max_iter=max_iter)
     stored = is_store(data, format)
     kind = options.kind_of_scaling(scale, stored=stored)
     _check_options(data, strength, bound, at, validation, stored, goal=_is_goal(measure))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, min_max_axis
 
 from .._validation import choice
 
@@ -80,8 +81,6 @@ class Scaling:
         """Return rows scaled, of the same precision; dense, if they are shifted."""
         sparse: Any = X if issparse(X) else None
         if sparse is not None and self.shift is None:
-            from sklearn.utils.sparsefuncs import inplace_column_scale
-
             scaled = sparse.copy()
             inplace_column_scale(scaled, 1.0 / self.scale)
             return scaled
@@ -115,8 +114,6 @@ def _is_dense(X: Any) -> bool:
 def _extremes(X: Any) -> tuple[Array, Array]:
     """Lowest and highest value of each column, in float64."""
     if issparse(X):
-        from sklearn.utils.sparsefuncs import min_max_axis
-
         lowest, highest = min_max_axis(X, axis=0)
     else:
         lowest, highest = X.min(axis=0), X.max(axis=0)
@@ -127,8 +124,6 @@ def _moments(X: Any) -> tuple[Array, Array]:
     """Mean and standard deviation of each column."""
     with np.errstate(over="ignore", invalid="ignore"):
         if issparse(X):
-            from sklearn.utils.sparsefuncs import mean_variance_axis
-
             means, variances = mean_variance_axis(X, axis=0)
             return means.astype(np.float64), np.sqrt(variances.astype(np.float64))
         return X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)

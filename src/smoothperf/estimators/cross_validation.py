@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import choice, vector, whole_number
 from ..evaluation import tells_nothing
+from ..io.model_file import is_fitted_attribute
 from ..measures import Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
 from ..measures.examples import Examples
@@ -408,8 +409,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         mine = self.get_params(deep=False)
         shared = {name: mine[name] for name in MeasureClassifier().get_params(deep=False) if name in mine}
         classifier = MeasureClassifier(**{**shared, "alpha": self.alpha_, "bound": self.trained_for_.bound})
-        for name, value in self._fitted().items():
-            if name not in OF_THE_CHOICE:
+        for name, value in vars(self).items():
+            if is_fitted_attribute(name) and name not in OF_THE_CHOICE:
                 setattr(classifier, name, value)
         return classifier
 

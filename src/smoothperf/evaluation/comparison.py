@@ -3,9 +3,8 @@ r"""Does training for the measure pay? Every way of training, judged by every me
 Fair play: everybody gets the same rows, and makes all choices by stratified folds of them. Ours is what
 :class:`~smoothperf.MeasureClassifierCV` makes of a measure, with the risk and the strength that it chooses; where
 examples are few it draws folds three times. The others draw them once, and choose, for each measure by itself, the
-strength of their regularisation. Where a decision is judged, all choose the
-threshold on the scores of held-out rows. Other rows judge. So whoever is behind in a column is behind although it was
-tuned for that column.
+strength of their regularisation. Where a decision is judged, all choose the threshold on the scores of held-out rows.
+Other rows judge. So a model that is behind in a column is behind although it was tuned for that column.
 
 Noise: rows of the judging parts are drawn again with replacement, the same rows for all contenders. The interval of a
 difference is that of these paired values; two contenders whose interval holds 0 are called a tie. In a table with five
@@ -19,7 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,11 +72,9 @@ class FittedModel:
         return scores
 
 
-class Family(Protocol):
-    """A way of training, at one or several strengths of regularisation, the strongest first."""
-
-    def __call__(self, X: Any, positive: Labels) -> list[FittedModel]:
-        """Train them all."""
+#: A way of training on X and the mask of the positives, at one or several strengths of regularisation, the strongest
+#: first.
+Family = Callable[[Any, Labels], list[FittedModel]]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import math
 import os
 import zlib
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -97,31 +97,21 @@ class StoreWriter:
 
     def __enter__(self) -> Self:
         try:
-            # Without a buffer: nothing is left to write, and to fail, when the file is closed after an error.
-            self._context = written_whole(self._path, buffering=0)
-            self._file = self._context.__enter__()
+            with ExitStack() as stack:
+                # Without a buffer: nothing is left to write, and to fail, when the file is closed after an error.
+                self._file = stack.enter_context(written_whole(self._path, buffering=0))
+                stack.push(self._finish)
+                self._write(HEADER.pack(MAGIC, VERSION))
+                self._ending = stack.pop_all()
         except OSError as error:
             raise self._cannot_write(error) from error
-        try:
-            self._write(HEADER.pack(MAGIC, VERSION))
-        except BaseException as failure:
-            self._context.__exit__(type(failure), failure, failure.__traceback__)
-            raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if kind is None:
-            try:
-                self._finish()
-            except BaseException as failure:
-                self._context.__exit__(type(failure), failure, failure.__traceback__)
-                raise
+    def __exit__(self, *failure: Any) -> None:
         try:
-            self._context.__exit__(kind, error, traceback)
-        except OSError as failure:
-            raise self._cannot_write(failure) from failure
+            self._ending.__exit__(*failure)
+        except OSError as error:
+            raise self._cannot_write(error) from error
 
     def add(self, X: Any, y: ArrayLike) -> None:
         """Append rows.
@@ -221,7 +211,10 @@ class StoreWriter:
         self._norms.append(norms)
         self._blocks.append(replace(block, crc32=zlib.crc32(content.data)))
 
-    def _finish(self) -> None:
+    def _finish(self, kind: type[BaseException] | None, *_: Any) -> None:
+        """Write what follows the blocks, unless something has failed."""
+        if kind is not None:
+            return
         if self._pending:
             self._end_block()
         if not self._blocks:
@@ -259,10 +252,7 @@ class StoreWriter:
         }
         text = json.dumps(index, allow_nan=False, separators=(",", ":")).encode()
         self._write(text + trailer(self._file.tell(), text))
-        try:
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise self._cannot_write(error) from error
+        os.fsync(self._file.fileno())
 
     def _labels(self) -> tuple[NDArray[Any], str, list[Any]]:
         """Codes of the labels, their type, and the labels in sorted order, of which the codes are the places."""
