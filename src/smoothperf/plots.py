@@ -160,7 +160,7 @@ def convergence_grid(
         unused.remove()
     for place, (ax, (name, runs)) in enumerate(zip(axes, panels.items(), strict=False)):
         convergence(runs, axis=axis, gaps=gaps, tol=tol, title=name, legend=False, ax=ax)
-        # The same words on every panel would be noise: the outer ones carry them.
+        # Axes are labelled on the left and below only.
         if place % columns:
             ax.set_ylabel("")
         if place + columns < len(panels):
@@ -225,8 +225,8 @@ def path(found: RegularizationPath, *, measure: str = "measure", title: str | No
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
     """Write a figure to a file, whole or not at all; the suffix of the path says the format.
 
-    The image goes to a temporary file in the same folder first, which then takes the name: whoever looks at
-    the path sees the old figure or the new one, never half of one.
+    The image goes to a temporary file in the same folder first, which then takes the name: the path leads to the old
+    figure or to the new one, never to half of one.
 
     Parameters
     ----------

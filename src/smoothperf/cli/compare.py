@@ -85,7 +85,7 @@ def compare(
         splits = [comparison.held_out_split(examples.X, positive, others.X, judge, scale=kind)]
     times = f", {len(splits)} times" if len(splits) > 1 else ""
     screen.say(f"Training {len(players)} kinds of models on {len(splits[0].train[1]):,} rows{times}")
-    # Missed tolerances are counted, and the table says the rest.
+    # No warnings: missed tolerances are counted, and the table says the rest.
     with warnings.catch_warnings(action="ignore"), screen.progress.status("Training"):
         lines = comparison.compare(
             splits,

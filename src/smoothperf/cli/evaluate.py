@@ -52,7 +52,7 @@ def evaluate(
     own = None if column_of(trained_for) in NAMES else trained_for
     try:
         values = ranking.measures(also=own)
-    except ValueError as error:  # as where there are fewer than k examples
+    except ValueError as error:  # for example, precision@k of fewer than k examples
         screen.note(f"{error} So it is not in the table.")
         own = None
         values = ranking.measures()

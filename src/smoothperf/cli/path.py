@@ -80,12 +80,11 @@ def path(
     from ..design.scaling import Scaling
 
     scaling = Scaling.of(kind, X)
-    if scaling is not None:
-        X = scaling.apply(X)
-        held_out = None if held_out is None else (scaling.apply(held_out[0]), held_out[1])
+    if held_out is not None:
+        held_out = scaling.apply(held_out[0]), held_out[1]
     with warnings.catch_warnings(action="ignore"), Watch(screen) as watch:  # the table says all that they would
         found = regularization_path(
-            X,
+            scaling.apply(X),
             y,
             measure=measure,
             n_alphas=n_alphas,

@@ -35,8 +35,8 @@ class Scaling:
 
     Attributes
     ----------
-    scale : ndarray of shape (d,)
-        What they are divided by; never 0.
+    scale : ndarray of shape (d,) or None
+        What they are divided by, never 0; None for columns that stay as they are.
     shift : ndarray of shape (d,) or None
         What is subtracted before; None for nothing.
 
@@ -48,24 +48,24 @@ class Scaling:
            [ 1.,  0.]])
     """
 
-    scale: Array
+    scale: Array | None = None
     shift: Array | None = None
 
     @classmethod
-    def of(cls, kind: str, X: Any) -> Scaling | None:
-        """Find out from some rows; None for "none".
+    def of(cls, kind: str, X: Any) -> Scaling:
+        """Find out from some rows.
 
         Parameters
         ----------
         kind : {"standard", "maxabs", "none"}
             "standard" divides by the standard deviation, and subtracts the mean where data are dense, or sparse in form
             only; others would not stay sparse. "maxabs" divides by the largest absolute value. A column without spread
-            is divided by that in any case: all it can be is a constant.
+            is divided by that in any case: all it can be is a constant. "none" leaves the columns as they are.
         X : ndarray or sparse matrix
             The rows.
         """
         if choice("scale", kind, KINDS) == "none":
-            return None
+            return cls()
         lowest, highest = _extremes(X)
         largest = np.maximum(np.abs(lowest), np.abs(highest))
         largest[largest == 0.0] = 1.0
@@ -79,6 +79,8 @@ class Scaling:
 
     def apply(self, X: Any) -> Any:
         """Return rows scaled, of the same precision; dense, if they are shifted."""
+        if self.scale is None:
+            return X
         sparse: Any = X if issparse(X) else None
         if sparse is not None and self.shift is None:
             scaled = sparse.copy()
@@ -96,6 +98,8 @@ class Scaling:
         What the solver says of its run, ``result_`` and the objective, stays that of the scaled rows.
         """
         assert not hasattr(model, "calibration_")
+        if self.scale is None:
+            return
         coef = model.coef_[0] / self.scale
         model.coef_ = coef.reshape(1, -1)
         if self.shift is not None:

@@ -169,14 +169,12 @@ def cross_validation_splits(
 def held_out_split(X: Any, positive: Labels, X_judge: Any, judge: Labels, *, scale: str = "none") -> Split:
     """Judge on given rows, train on the others; all are scaled as those to train on ask for."""
     scaling = Scaling.of(scale, X)
-    if scaling is None:
-        return Split((X, positive), (X_judge, judge))
     return Split((scaling.apply(X), positive), (scaling.apply(X_judge), judge))
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """What a contender puts forward for one column in one split: scores of the judging rows and a threshold."""
+    """What was chosen of a contender for one column in one split: scores of the judging rows and a threshold."""
 
     ranking: Ranking
     threshold: float
@@ -258,7 +256,7 @@ def _choose(
 ) -> dict[str, _Choice]:
     """Pick for every column the model, and the threshold, that are best on rows held out."""
     rankings = [[Ranking(*pair) for pair in model.held_out] for model in models]
-    pooled = [_pooled(model) for model in models]
+    pooled = [Ranking(*map(np.concatenate, zip(*model.held_out, strict=True))) for model in models]
     judged: dict[int, Ranking] = {}
     chosen = {}
     for column, measure in columns.items():
@@ -274,12 +272,6 @@ def _choose(
         threshold = own if own is not None and column == trained_for else options[best][1]
         chosen[column] = _Choice(judged[best], threshold, models[best].strength)
     return chosen
-
-
-def _pooled(model: FittedModel) -> Ranking:
-    """The held-out rows of all folds together."""
-    labels, scores = zip(*model.held_out, strict=True)
-    return Ranking(np.concatenate(labels), np.concatenate(scores))
 
 
 def _decides(column: str, measure: Measure | None) -> bool:
@@ -306,7 +298,7 @@ def _best_threshold(ranking: Ranking, column: str, measure: Measure | None) -> t
 def _judge(
     chosen: dict[str, _Choice], columns: dict[str, Measure | None], multiplicity: Array | None
 ) -> dict[str, float]:
-    """Return the measures of what was put forward; a ranking that serves several columns is evaluated once."""
+    """Return the measures of what was chosen; a ranking that was chosen for several columns is evaluated once."""
     known: dict[tuple[int, float], dict[str, float]] = {}
     values = {}
     for column, choice in chosen.items():

@@ -14,7 +14,7 @@ from .store.writer import BLOCK_SIZE, StoreWriter
 
 #: Bytes of an entry in a table of numbers, which chunks of rows are before they become sparse.
 ENTRY = 8
-#: A chunk has this share of a block's bytes, but no less than so many entries.
+#: So many chunks have the bytes of a block; but a chunk has no fewer than so many entries.
 CHUNKS_OF_BLOCK = 4
 LEAST_ENTRIES = 1 << 12
 #: Columns from which on 32 bits do not do.

@@ -76,7 +76,7 @@ def _parts(
     try:
         yield from _read(lines, path, label, codes, labelled=labelled, n_rows=n_rows)
     except UnicodeDecodeError as error:
-        # Decoding runs ahead of the lines.
+        # Text is decoded before it is split into lines.
         reason = f"it is not UTF-8 text: {error.reason} at or after this line"
         raise data_error(path, reason, line=lines.number + 1) from error
     except DECODING_ERRORS as error:

@@ -163,7 +163,7 @@ class Arrays:
         if digest not in self._names:
             plain = re.sub(r"[^A-Za-z0-9_.]", "-", name)
             member = f"{plain}.npy"
-            while member in self.members:  # names that differ in odd characters only
+            while member in self.members:  # another name that differs only in characters that were replaced
                 member = f"{plain}-{len(self.members)}.npy"
             self._names[digest] = member
             self.members[member] = content

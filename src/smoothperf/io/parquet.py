@@ -28,7 +28,7 @@ def parquet_chunks(file: io.BufferedReader, path: Path, label: str | None, n_ent
     pa, pq = _pyarrow(path)
     done = 0
     try:
-        whole = pq.ParquetFile(file, pre_buffer=False)  # which would keep the whole file in memory
+        whole = pq.ParquetFile(file, pre_buffer=False)  # a buffer would keep the whole file in memory
         for batch in whole.iter_batches(batch_size=max(1, n_entries // len(whole.schema_arrow.names))):
             table = pa.Table.from_batches([batch])
             X, y, names = _arrays(table, path, label, labelled=True, first_row=done + 1)

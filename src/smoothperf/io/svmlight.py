@@ -98,7 +98,7 @@ def read_svmlight(
 
 
 def checked_width(width: int, n_features: int | None, path: str | os.PathLike[str], *, zero_based: bool) -> int:
-    """Return the number of features: those that occur, or so many as are expected, which must not be fewer."""
+    """Return the number of features: as many as are expected, which must not be fewer than occur, or as occur."""
     if n_features is not None and width > n_features:
         first = "0" if zero_based else "1"
         raise data_error(

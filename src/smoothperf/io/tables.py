@@ -309,7 +309,7 @@ def _csv_columns(file: io.BufferedReader, path: Path) -> tuple[dict[str, NDArray
         reason = str(error) if isinstance(error, csv.Error) else explain(error)
         raise data_error(path, f"it cannot be read further: {reason}", line=lines.number) from error
     finally:
-        text.detach()  # the file is closed by whoever opened it
+        text.detach()  # whoever opened the file closes it
     columns = zip(*values, strict=True) if values else [()] * len(names)
     return {name: np.array(column, dtype=str) for name, column in zip(names, columns, strict=True)}, places
 

@@ -206,7 +206,7 @@ def sample(
     Py_ssize_t step,
     double[::1] out,
 ):
-    """Fill in ``v_i`` of every so manieth row; returns the lowest and the highest of them."""
+    """Fill in ``v_i`` of rows 0, ``step``, ``2 step``, ...; returns the lowest and the highest of them."""
     cdef Py_ssize_t k
     cdef double v, low = BEYOND, high = -BEYOND
     check_length("positive", positive.shape[0], scores.shape[0])

@@ -182,7 +182,7 @@ class StoreWriter:
                 self._end_block()
                 continue
             stop = max(stop, start + 1)  # a row that is longer than a block has one for itself
-            # A copy: the pieces wait, and those who gave the rows may use their memory again.
+            # A copy: the pieces wait for their block, and the caller may use the arrays for something else.
             self._pending.append(rows[start:stop].copy())
             self._room -= int(costs[stop] - costs[start])
             start = stop
@@ -235,7 +235,7 @@ class StoreWriter:
             "n_entries": sum(block.n_entries for block in self._blocks),
             "index_type": self._types.index.str,
             "value_type": self._types.value.str,
-            # Of one block they are as they are; of several, hypot neither overflows nor loses digits.
+            # Not by squares: hypot neither overflows nor loses digits, and leaves the norm of a single block as it is.
             "row_norm": max(largest for largest, _ in self._norms),
             "frobenius_norm": math.hypot(*(total for _, total in self._norms)),
             "labels": {
