@@ -187,10 +187,8 @@ class Race:
 
     def tried(self, candidate: Candidate) -> list[int]:
         """Levels that all splits so far have tried."""
-        common = set.intersection(
-            *({index for one, index in split.scores if one == candidate} for split in self.splits)
-        )
-        return sorted(common)
+        tried = ({index for one, index in split.scores if one == candidate} for split in self.splits)
+        return sorted(set.intersection(*tried))
 
     def tried_anywhere(self, candidate: Candidate) -> set[int]:
         """Levels that some split has tried."""
@@ -205,19 +203,13 @@ class Race:
         """The measure in every split; NaN where a split has not tried this."""
         key = candidate, index, len(self.splits)
         if key not in self._known:
-            self._known[key] = self._computed_scores(candidate, index)
+            cut = self.cut(candidate, index) if self.measure.judges_decisions else 0.0
+            self._known[key] = np.full(len(self.splits), np.nan)
+            for number, split in enumerate(self.splits):
+                scores = split.scores.get((candidate, index))
+                if scores is not None:
+                    self._known[key][number] = self.measure.score(split.positive, scores - cut, split.weights)
         return self._known[key]
-
-    def _computed_scores(self, candidate: Candidate, index: int) -> Array:
-        cut = self.cut(candidate, index) if self.measure.judges_decisions else 0.0
-        return np.array(
-            [
-                self.measure.score(split.positive, split.scores[candidate, index] - cut, split.weights)
-                if (candidate, index) in split.scores
-                else np.nan
-                for split in self.splits
-            ]
-        )
 
     def cut(self, candidate: Candidate, index: int) -> float:
         """Where the measure cuts the scores of held-out rows; what a goal promises, it promises by rows, not splits."""
@@ -270,14 +262,11 @@ class Race:
     def _is_better(self, pair: tuple[Candidate, int], safe: tuple[Candidate, int]) -> bool:
         """(cautious); with a single split any advantage counts."""
         difference = self.split_scores(*pair) - self.split_scores(*safe)
-        independent = difference.size / self._times_held_out()
+        rows = np.concatenate([split.rows for split in self.splits])
+        times_held_out = rows.size / np.unique(rows).size  # of a row that is held out at all, on average
+        independent = difference.size / times_held_out
         error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
         return float(difference.mean()) > max(error, ALIKE)
-
-    def _times_held_out(self) -> float:
-        """In how many splits a row is held out, if it is at all; on average."""
-        rows = np.concatenate([split.rows for split in self.splits])
-        return rows.size / np.unique(rows).size
 
     def _alone(self, split: HeldOut, scores: Array) -> float:
         """The measure in one split, cut as suits it best there; less than anything for scores that tell nothing."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..design import BiasedDesign, Design, as_design
+from ..design import as_design
 from ..measures import PRBEP, Risk, ROCArea
 from ..measures.examples import Examples
 from ..objective import RegularizedRisk
@@ -60,18 +60,14 @@ class Rows:
     def __init__(self, X: Any, examples: Examples, settings: Settings):
         self.examples = examples
         self.settings = settings
-        self._design = as_design(X, low_memory=settings.low_memory)
+        self.design = as_design(X, low_memory=settings.low_memory)
         self._rankings: dict[float, tuple[Array, Array]] = {}
         self._path: Continuation | None = None
-
-    def design(self, bias: Bias) -> Design:
-        """X, with the constant feature if a measure trains one."""
-        return BiasedDesign(self._design, bias.height) if bias.trained else self._design
 
     def ranking(self, alpha: float) -> tuple[Array, Array]:
         """The minimiser for ROC area, and its scores."""
         if self._path is None:
-            self._path = Continuation(self._design, ROCArea().risk(self.examples), self.settings.solver)
+            self._path = Continuation(self.design, ROCArea().risk(self.examples), self.settings.solver)
         if alpha not in self._rankings:
             solution = self._path.solve(alpha)
             self._rankings[alpha] = solution.coef, solution.scores
@@ -94,7 +90,7 @@ class Trail:
         self._rows = rows
         self._tight = candidate.bound == "tight"
         self.bias = Bias(candidate.measure, settings.fit_intercept, settings.intercept_scaling)
-        self._design = rows.design(self.bias)
+        self._design = self.bias.design(rows.design, low_memory=settings.low_memory)
         self._risk = candidate.measure.risk(rows.examples)
         self.solver = solver_for(self._risk, settings.solver)
         self._path: Continuation | None = None

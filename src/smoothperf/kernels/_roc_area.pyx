@@ -257,7 +257,7 @@ cdef class RampTable:
                     i = other_rows[l + j]
                     z = batch[j]
                     c = weights[i] if weighted else 1.0
-                    # The record in front of all a is zero but for its a, and nobody reads its bin.
+                    # For z below all a there is a first record: zero but for its a. Its bin is never read.
                     outer = outer_place[j]
                     record = &records[outer]
                     x = z - record.a

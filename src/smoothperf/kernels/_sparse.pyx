@@ -51,7 +51,7 @@ ctypedef fused any_index_t:
 
 
 cdef int _check_rows(const pointer_t[::1] indptr, Py_ssize_t n_entries) except -1:
-    """Refuse rows that begin or end outside the entries; that they ascend in between, whoever made them has seen to."""
+    """Refuse rows that begin or end outside the entries; that they ascend in between was checked when they were made."""
     check_room("indptr", indptr.shape[0], 1)
     if indptr[0] < 0 or indptr[indptr.shape[0] - 1] > n_entries:
         raise ValueError(f"rows go from {indptr[0]} to {indptr[indptr.shape[0] - 1]} where there are {n_entries} entries")

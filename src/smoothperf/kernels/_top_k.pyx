@@ -128,7 +128,7 @@ def sample(
     const double[::1] scores, const unsigned char[::1] positive, double scale, double shift, double shift_step,
     Py_ssize_t step, double[::1] out,
 ):
-    """Fill in ``v_i`` of every so manieth row."""
+    """Fill in ``v_i`` of rows 0, ``step``, ``2 step``, ..."""
     cdef Py_ssize_t k
     check_length("positive", positive.shape[0], scores.shape[0])
     check_room("scores", scores.shape[0], (out.shape[0] - 1) * step + 1 if out.shape[0] > 0 else 0)

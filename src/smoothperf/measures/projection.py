@@ -205,7 +205,7 @@ class _Asked:
         self._gradient = gradient
 
     def sampled_root(self, start: float) -> float:
-        """``tau`` for every so manieth example, all of them being here, given where it may be."""
+        """``tau`` for a sample, one of every ``step`` examples, searched from ``start``; for a group of one."""
         simplex, step = self.simplex, self.simplex.step
         values = self._values(step)
         weights = None if simplex.weights is None else np.ascontiguousarray(simplex.weights[::step])

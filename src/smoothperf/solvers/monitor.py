@@ -280,7 +280,7 @@ class Monitor:
         keeper.keep(coef, _value(self._best), self.bundle.heaviest(limit), self._mu)
 
     def _weights_of(self, coef: Array) -> Array:
-        """Weights for an observer, who must not change what is counted."""
+        """Weights for an observer; the products that they take are not counted."""
         objective = self._run.objective
         counts = objective.n_matvec, objective.n_rmatvec
         weights = self._run.space.weights(coef)
