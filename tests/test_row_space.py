@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from problems import gaussians, problem
+from problems import gaussians, problem, searching
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, ROCArea, Status
 from smoothperf import row_space as space_module
 from smoothperf.design import as_design
@@ -22,7 +22,7 @@ def row_space(X, start=None):
     return RowSpace(as_design(X), *X.shape, float(np.linalg.norm(X)), start)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@searching(50)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 6), d=st.integers(1, 40), started=st.booleans())
 def test_row_space_is_weight_space_in_other_words(seed, n, d, started):
     rng = np.random.default_rng(seed)
@@ -111,7 +111,7 @@ def test_the_same_certified_optimum(measure, alpha, solver, start, monkeypatch):
 
 
 @every_solver
-@settings(deadline=None, max_examples=12, derandomize=True)
+@searching(12)
 @given(
     seed=st.integers(0, 1000), log_alpha=st.floats(-3, 1), scale=st.sampled_from([1e-3, 1.0, 1e3]), prbep=st.booleans()
 )
