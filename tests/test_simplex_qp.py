@@ -66,7 +66,7 @@ def programs(draw):
     return factor, linear, x
 
 
-@searching(200)
+@searching(80)
 @given(program=programs())
 def test_optimality_conditions(program):
     assert_solved(*program)

@@ -15,7 +15,7 @@ EPS = np.finfo(np.float64).eps
 seeds = st.integers(0, 10**6)
 
 
-@searching(100)
+@searching(50)
 @given(seed=seeds, pieces=st.integers(1, 3), odd=st.sampled_from([None, np.nan, np.inf, -np.inf]))
 def test_extremes(seed, pieces, odd):
     rng = np.random.default_rng(seed)
@@ -43,7 +43,7 @@ number_of_rows = st.sampled_from([None, 0, 1100])
 number_of_ramps = st.sampled_from([0.3, 1.0, 7.3, 64.0])
 
 
-@searching(100)
+@searching(50)
 @given(seed=seeds, pieces=st.integers(1, 3), n=number_of_rows, ramps=number_of_ramps)
 def test_moments(seed, pieces, n, ramps):
     _, rows, grid, bins = in_bins(seed, n, ramps)
@@ -69,7 +69,7 @@ def moments_of(rng, bins, width):
     return frozen(moments[0])
 
 
-@searching(200)
+@searching(80)
 @given(seed=seeds, bins=st.integers(1, 40), r=st.sampled_from([1, 2, 3, 4, 16, 100]), width=st.sampled_from([0.1, 1e6]))
 def test_lines(seed, bins, r, width):
     moments = moments_of(np.random.default_rng(seed), bins, width)
@@ -89,7 +89,7 @@ def test_lines(seed, bins, r, width):
     assert crowd == expected[3]
 
 
-@searching(100)
+@searching(50)
 @given(seed=seeds, pieces=st.integers(1, 3), n=number_of_rows, ramps=number_of_ramps, directed=st.booleans())
 def test_gradient(seed, pieces, n, ramps, directed):
     rng, rows, grid, bins = in_bins(seed, n, ramps)

@@ -36,7 +36,7 @@ def some_of(rng, values):
     return float(rng.choice([*values[:20], *rng.normal(size=5), -1e300, 1e300]))
 
 
-@searching(100)
+@searching(60)
 @given(seed=seeds, line=LINES, pieces=st.integers(1, 3))
 def test_collect(seed, line, pieces):
     rng, scores, positive, weights = rows(seed)
@@ -96,7 +96,7 @@ def told(search, values, weights, above=0.0):
         go_on = search.tell(math.fsum((mass, lost, above, -search.total)), active)
 
 
-@searching(200)
+@searching(100)
 @given(seed=seeds, share=st.floats(0.02, 0.98), start=st.sampled_from([0.0, 0.7, -1e9, 1e300]))
 def test_root_search(seed, share, start):
     """Where numbers are too coarse for u the two ends of a bracket share what is left, so values with ties get it."""
@@ -117,7 +117,7 @@ def test_root_search(seed, share, start):
             )
 
 
-@searching(100)
+@searching(60)
 @given(seed=seeds, share=st.floats(0.02, 0.98), above=st.sampled_from([0.0, 0.5]))
 def test_root_search_knows_on_which_side_of_an_interval_the_root_is(seed, share, above):
     problem = random_scored(seed, most=60, scales=(0, 1))
@@ -136,7 +136,7 @@ def test_root_search_knows_on_which_side_of_an_interval_the_root_is(seed, share,
             assert search.tau == (low if search.outside < 0 else high)
 
 
-@searching(100)
+@searching(60)
 @given(seed=seeds, count=st.sampled_from([1, 2, 16, 256]), total=st.floats(0.0, 400.0))
 def test_cells(seed, count, total):
     """Cells are open to the left; what is far away, however far, is above or nowhere."""
@@ -172,7 +172,7 @@ def test_a_cut_is_as_close_to_the_best_as_it_says(seed, count):
         assert bound(cut) <= min(map(bound, values), default=0.0) + looseness + 1e-12 * (1.0 + c.sum())
 
 
-@searching(150)
+@searching(80)
 @given(seed=seeds, pieces=st.integers(1, 3), large=st.booleans(), data=st.data())
 def test_finish(seed, pieces, large, data):
     """By the quick loops, and by the careful one, which is for large roots, corrections and blends."""

@@ -43,7 +43,7 @@ def most_above_labelings(measure, positives):
 
 
 @every_measure
-@searching(60)
+@searching(25)
 @given(problem=plainly_scored(9))
 def test_risk_is_that_of_all_labelings_but_for_a_fraction_of_one_negative(measure, problem):
     y, scores = problem
@@ -54,7 +54,7 @@ def test_risk_is_that_of_all_labelings_but_for_a_fraction_of_one_negative(measur
 
 
 @every_measure
-@searching(60)
+@searching(25)
 @given(problem=plainly_scored(9))
 def test_risk_is_that_of_all_labelings_where_no_fraction_pays(measure, problem):
     """The gradient of an exact evaluation says which examples are flipped; ties at the cut share the flips."""
@@ -124,20 +124,22 @@ def test_smoothed_value_is_that_of_a_generic_solver(measure, weights):
     c = np.ones(6) if weights is None else np.array(weights)
     total, positives, mu = c.sum(), c[y == 1].sum(), 1.0 / c.sum()
     (p, r), (count, nu) = coefficients(measure), levels(LEVELS_SHARE * mu * total / 8.0)
+    beta, t = cp.Variable(6), cp.Parameter(nonneg=True)
+    gain = (-2.0 / total * c * y * scores) @ beta - mu / 2 * cp.sum_squares(cp.multiply(np.sqrt(c), beta - 0.5))
+    slopes = c * np.where(y == 1, p, 1.0), c * np.where(y == 1, r, -1.0)  # of beta, and of t beta
+    level = slopes[0] @ beta + t * (slopes[1] @ beta) >= t * ((p + r) * positives) - 1e-13
+    problem = cp.Problem(cp.Maximize(gain), [level, beta >= 0, beta <= 1])
     values = []
-    for t in np.arange(count + 1) / count:
-        beta = cp.Variable(6)
-        gain = (-2.0 / total * c * y * scores) @ beta - mu / 2 * cp.sum_squares(cp.multiply(np.sqrt(c), beta - 0.5))
-        level = c * np.where(y == 1, p + r * t, 1.0 - t) @ beta >= t * (p + r) * positives - 1e-13
-        problem = cp.Problem(cp.Maximize(gain), [level, beta >= 0, beta <= 1])
-        values.append(t + problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11))
+    for at in np.arange(count + 1) / count:
+        t.value = at
+        values.append(at + problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11))
     best = max(values)
     expected = best + nu * np.log(np.mean(np.exp((np.array(values) - best) / nu)))
     assert measure.bind(y, weights).smoothed(scores, mu).value == pytest.approx(expected, abs=1e-8)
 
 
 @every_measure
-@searching(60)
+@searching(25)
 @given(problem=plainly_scored(9), seed=st.integers(0, 99))
 def test_exact_kernel_computes_what_its_twin_does(measure, problem, seed):
     y, scores = problem
@@ -267,7 +269,7 @@ def test_scores_are_those_of_scikit_learn(weights):
 
 
 @every_measure
-@searching(60)
+@searching(25)
 @given(problem=plainly_scored(9), weighted=st.booleans())
 def test_threshold_is_the_best_cut(measure, problem, weighted):
     y, scores = problem
@@ -277,7 +279,8 @@ def test_threshold_is_the_best_cut(measure, problem, weighted):
     distinct = np.unique(scores)
     cuts = [distinct[0] - 1.0, *((distinct[:-1] + distinct[1:]) / 2.0), distinct[-1] + 1.0]
     assert best == pytest.approx(max(measure.score(y, scores - cut, weights) for cut in cuts))
-    assert np.abs(scores - at).min() > 0.0
+    if (np.diff(distinct) > 1e-12).all():  # there are numbers between two scores
+        assert np.abs(scores - at).min() > 0.0
 
 
 def test_threshold_lies_midway():

@@ -122,7 +122,7 @@ def assert_same_projection(problem, nearby=None):
     assert found.ceiling <= expected.ceiling + found.looseness + problem.mu * off * mass
 
 
-@searching(100)
+@searching(50)
 @given(problem=projections(exponents=range(-4, 7), scales=(-8, -2, 0, 1)))
 def test_top_k_smoothed(problem):
     assert_same_projection(problem)
@@ -133,13 +133,13 @@ roots_of_any_kind = st.builds(
 )
 
 
-@searching(100)
+@searching(50)
 @given(problem=projections(exponents=range(-4, 7), scales=(-8, -2, 0, 1)), nearby=roots_of_any_kind)
 def test_top_k_smoothed_from_any_start(problem, nearby):
     assert_same_projection(problem, nearby)
 
 
-@searching(100)
+@searching(50)
 @given(
     problem=projections(exponents=range(-4, 7), scales=(-8, -2, 0, 1)),
     away=st.floats(-20.0, 20.0),
