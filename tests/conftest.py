@@ -9,8 +9,8 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # The tests run side by side, on matrices for which BLAS threads only cost time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-#: Folders of tests that share what takes seconds to set up, a cluster and a whole run of the paper. One process runs all
-#: of a folder's tests, so it is set up once.
+#: Folders of tests that share what takes seconds to set up: a cluster, and a whole run of the paper. One process runs
+#: all tests of such a folder, so it is set up once.
 TOGETHER = {"cluster", "paper"}
 
 
