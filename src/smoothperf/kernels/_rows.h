@@ -9,7 +9,7 @@ typedef struct {
     const unsigned char *label; /* 1 for positives */
     const double *c;            /* weights; NULL for ones */
     const double *q;            /* a direction; NULL if there is none */
-    double *gradient;
+    double *gradient;           /* NULL if it is not wanted */
     ptrdiff_t n, pieces;
     long double *sums; /* as many for each piece as there are, piece by piece */
 } row_arrays;
@@ -25,7 +25,7 @@ static inline row_arrays rows_of_piece(const row_arrays *all, ptrdiff_t piece)
     rows.label += start;
     rows.c = all->c ? all->c + start : NULL;
     rows.q = all->q ? all->q + start : NULL;
-    rows.gradient += start;
+    rows.gradient = all->gradient ? all->gradient + start : NULL;
     rows.n = first_row(all, piece + 1) - start;
     return rows;
 }
