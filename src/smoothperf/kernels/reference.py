@@ -402,11 +402,6 @@ def fractional_levels(
     return float(values.max() + nu * np.log(shares.mean())), shares @ flips / shares.sum()
 
 
-def flips_below(margins: Array, cut: float, share: float) -> Array:
-    """What ``flip_along`` makes of the margins of one class with a ``step_table``."""
-    return np.where(margins < cut, 1.0, np.where(margins == cut, share, 0.0))
-
-
 def flips_along(margins: Array, z: Array, shares: Array, w: float) -> Array:
     """What ``flip_along`` makes of the margins of one class with the ``ramp_table`` of z, shares and w."""
     ramps: Array = np.clip(0.5 + (z - margins[:, None]) / w, 0.0, 1.0) @ shares
