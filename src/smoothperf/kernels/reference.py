@@ -571,7 +571,7 @@ def bin_lines(moments: Array, width: float, r: int, lines: Array) -> tuple[float
     """Every bin of negatives with every bin of positives, where beta and hinge are linear in ``z - a``."""
     (m, f, s, _), (n, g, t, _) = moments[:, 0].T, moments[:, 1].T
     apart = np.subtract.outer(np.arange(m.size), np.arange(m.size))
-    kappa, middle, corner = r * width, (0 < apart) & (apart < r), (apart == 0) | (apart == r)
+    kappa, middle, corner = r * width, (apart > 0) & (apart < r), (apart == 0) | (apart == r)
     rise = np.select([middle, corner], [1.0 / kappa, 0.5 / kappa], 0.0)
     cases = [apart < 0, apart == 0, middle, apart == r]
     start = np.select(cases, [0.0, 0.5 / r, apart / r, 1.0 - 0.5 / r], 1.0)
