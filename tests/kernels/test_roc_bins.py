@@ -15,16 +15,6 @@ EPS = np.finfo(np.float64).eps
 seeds = st.integers(0, 10**6)
 
 
-@searching(50)
-@given(seed=seeds, pieces=st.integers(1, 3), odd=st.sampled_from([None, np.nan, np.inf, -np.inf]))
-def test_extremes(seed, pieces, odd):
-    rng = np.random.default_rng(seed)
-    scores = 10.0 ** rng.choice([-300, 0, 300]) * rng.normal(size=rng.choice([0, 1, 7, 8, 9, 40]))
-    if odd is not None and scores.size:
-        scores[rng.integers(scores.size)] = odd
-    assert _roc_bins.extremes(scores, pieces) == reference.extremes(scores, 1)
-
-
 def in_bins(seed, n, ramps):
     """Rows, or none as a member of a group may have; the grid that they are put on, and the number of its bins."""
     rng = np.random.default_rng(seed)

@@ -17,8 +17,7 @@ NOTHING_COMPUTED = {"_sparse.room_for_sums"}
 HELD_TO = {
     "_best_flips.best_flips": ("fractional_best", "kernels/test_flips.py::test_best_flips"),
     "_best_flips.prefix_sums": ("prefix_sums", "kernels/test_flips.py::test_prefix_sums"),
-    "_flips.flip_exact": ("flips_below", "kernels/test_flips.py::test_thresholds_flip_what_their_twin_does"),
-    "_flips.flip_smoothed": ("flips_along", "kernels/test_flips.py::test_ramps_flip_what_their_twin_does"),
+    "_flips.flip_along": ("flips_along", "kernels/test_flips.py::test_ramps_flip_what_their_twin_does"),
     "_flips.ramp_table": ("flips_along", "kernels/test_flips.py::test_ramps_flip_what_their_twin_does"),
     "_levels.level_sets": ("fractional_levels", "kernels/test_flips.py::test_level_sets"),
     "_levels.ramp_masses": (
@@ -35,7 +34,6 @@ HELD_TO = {
     "_roc_bins.bin_gradient": ("bin_gradient", "kernels/test_roc_bins.py::test_gradient"),
     "_roc_bins.bin_lines": ("bin_lines", "kernels/test_roc_bins.py::test_lines"),
     "_roc_bins.bin_moments": ("bin_moments", "kernels/test_roc_bins.py::test_moments"),
-    "_roc_bins.extremes": ("extremes", "kernels/test_roc_bins.py::test_extremes"),
     "_simplex_qp.maximise_on_simplex": ("maximise_on_simplex", "kernels/test_kernels.py::test_maximise_on_simplex"),
     "_sparse.gather": ("gather", "kernels/test_kernels.py::test_gather"),
     "_sparse.half_gram": ("half_gram", "kernels/test_kernels.py::test_half_gram"),
@@ -60,6 +58,7 @@ HELD_TO = {
 }
 #: Twins of several kernels in a row.
 TWINS_OF_A_WHOLE = {
+    "flips_below": "kernels/test_flips.py::test_thresholds_flip_what_their_twin_does",
     "top_k_smoothed": "measures/test_projection.py::test_top_k_smoothed",
     "binned_pairs": "kernels/test_binned_pairs.py::test_sums_over_all_pairs",
 }

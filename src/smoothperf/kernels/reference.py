@@ -455,10 +455,9 @@ def collect(
 
 def sample(
     scores: Array, positive: Array, scale: float, shift: float, shift_step: float, step: int, out: Array
-) -> tuple[float, float]:
-    """``v`` of every so manieth row, and its extremes."""
+) -> None:
+    """``v`` of every so manieth row."""
     out[:] = (scale * scores + (shift + shift_step * positive))[: out.size * step : step]
-    return float(out.min(initial=1e308)), float(out.max(initial=-1e308))
 
 
 def sums_at(tau: float, values: Array, weights: Array | None) -> tuple[float, float, float]:
@@ -534,13 +533,6 @@ def finish(
 # --- steps of the sums over pairs by bins -----------------------------------------------------------------------
 
 
-def extremes(scores: Array, pieces: int) -> tuple[float, float]:
-    """The lowest and the highest; everything if one is NaN."""
-    if np.isnan(scores).any():
-        return -np.inf, np.inf
-    return float(scores.min(initial=np.inf)), float(scores.max(initial=-np.inf))
-
-
 def _in_bins(scores: Array, positive: Array, shift: float, shift_step: float, width: float) -> tuple[Array, Array]:
     """The bin of every row, and its position there."""
     x = scores + (shift + shift_step * positive)
@@ -564,14 +556,16 @@ def bin_moments(
     c = np.ones(x.size) if weights is None else weights
     moments[0] = 0.0
     np.add.at(moments[0], (place, positive.astype(int)), np.column_stack([c, c * x, c * x**2, np.ones(x.size)]))
-    return extremes(scores, 1)
+    if np.isnan(scores).any():
+        return -np.inf, np.inf
+    return float(scores.min(initial=np.inf)), float(scores.max(initial=-np.inf))
 
 
 def bin_lines(moments: Array, width: float, r: int, lines: Array) -> tuple[float, float, float, float]:
     """Every bin of negatives with every bin of positives, where beta and hinge are linear in ``z - a``."""
     (m, f, s, _), (n, g, t, _) = moments[:, 0].T, moments[:, 1].T
     apart = np.subtract.outer(np.arange(m.size), np.arange(m.size))
-    kappa, middle, corner = r * width, (0 < apart) & (apart < r), (apart == 0) | (apart == r)
+    kappa, middle, corner = r * width, (apart > 0) & (apart < r), (apart == 0) | (apart == r)
     rise = np.select([middle, corner], [1.0 / kappa, 0.5 / kappa], 0.0)
     cases = [apart < 0, apart == 0, middle, apart == r]
     start = np.select(cases, [0.0, 0.5 / r, apart / r, 1.0 - 0.5 / r], 1.0)
