@@ -58,7 +58,6 @@ HELD_TO = {
 }
 #: Twins of several kernels in a row.
 TWINS_OF_A_WHOLE = {
-    "flips_below": "kernels/test_flips.py::test_thresholds_flip_what_their_twin_does",
     "top_k_smoothed": "measures/test_projection.py::test_top_k_smoothed",
     "binned_pairs": "kernels/test_binned_pairs.py::test_sums_over_all_pairs",
 }
