@@ -16,6 +16,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, isqrt
+from typing import NamedTuple
 
 import cvxpy as cp
 import numpy as np
@@ -668,3 +669,96 @@ def long_contingency(y, f, delta):
         sums.append(np.concatenate([[np.longdouble(0)], np.cumsum(np.sort(label * f[y == label]))]))
     losses = np.array([[delta(b, c) for c in range(sums[1].size)] for b in range(sums[0].size)], dtype=np.longdouble)
     return (losses - np.add.outer(*sums) * 2 / np.longdouble(len(y))).max()
+
+
+class Projection(NamedTuple):
+    """What comes out of a projection beside the gradient; ``ceiling`` is the maximum that is not smoothed."""
+
+    missed: float
+    excess: float
+    inner: float
+    prox: float
+    ceiling: float
+    along: float
+
+
+def top_k_smoothed(
+    scores,
+    positive,
+    weights,
+    total,
+    slope,
+    gain,
+    targets,
+    mu,
+    direction,
+    gradient,
+):
+    """Project onto the capped simplex by bracketed root finding: _top_k, from ``collect`` to ``finish``."""
+    label = positive.astype(bool)
+    c = np.ones_like(scores) if weights is None else weights
+    t = np.where(label, *targets)
+    gains = slope * scores - gain * label
+    v = t + gains / mu
+
+    def excess(tau):
+        return float(c @ np.clip(v - tau, 0.0, 1.0)) - total
+
+    low, high = v.min() - 1.0, v.max()
+    # Both ends may be roots up to rounding (all, or none, selected); brentq insists on a change of sign.
+    if excess(low) <= 0.0:
+        tau = low
+    elif excess(high) >= 0.0:
+        tau = high
+    else:
+        tau = optimize.brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=1000)
+    u = np.clip(v - tau, 0.0, 1.0)
+    gradient[:] = slope * c * (u - t)
+    missed = float(c[label] @ (t - u)[label])
+    excess_mass = float(c @ u) - total
+    inner = float(c @ (scores * (u - t)))
+    prox = float(c @ (u - t) ** 2) / 2.0
+    # Not smoothed: fill the total with the largest gains.
+    order = np.argsort(-gains)
+    before = np.cumsum(c[order]) - c[order]
+    taken = np.clip(total - before, 0.0, c[order])
+    ceiling = float(taken @ gains[order]) - float(c @ (t * gains))
+    along = 0.0 if direction is None else float(gradient @ direction)
+    return Projection(missed, excess_mass, inner, prox, ceiling, along)
+
+
+def binned_pairs(
+    scores,
+    positive,
+    weights,
+    margin,
+    kappa,
+    per_ramp,
+    lowest,
+    scale,
+    direction,
+    gradient,
+) -> tuple[float, ...]:
+    """All pairs with the beta of (roc-bins), with bins for scores from the lowest on."""
+    width = kappa / per_ramp
+    label = positive.astype(bool)
+    x = scores + ((margin - min(lowest, lowest + margin)) - margin * label)
+    place = np.trunc(x * (1.0 / width))
+    position = x - place * width
+    c, d = (np.ones(rows.sum()) if weights is None else weights[rows] for rows in (label, ~label))
+    apart = place[~label][:, None] - place[label][None, :]
+    violation = apart * width + (position[~label][:, None] - position[label][None, :])
+    beta = np.select(
+        [apart < 0, apart == 0, apart < per_ramp, apart == per_ramp],
+        [0.0, (violation + width) / (2 * kappa), violation / kappa, 1 - (width + kappa - violation) / (2 * kappa)],
+        1.0,
+    )
+    hinge = np.select([apart < 0, apart == 0], [0.0, (violation + width) / 2], violation)
+    gradient[~label] = scale * d * (beta @ c)
+    gradient[label] = -scale * c * (d @ beta)
+    slopes, squares, ceiling, cornered = (
+        float(d @ term @ c) for term in (beta, beta**2, hinge, (apart == 0) | (apart == per_ramp))
+    )
+    crowd = max(np.unique(place[rows], return_counts=True)[1].max() for rows in (label, ~label))
+    inner, along = float(gradient @ scores), 0.0 if direction is None else float(gradient @ direction)
+    return slopes, squares, ceiling, inner, cornered, float(crowd), along

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import oracles
 from problems import Scored, frozen, randomly_scored, searching
-from smoothperf.kernels import reference
 from smoothperf.measures import ROCArea, bins, roc_area
 from smoothperf.measures.examples import Examples
 from smoothperf.threads import use_threads
@@ -52,7 +51,7 @@ def expected_of(problem, margin, kappa, per_ramp, scale=1.0, spare=0.0):
     direction = np.cos(1.0 + np.arange(len(problem.scores)))
     lowest = span_of(problem).widened(spare).lowest
     arrays = problem.scores, problem.positive, problem.weights
-    sums = reference.binned_pairs(*arrays, margin, kappa, per_ramp, lowest, scale, direction, gradient)
+    sums = oracles.binned_pairs(*arrays, margin, kappa, per_ramp, lowest, scale, direction, gradient)
     return bins.PairSums(*sums), gradient
 
 

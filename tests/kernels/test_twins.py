@@ -56,11 +56,6 @@ HELD_TO = {
     "_vectors.inner_products": ("inner_products", "kernels/test_kernels.py::test_sums_with_inner_products"),
     "_vectors.sum_and_squares": ("sum_and_squares", "kernels/test_kernels.py::test_sums_with_inner_products"),
 }
-#: Twins of several kernels in a row.
-TWINS_OF_A_WHOLE = {
-    "top_k_smoothed": "measures/test_projection.py::test_top_k_smoothed",
-    "binned_pairs": "kernels/test_binned_pairs.py::test_sums_over_all_pairs",
-}
 
 
 def defined(module):
@@ -87,7 +82,7 @@ def test_every_kernel_is_held_to_something():
 def test_every_twin_is_that_of_a_kernel():
     others = {"Projection", "room_for_sums"}  # what a twin returns, and the twin of what computes nothing
     twins = {twin for twin, _ in HELD_TO.values() if " " not in twin}
-    assert defined(reference) == twins | set(TWINS_OF_A_WHOLE) | others
+    assert defined(reference) == twins | others
 
 
 @pytest.mark.parametrize(
@@ -99,11 +94,3 @@ def test_the_test_of_a_kernel_is_there(kernel, twin, test):
     text = (TESTS / file).read_text()
     for word in (f"def {name}", kernel, twin.split()[0]):
         assert re.search(rf"\b{word}\b", text), f"{file} does not have {word}"
-
-
-@pytest.mark.parametrize(("twin", "test"), TWINS_OF_A_WHOLE.items(), ids=TWINS_OF_A_WHOLE.keys())
-def test_the_test_of_several_kernels_is_there(twin, test):
-    file, name = test.split("::")
-    text = (TESTS / file).read_text()
-    assert f"def {name}(" in text
-    assert f"reference.{twin}(" in text

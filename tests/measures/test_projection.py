@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oracles
 from problems import frozen, searching
-from smoothperf.kernels import reference
 from smoothperf.measures import projection as projecting
 from smoothperf.measures.examples import Examples
 from smoothperf.measures.projection import CappedSimplex, Roots
@@ -40,7 +40,7 @@ class Projection(NamedTuple):
 
     def expected(self):
         gradient = np.full(len(self.scores), np.nan)
-        return reference.top_k_smoothed(*self, self.direction, gradient), gradient
+        return oracles.top_k_smoothed(*self, self.direction, gradient), gradient
 
     @property
     def direction(self):

@@ -1,14 +1,13 @@
 """The kernels in plain NumPy: same results, for rows in memory.
 
 They say what the compiled kernels compute, in a few lines each. The tests hold the two equal. They are slower and
-use more memory (``pair_ramps`` and ``binned_pairs`` form the pairs), so nothing but the tests and the benchmarks calls
-them.
+use more memory (``pair_ramps`` forms the pairs), so nothing but the tests and the benchmarks calls them.
 """
 
 from __future__ import annotations
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,62 +70,6 @@ def row_norms(indptr: Array, data: Array, distinct: bool) -> tuple[float, float,
     squares = [float((row**2).sum() if distinct else np.abs(row).sum() ** 2) for row in rows]
     largest, total = float(np.sqrt(max(squares, default=0.0))), float(np.sqrt(sum(squares)))
     return largest, total, bool((data == 1).all()), all((row == row[:1]).all() for row in rows)
-
-
-class Projection(NamedTuple):
-    """What comes out of a projection beside the gradient; ``ceiling`` is the maximum that is not smoothed."""
-
-    missed: float
-    excess: float
-    inner: float
-    prox: float
-    ceiling: float
-    along: float
-
-
-def top_k_smoothed(
-    scores: Array,
-    positive: Array,
-    weights: Array | None,
-    total: float,
-    slope: float,
-    gain: float,
-    targets: tuple[float, float],
-    mu: float,
-    direction: Array | None,
-    gradient: Array,
-) -> Projection:
-    """Project onto the capped simplex by bracketed root finding: _top_k, from ``collect`` to ``finish``."""
-    label = positive.astype(bool)
-    c = np.ones_like(scores) if weights is None else weights
-    t = np.where(label, *targets)
-    gains = slope * scores - gain * label
-    v = t + gains / mu
-
-    def excess(tau: float) -> float:
-        return float(c @ np.clip(v - tau, 0.0, 1.0)) - total
-
-    low, high = v.min() - 1.0, v.max()
-    # Both ends may be roots up to rounding (all, or none, selected); brentq insists on a change of sign.
-    if excess(low) <= 0.0:
-        tau = low
-    elif excess(high) >= 0.0:
-        tau = high
-    else:
-        tau = optimize.brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=1000)
-    u = np.clip(v - tau, 0.0, 1.0)
-    gradient[:] = slope * c * (u - t)
-    missed = float(c[label] @ (t - u)[label])
-    excess_mass = float(c @ u) - total
-    inner = float(c @ (scores * (u - t)))
-    prox = float(c @ (u - t) ** 2) / 2.0
-    # Not smoothed: fill the total with the largest gains.
-    order = np.argsort(-gains)
-    before = np.cumsum(c[order]) - c[order]
-    taken = np.clip(total - before, 0.0, c[order])
-    ceiling = float(taken @ gains[order]) - float(c @ (t * gains))
-    along = 0.0 if direction is None else float(gradient @ direction)
-    return Projection(missed, excess_mass, inner, prox, ceiling, along)
 
 
 def pointwise_hinges(
@@ -238,43 +181,6 @@ def huber_sums(ordered: Array, ordered_weights: Array | None, z: Array, kappa: f
 def sorted_hinges(a: Array, z: Array) -> float:
     """``sum max(0, z - a)`` over all pairs."""
     return float(np.maximum(z[:, None] - a[None, :], 0.0).sum())
-
-
-def binned_pairs(
-    scores: Array,
-    positive: Array,
-    weights: Array | None,
-    margin: float,
-    kappa: float,
-    per_ramp: int,
-    lowest: float,
-    scale: float,
-    direction: Array | None,
-    gradient: Array,
-) -> tuple[float, ...]:
-    """All pairs with the beta of (roc-bins), with bins for scores from the lowest on."""
-    width = kappa / per_ramp
-    label = positive.astype(bool)
-    x = scores + ((margin - min(lowest, lowest + margin)) - margin * label)
-    place = np.trunc(x * (1.0 / width))
-    position = x - place * width
-    c, d = (np.ones(rows.sum()) if weights is None else weights[rows] for rows in (label, ~label))
-    apart = place[~label][:, None] - place[label][None, :]
-    violation = apart * width + (position[~label][:, None] - position[label][None, :])
-    beta = np.select(
-        [apart < 0, apart == 0, apart < per_ramp, apart == per_ramp],
-        [0.0, (violation + width) / (2 * kappa), violation / kappa, 1 - (width + kappa - violation) / (2 * kappa)],
-        1.0,
-    )
-    hinge = np.select([apart < 0, apart == 0], [0.0, (violation + width) / 2], violation)
-    gradient[~label] = scale * d * (beta @ c)
-    gradient[label] = -scale * c * (d @ beta)
-    slopes, squares, ceiling, cornered = (
-        float(d @ term @ c) for term in (beta, beta**2, hinge, (apart == 0) | (apart == per_ramp))
-    )
-    crowd = max(np.unique(place[rows], return_counts=True)[1].max() for rows in (label, ~label))
-    inner, along = float(gradient @ scores), 0.0 if direction is None else float(gradient @ direction)
-    return slopes, squares, ceiling, inner, cornered, float(crowd), along
 
 
 def maximise_on_simplex(
