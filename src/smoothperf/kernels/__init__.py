@@ -2,6 +2,7 @@
 
 from ._permutahedron import rank_queries, sort_documents
 from ._pointwise import logistic_losses, pointwise_hinges, squared_hinges
+from ._query_pairs import query_hinges
 from ._roc_area import huber_sums, sorted_hinges
 from ._simplex_qp import maximise_on_simplex
 from ._sparse import gather, half_gram, room_for_sums, row_norms, scatter
@@ -18,6 +19,7 @@ __all__ = [
     "logistic_losses",
     "maximise_on_simplex",
     "pointwise_hinges",
+    "query_hinges",
     "rank_queries",
     "room_for_sums",
     "row_norms",

@@ -16,12 +16,9 @@ from libc.stdlib cimport free, malloc
 
 from ._lengths cimport check_length, check_room
 from ._pool cimport run_pieces
+from ._queries cimport first_query, longest_query, ranked, sort_query
 
 cdef extern from "_permutahedron_loops.h":
-    ctypedef struct ranked:
-        double key
-        ptrdiff_t document
-
     ctypedef struct shared_places:
         pass
 
@@ -38,7 +35,6 @@ cdef extern from "_permutahedron_loops.h":
         double scale, loss, inverse_mu
         int smoothed
 
-    ranked* sort_query(ranked* entries, ranked* room, ptrdiff_t count) noexcept nogil
     query_sums rank_query(
         const ranking_task* task, ptrdiff_t begin, ptrdiff_t end, const double* discount, double coefficient,
         ranked* entries, ranked* room, shared_places* pools
@@ -63,21 +59,6 @@ cdef struct Work:
     Sums* sums
 
 
-cdef Py_ssize_t _first_query(const Work* work, Py_ssize_t piece) noexcept nogil:
-    """The first query of a piece. Pieces have about as many documents each."""
-    cdef ptrdiff_t document = <ptrdiff_t>(work.starts[work.queries] * (<double>piece / <double>work.pieces))
-    cdef Py_ssize_t low = 0, high = work.queries, middle
-    if piece == work.pieces:
-        return work.queries
-    while low < high:
-        middle = (low + high) // 2
-        if work.starts[middle] < document:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 cdef void _rank_piece(void* context, Py_ssize_t piece) noexcept nogil:
     cdef Work* work = <Work*>context
     cdef Py_ssize_t query, document
@@ -85,7 +66,10 @@ cdef void _rank_piece(void* context, Py_ssize_t piece) noexcept nogil:
     cdef double c
     cdef query_sums found
     cdef Sums sums = Sums(0.0, 0.0, 0.0, 0.0, 0.0)
-    for query in range(_first_query(work, piece), _first_query(work, piece + 1)):
+    for query in range(
+        first_query(work.starts, work.queries, piece, work.pieces),
+        first_query(work.starts, work.queries, piece + 1, work.pieces),
+    ):
         c = work.coefficients[query]
         if c == 0.0:
             if work.task.gradient != NULL:
@@ -110,7 +94,10 @@ cdef void _sort_piece(void* context, Py_ssize_t piece) noexcept nogil:
     cdef Py_ssize_t query, begin, count, i
     cdef ranked* entries = work.entries + 2 * piece * work.longest
     cdef const ranked* ordered
-    for query in range(_first_query(work, piece), _first_query(work, piece + 1)):
+    for query in range(
+        first_query(work.starts, work.queries, piece, work.pieces),
+        first_query(work.starts, work.queries, piece + 1, work.pieces),
+    ):
         begin = work.starts[query]
         count = work.starts[query + 1] - begin
         for i in range(count):
@@ -119,22 +106,6 @@ cdef void _sort_piece(void* context, Py_ssize_t piece) noexcept nogil:
         ordered = sort_query(entries, entries + work.longest, count)
         for i in range(count):
             work.sorted_documents[begin + i] = ordered[i].document
-
-
-cdef int _set_queries(Work* work, const ptrdiff_t[::1] starts, Py_ssize_t documents, Py_ssize_t pieces) except -1:
-    """Where queries begin, and the length of the longest."""
-    cdef Py_ssize_t query
-    check_room("starts", starts.shape[0], 1)
-    check_length("documents", documents, starts[starts.shape[0] - 1])
-    work.starts = &starts[0]
-    work.queries = starts.shape[0] - 1
-    work.pieces = pieces
-    work.longest = 0
-    for query in range(work.queries):
-        if starts[query + 1] < starts[query]:
-            raise ValueError(f"starts must not fall, but does at {query + 1}")
-        work.longest = max(work.longest, starts[query + 1] - starts[query])
-    return 0
 
 
 def rank_queries(
@@ -191,7 +162,10 @@ def rank_queries(
     cdef Sums sums
     cdef Py_ssize_t n = scores.shape[0], piece, query
     cdef ptrdiff_t first
-    _set_queries(&work, starts, n, pieces)
+    work.longest = longest_query(starts, n)
+    work.starts = &starts[0]
+    work.queries = starts.shape[0] - 1
+    work.pieces = pieces
     check_length("relevance", relevance.shape[0], n)
     check_length("target", target.shape[0], n)
     check_length("coefficients", coefficients.shape[0], work.queries)
@@ -259,7 +233,10 @@ def sort_documents(const double[::1] keys, const ptrdiff_t[::1] starts, ptrdiff_
     """
     cdef Work work
     cdef Py_ssize_t n = keys.shape[0]
-    _set_queries(&work, starts, n, pieces)
+    work.longest = longest_query(starts, n)
+    work.starts = &starts[0]
+    work.queries = starts.shape[0] - 1
+    work.pieces = pieces
     check_length("out", out.shape[0], n)
     if n == 0:
         return

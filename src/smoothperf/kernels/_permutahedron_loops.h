@@ -2,7 +2,7 @@
 #ifndef SMOOTHPERF_PERMUTAHEDRON_LOOPS_H
 #define SMOOTHPERF_PERMUTAHEDRON_LOOPS_H
 
-#include "_query_sort.h"
+#include "_queries.h"
 
 /* Neighbouring places whose documents share the discounts of these places among themselves. */
 typedef struct {

@@ -1,7 +1,6 @@
-/* Sorting the documents of one query, by the thousand: queries are short, so a merge sort without branches on what the
- * keys are is quicker than one that compares less. Stable; O(m log m) whatever the keys are. */
-#ifndef SMOOTHPERF_QUERY_SORT_H
-#define SMOOTHPERF_QUERY_SORT_H
+/* What loops over queries share: how queries are shared out, and how the documents of one are sorted. */
+#ifndef SMOOTHPERF_QUERIES_H
+#define SMOOTHPERF_QUERIES_H
 
 #include <stddef.h>
 
@@ -11,6 +10,24 @@ typedef struct {
 } ranked;
 
 enum { SHORT_RUN = 8 };
+
+/* The first query of a piece, of which all have about as many documents; that of the piece behind the last is the number
+ * of queries. */
+static inline ptrdiff_t first_query(const ptrdiff_t *starts, ptrdiff_t queries, ptrdiff_t piece, ptrdiff_t pieces)
+{
+    const ptrdiff_t document = (ptrdiff_t)((double)starts[queries] * ((double)piece / (double)pieces));
+    ptrdiff_t low = 0, high = queries;
+    if (piece == pieces)
+        return queries;
+    while (low < high) {
+        const ptrdiff_t middle = low + (high - low) / 2;
+        if (starts[middle] < document)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 /* The highest keys first; of equal ones, the first comes first. */
 static inline void sort_short_run(ranked *entries, ptrdiff_t count)
@@ -38,7 +55,10 @@ static inline void merge_runs(const ranked *a, const ranked *a_end, const ranked
         *out++ = *b++;
 }
 
-/* Sort entries; ``room`` has space for as many. Returns where the result is: one of the two. */
+/* Queries are short and many, so a merge sort without branches on what the keys are is quicker than one that compares
+ * less. Stable; O(m log m) whatever the keys are.
+ *
+ * Sort entries; ``room`` has space for as many. Returns where the result is: one of the two. */
 static ranked *sort_query(ranked *entries, ranked *room, ptrdiff_t count)
 {
     for (ptrdiff_t begin = 0; begin < count; begin += SHORT_RUN)
