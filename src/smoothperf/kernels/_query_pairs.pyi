@@ -12,5 +12,6 @@ def query_hinges(
     kappa: float,
     direction: NDArray[Any] | None,
     gradient: NDArray[Any] | None,
+    by_query: NDArray[Any] | None,
     pieces: int,
 ) -> tuple[float, float, float, float, float]: ...

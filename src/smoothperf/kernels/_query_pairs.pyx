@@ -50,6 +50,7 @@ cdef struct Work:
     const ptrdiff_t* levels
     const double* coefficients
     double* gradient
+    double* by_query
     double margin, kappa
     Py_ssize_t queries, longest, pieces
     ranked* entries
@@ -82,10 +83,14 @@ cdef void _piece(void* context, Py_ssize_t piece) noexcept nogil:
                 work.scores, work.rows, work.levels, begin, work.starts[query + 1], work.margin, kappa, numbers, &room
             )
             sums.betas += c * found.betas
+            if work.by_query != NULL:
+                work.by_query[query] = c * <double>found.betas
             sums.hinges += c * (found.ramps + found.beyond)
             if kappa > 0.0:
                 sums.value += c * (found.squares / (2.0 * kappa) + found.beyond - kappa / 2.0 * found.numbers)
                 sums.height += c * (found.squares / kappa + found.beyond)
+        elif work.by_query != NULL:
+            work.by_query[query] = 0.0
         if work.gradient == NULL and work.direction == NULL:
             continue
         for document in range(begin, work.starts[query + 1]):
@@ -111,6 +116,7 @@ def query_hinges(
     double kappa,
     const double[::1] direction,
     double[::1] gradient,
+    double[::1] by_query,
     Py_ssize_t pieces,
 ):
     """Sums over the pairs of every query.
@@ -131,6 +137,8 @@ def query_hinges(
         Any vector, by row.
     gradient : array of shape (n,) or None, filled
         The derivatives of the value, by row.
+    by_query : array of shape (queries,) or None, filled
+        The part of each query in ``betas``.
     pieces : int
         Into how many pieces to cut the queries, for several threads.
 
@@ -156,6 +164,8 @@ def query_hinges(
         check_length("direction", direction.shape[0], n)
     if gradient is not None:
         check_length("gradient", gradient.shape[0], n)
+    if by_query is not None:
+        check_length("by_query", by_query.shape[0], work.queries)
     if n == 0:
         return 0.0, 0.0, 0.0, 0.0, 0.0
     work.scores = &scores[0]
@@ -164,6 +174,7 @@ def query_hinges(
     work.levels = &levels[0]
     work.coefficients = &coefficients[0]
     work.gradient = &gradient[0] if gradient is not None else NULL
+    work.by_query = &by_query[0] if by_query is not None else NULL
     work.margin = margin
     work.kappa = kappa
     work.entries = <ranked*>malloc(2 * pieces * work.longest * sizeof(ranked))

@@ -1,0 +1,149 @@
+r"""Normalised discounted cumulative gain, the usual measure of rankings with grades of relevance.
+
+    NDCG = <v, g> / I,      v_i = 1 / log2(1 + place of document i),  g_i = 2^grade - 1,  I = the highest <v, g>
+
+NDCG@k gives no discount to places beyond k. The risk is that of :mod:`smoothperf.measures.ranking_risk`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import HEAVIEST, whole_number
+from .queries import Queries
+from .query_measure import QueryMeasure
+from .ranking_risk import RankingRisk, ranked_shares
+
+Array = NDArray[np.float64]
+Function = Callable[[Array], Any]
+
+
+@dataclass(frozen=True)
+class NDCG(QueryMeasure):
+    """Normalised discounted cumulative gain: how much of what the best order would gain near the top is gained.
+
+    Queries whose documents all gain the same, such as those with one document or one grade, are left out: every order
+    of them is as good as any other. (Others count them as 0, as scikit-learn does where all grades are 0, or as 1.)
+    Documents with equal scores share the discounts of their places, which is the average over their orders and what
+    :func:`sklearn.metrics.ndcg_score` does.
+
+    Parameters
+    ----------
+    k : int, optional
+        How many places count; all by default.
+    gain : "exponential", "linear", callable or sequence, default="exponential"
+        What a document of a grade gains: ``2^grade - 1``, or the grade itself, or what a function makes of an array of
+        grades, or for grades that are whole numbers entry ``grade`` of a sequence.
+    discount : "log2", callable or sequence, default="log2"
+        What a place counts: ``1 / log2(1 + place)``, or what a function makes of an array of places, the first of
+        which is 1, or the entries of a sequence, and 0 beyond. It must not rise from place to place.
+
+    Examples
+    --------
+    >>> from smoothperf.measures.ndcg import NDCG
+    >>> grades, qid = [2, 0, 1, 0, 1], ["a", "a", "a", "b", "b"]
+    >>> round(NDCG().score(grades, [0.9, 0.5, 0.1, 0.3, 0.7], qid), 4)
+    0.9821
+    >>> NDCG(10).name
+    'ndcg@10'
+    >>> round(NDCG(gain="linear").bind(grades, qid).exact_value([0.0] * 5), 4)
+    0.3716
+    """
+
+    k: int | None = None
+    gain: str | Function | Sequence[float] = "exponential"
+    discount: str | Function | Sequence[float] = "log2"
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            whole_number("k", self.k, at_least=1)
+        for name, known in (("gain", ("exponential", "linear")), ("discount", ("log2",))):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                if value not in known:
+                    words = ", ".join(map(repr, known))
+                    raise ValueError(f"{name} must be {words}, a function or a sequence of numbers, got {value!r}.")
+            elif not callable(value):
+                object.__setattr__(self, name, tuple(float(entry) for entry in value))
+
+    @property
+    def name(self) -> str:
+        """``ndcg`` or ``ndcg@10``."""
+        return "ndcg" if self.k is None else f"ndcg@{self.k}"
+
+    def risk(self, queries: Queries) -> RankingRisk:
+        """Return the convex risk (ranking-risk) for queries."""
+        return RankingRisk(queries, self._gains(queries.grades), self._discounts(queries), name=self.name)
+
+    def of_queries(self, queries: Queries, scores: Array) -> Array:
+        """Return the NDCG of each query here; NaN for those whose documents all gain the same."""
+        gains, discount = self._gains(queries.grades), self._discounts(queries)
+        order, _, shares = ranked_shares(queries, queries.by_document(scores), discount)
+        found = queries.sums(shares * gains[order])
+        ideal = queries.sums(discount[queries.places] * gains[queries.sorted_by(gains)])
+        counted = queries.reduced(np.minimum, gains) < queries.reduced(np.maximum, gains)
+        return np.divide(found, ideal, out=np.full(found.shape, np.nan), where=counted)
+
+    def _gains(self, grades: Array) -> Array:
+        """What documents gain."""
+        if self.gain == "linear":
+            gains = grades
+        elif self.gain == "exponential":
+            with np.errstate(over="ignore"):
+                gains = np.exp2(grades) - 1.0
+        elif callable(self.gain):
+            gains = _numbers("gain", self.gain(grades), grades.shape)
+        else:
+            assert not isinstance(self.gain, str)
+            gains = _entries(np.array(self.gain), grades)
+        if gains.size and not 0.0 <= gains.min() <= gains.max() <= HEAVIEST:
+            at = int(gains.argmax() if gains.max() > HEAVIEST else gains.argmin())
+            hint = "use gain='linear', or smaller grades" if self.gain == "exponential" else "mend gain or y"
+            raise ValueError(
+                f"a document of grade {grades[at]:g} would gain {gains[at]:g}, which is not between 0 and "
+                f"{HEAVIEST:g}; {hint}."
+            )
+        return gains
+
+    def _discounts(self, queries: Queries) -> Array:
+        """What places count, for as many as the longest query here has."""
+        places = np.arange(1.0, int(queries.sizes.max(initial=1)) + 1.0)
+        if self.discount == "log2":
+            discounts = 1.0 / np.log2(1.0 + places)
+        elif callable(self.discount):
+            discounts = _numbers("discount", self.discount(places), places.shape)
+        else:
+            given = np.array(self.discount, dtype=np.float64)[: places.size]
+            discounts = np.concatenate([given, np.zeros(places.size - given.size)])
+        if not (discounts[0] > 0.0 and discounts[-1] >= 0.0 and np.all(np.diff(discounts) <= 0.0)):
+            raise ValueError(
+                f"discount must be above 0 for the first place, and must not rise or become negative; got "
+                f"{discounts[:5].tolist()} for the first places."
+            )
+        if self.k is not None:
+            discounts[self.k :] = 0.0
+        return discounts
+
+
+def _numbers(name: str, values: Any, shape: tuple[int, ...]) -> Array:
+    """What a function of the user's has returned, as new numbers."""
+    array = np.array(values, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"{name} must return a finite number for each entry of an array of shape {shape}.")
+    return array
+
+
+def _entries(table: Array, grades: Array) -> Array:
+    """The entries of a table for grades that are whole numbers."""
+    places = grades.astype(np.intp)
+    wrong = (places != grades) | (places >= table.shape[0])
+    if wrong.any():
+        grade = grades[wrong][0]
+        raise ValueError(f"gain has entries for the grades 0 to {table.shape[0] - 1}, but there is grade {grade:g}.")
+    gains: Array = table[places]
+    return gains
