@@ -67,8 +67,8 @@ class Queries:
         self.sizes: Places = np.diff(starts)
         self.places: Places = np.arange(grades.shape[0]) - np.repeat(starts[:-1], self.sizes)
         lowest, highest = self.reduced(np.minimum, grades), self.reduced(np.maximum, grades)
-        counts = grades.shape[0], self.sizes.shape[0], np.count_nonzero(highest > lowest)
-        count, query_count, graded = total(together, *counts)
+        graded = float(np.count_nonzero(highest > lowest))
+        count, query_count, graded = total(together, grades.shape[0], self.sizes.shape[0], graded)
         self.count, self.query_count = int(count), int(query_count)
         if not graded:
             raise ValueError(

@@ -1,6 +1,6 @@
 r"""ROC area of each query: the fraction of pairs of documents with different grades that are in the right order.
 
-For queries with ``M_q`` pairs of documents i of a higher and j of a lower grade, and coefficients ``c_q`` that sum to 1,
+For queries with ``M_q`` pairs, i of a higher grade than j, and coefficients ``c_q`` that sum to 1,
 
     R(f)    = sum_q (c_q / M_q) sum_ij max(0, 1 - (f_i - f_j))                              (query-pairs-risk)
     R_mu(f) = sum_q (c_q / M_q) sum_ij H(1 - (f_i - f_j))                                   (query-pairs-smoothed)

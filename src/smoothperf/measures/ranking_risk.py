@@ -71,7 +71,7 @@ class RankingRisk(QueryRisk):
         by_place = discount[queries.places]
         ordered_gains = gains[self._by_gain]
         ideal = queries.sums(by_place * ordered_gains)
-        lengths = queries.sums(by_place)
+        lengths, sizes = queries.sums(by_place), queries.sizes.astype(np.float64)
         opposite = discount[np.repeat(queries.sizes, queries.sizes) - 1 - queries.places]
         squares = 0.5 * (queries.sums(by_place**2) + queries.sums(shares**2)) - queries.sums(opposite * shares)
         counted = (queries.reduced(np.minimum, gains) < queries.reduced(np.maximum, gains)) & (ideal > 0.0)
@@ -80,7 +80,7 @@ class RankingRisk(QueryRisk):
         self._target = np.empty_like(gains)
         self._target[self._by_gain] = shares
         highest = np.where(counted, queries.reduced(np.maximum, self._relevance), 0.0)
-        weight, length, square, high, sizes, departures = total(
+        weight, length, square, high, documents, departures = total(
             queries.together,
             *(
                 queries.weighted(values * counted)
@@ -89,8 +89,8 @@ class RankingRisk(QueryRisk):
                     lengths,
                     squares,
                     highest,
-                    queries.sizes,
-                    queries.sizes**2.0 * (lengths + 2.0),
+                    sizes,
+                    sizes**2 * (lengths + 2.0),
                 )
             ),
         )
@@ -103,7 +103,7 @@ class RankingRisk(QueryRisk):
         self.diameter = square / weight
         self.score_scale = high / weight / self._scale
         # Each query's sums are in double, over queries they are in long double (docs/maths.md, ranking-rounding).
-        self._rounding = (4 * sizes / weight + 4 * queries.together.size + 64) * EPS + queries.count * LONG_EPS
+        self._rounding = (4 * documents / weight + 4 * queries.together.size + 64) * EPS + queries.count * LONG_EPS
         # A v that is not in the hull is wrong by its distance, as are relevances and scores for it.
         self._reach = max(self._scale, most)
         self._unseen = LONG_EPS * departures / weight
@@ -170,9 +170,7 @@ class RankingRisk(QueryRisk):
         """``s^2 / (mu W)``: projections bring points no further apart."""
         return self._lipschitz / mu
 
-    def _ranked(
-        self, scores: Array, mu: float, direction: Array | None, gradient: Array | None
-    ) -> tuple[float, ...]:
+    def _ranked(self, scores: Array, mu: float, direction: Array | None, gradient: Array | None) -> tuple[float, ...]:
         queries = self.queries
         return total(
             queries.together,
