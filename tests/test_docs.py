@@ -20,6 +20,9 @@ MODULES = [
     for suffix in (
         "",
         ".measures",
+        ".measures.bins",
+        ".measures.pairs",
+        ".measures.projection",
         ".objective",
         ".certificate",
         ".solvers",
@@ -27,6 +30,7 @@ MODULES = [
         ".kernels",
         ".row_space",
         ".collective",
+        ".measures.projection",
     )
 ]
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from smoothperf import LBFGS, MeasureClassifier, kernels
 from smoothperf.design import as_design
 from smoothperf.io import StoreWriter
-from smoothperf.kernels import _fractional, _roc_area, _roc_bins, _top_k
+from smoothperf.kernels import _best_flips, _flips, _roc_area, _roc_bins, _top_k
 from smoothperf.measures import get_measure
 from smoothperf.objective import LARGEST_SCORE, RegularizedRisk
 
@@ -181,11 +181,11 @@ SHORT_OF = {
     "cells: weights": lambda: _top_k.weigh_cells(THREE, TWO, 0.0, 1.0, FOUR.copy()),
     "moments: labels": lambda: _roc_bins.bin_moments(THREE, LABELS[:2], None, *LINE, 0.0, 1.0, np.zeros((2, 4, 2, 4))),
     "lines: lines": lambda: _roc_bins.bin_lines(np.zeros((4, 2, 4)), 1.0, 2, np.zeros((3, 2, 2))),
-    "flip_exact: gradient": lambda: _fractional.flip_exact(THREE, LABELS, None, TWO, TWO, 1.0, TWO.copy()),
-    "flip_smoothed: table": lambda: _fractional.flip_smoothed(
+    "flip_exact: gradient": lambda: _flips.flip_exact(THREE, LABELS, None, TWO, TWO, 1.0, TWO.copy()),
+    "flip_smoothed: table": lambda: _flips.flip_smoothed(
         THREE, LABELS, None, np.zeros((3, 0)), np.zeros((3, 0)), 1.0, THREE.copy()
     ),
-    "prefix_sums: first": lambda: _fractional.prefix_sums(THREE, None, None, THREE.copy(), FOUR.copy()),
+    "prefix_sums: first": lambda: _best_flips.prefix_sums(THREE, None, None, THREE.copy(), FOUR.copy()),
 }
 
 

@@ -12,15 +12,15 @@ from sklearn.base import clone
 from problems import MEASURES, problem
 from smoothperf import LBFGS, MeasureClassifier, MeasureClassifierCV, threads
 from smoothperf.design import as_design, compressed
-from smoothperf.kernels import bin_sums, capped_simplex
+from smoothperf.measures import bins, projection
 from smoothperf.threads import n_threads, use_threads
 
 
 @pytest.fixture
 def eager(monkeypatch):
     """Threads for the smallest of problems."""
-    monkeypatch.setattr(capped_simplex, "LEAST_ROWS", 50)
-    monkeypatch.setattr(bin_sums, "LEAST_ROWS", 50)
+    monkeypatch.setattr(projection, "LEAST_ROWS", 50)
+    monkeypatch.setattr(bins, "LEAST_ROWS", 50)
     monkeypatch.setattr(compressed, "LEAST_ENTRIES", 50)
 
 
@@ -122,7 +122,7 @@ def test_estimators_use_the_threads_they_are_given_and_agree(model, measure, eag
 
 
 def _fit_in_child(queue):
-    capped_simplex.LEAST_ROWS = compressed.LEAST_ENTRIES = 50
+    projection.LEAST_ROWS = compressed.LEAST_ENTRIES = 50
     with use_threads(3):
         queue.put(LBFGS(tol=1e-4).run(sparse_problem(MEASURES[0])).objective)
 

@@ -105,6 +105,7 @@ _HOMES = {
 
 def load(path: str | _os.PathLike[str]) -> _Any:
     """Read a fitted model from a file; see :func:`smoothperf.io.model_file.load_model`."""
+    from .estimators import classifier  # noqa: F401 (which enters what a file may hold)
     from .io.model_file import load_model
 
     return load_model(path)

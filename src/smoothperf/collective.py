@@ -100,3 +100,22 @@ def extremes(together: Collective, lowest: float, highest: float) -> tuple[float
         return lowest, highest
     every = np.array(together.gather(np.array([lowest, highest])))
     return float(every[:, 0].min()), float(every[:, 1].max())
+
+
+def sum_and_extremes(together: Collective, values: Array, lowest: float, highest: float) -> tuple[Array, float, float]:
+    """The sum of the arrays of all members, and what :func:`extremes` returns, in one round."""
+    if together.size == 1:
+        return values, lowest, highest
+    ends = np.zeros((together.size, 2))  # each member has a place of its own, and adds zeros to those of the others
+    ends[together.rank] = lowest, highest
+    sums = together.sum(np.concatenate([values.ravel(), ends.ravel()]))
+    ends = sums[values.size :].reshape(-1, 2)
+    return sums[: values.size].reshape(values.shape), float(ends[:, 0].min()), float(ends[:, 1].max())
+
+
+def gathered(together: Collective, *columns: Array) -> tuple[Array, ...]:
+    """Columns of equal length, of all members one after the other."""
+    if together.size == 1:
+        return columns
+    parts = together.gather(np.concatenate(columns))
+    return tuple(np.concatenate([part.reshape(len(columns), -1) for part in parts], axis=1))

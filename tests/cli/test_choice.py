@@ -24,13 +24,13 @@ def test_chooses_as_the_library_does(run, run_json, train_file, tmp_path, exampl
     params = expected.cv_results_["params"][expected.best_index_]
     assert (found["trained_with"], found["bound"]) == (params["measure"], params["bound"])
     assert found["alpha"] == pytest.approx(params["alpha"])
-    assert found["choice"]["held_out"] == "3 folds"
+    assert found["choice"]["held_out"] == "3 folds, 3 times"
     assert found["choice"]["score"] == pytest.approx(expected.best_score_, abs=1e-6)
     assert len(found["choice"]["tried"]) == len(expected.cv_results_["params"])
     lines = said.splitlines()
     assert lines[2] == "Choosing what to train with, to be good at PRBEP"
     chosen = f"{params['measure']}, {params['bound']}, alpha {params['alpha']:.3g}"
-    assert lines[3] == f"Chose {chosen}: PRBEP {expected.best_score_:.4f} on rows held out (3 folds)"
+    assert lines[3] == f"Chose {chosen}: PRBEP {expected.best_score_:.4f} on rows held out (3 folds, 3 times)"
     assert re.match(r"The best (of the others|safe one), .*, has 0\.\d{4}", lines[4])
 
 
@@ -83,7 +83,9 @@ def test_an_operating_point_on_rows_held_out(run, run_json, train_file, tmp_path
     model = smoothperf.load(tmp_path / "model")
     assert model.expected_ == found["expected"]
     assert found["expected"]["recall"]["low"] >= 0.8
-    assert "Threshold chosen on rows held out (3 folds); new rows will show, each with 90 % confidence:" in said
+    assert (
+        "Threshold chosen on rows held out (3 folds, 3 times); new rows will show, each with 90 % confidence:" in said
+    )
     assert f"  recall at least {found['expected']['recall']['low']:.4f}" in said
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import smoothperf
 from smoothperf import MeasureClassifier
-from smoothperf.cli import train
+from smoothperf.cli import _trained
 
 
 def test_saves_the_model_that_the_library_fits(run, train_file, tmp_path, examples):
@@ -44,7 +44,7 @@ def test_progress_is_plain_lines_on_standard_error_when_piped(run, train_file, t
     assert all(re.fullmatch(iteration, line) for line in lines)
     assert "gap" not in result.stdout
     first, *_, last = run("train", train_file, "--folds", 2, "-o", tmp_path / "model").stderr.splitlines()
-    assert re.fullmatch(r"split 1 of 2: log_loss, convex, alpha [\d.]+ +0\.0 s", first)
+    assert re.fullmatch(r"split 1 of 6: log_loss, convex, alpha [\d.]+ +0\.0 s", first)
     assert re.fullmatch(iteration, last)
 
 
@@ -215,7 +215,7 @@ def test_notes_are_warnings_that_matter():
         warnings.warn("old", DeprecationWarning, stacklevel=1)
         warnings.warn("odd", UserWarning, stacklevel=1)
         warnings.warn("odd", UserWarning, stacklevel=1)
-    assert train._notes(caught) == ["odd"]
+    assert _trained._notes(caught) == ["odd"]
 
 
 @pytest.mark.parametrize("more", [[], ["--validation"]])

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 from distributed.protocol.pickle import dumps
+from smoothperf.measures.row_block import RiskBlock
 
 from smoothperf.dask import RowsLostError, WorkerError, remote
 from smoothperf.dask.agreement import common_columns, common_labels
@@ -19,7 +20,6 @@ from smoothperf.dask.placement import Placement
 from smoothperf.dask.server import Settings
 from smoothperf.design import as_design
 from smoothperf.io import StoreWriter, write_npz
-from smoothperf.measures.row_block import RiskBlock
 
 
 class Probe:

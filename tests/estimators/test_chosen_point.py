@@ -14,7 +14,7 @@ SAFE = [("log_loss", "convex")]
 
 
 def fitted(**parameters):
-    return MeasureClassifierCV("prbep", bound=SAFE, n_alphas=3, cv=3, **parameters).fit(X, Y)
+    return MeasureClassifierCV("prbep", bound=SAFE, n_alphas=3, cv=2, **parameters).fit(X, Y)
 
 
 @pytest.mark.parametrize("point", [{"precision": 0.7}, {"recall": 0.6}, {"fpr": 0.2, "confidence": 0.8}])
@@ -38,7 +38,7 @@ def test_targets_are_met_on_held_out_rows(point, pos_label):
 
 
 def test_counts_are_of_all_rows():
-    for cv, rows, count in ((3, 500, 80), (0.25, 125, 20)):
+    for cv, rows, count in ((2, 500, 80), (0.25, 125, 20)):
         clf = MeasureClassifierCV(bound=SAFE, n_alphas=2, cv=cv, operating_point={"k": 80}).fit(X, Y)
         assert clf.expected_["rows"] == rows
         hits = clf.expected_["recall"]["value"] * 0.3 * rows
@@ -48,7 +48,7 @@ def test_counts_are_of_all_rows():
 
 
 def test_goals_say_what_to_expect():
-    clf = MeasureClassifierCV("recall@fpr=0.2", bound=SAFE, n_alphas=3, cv=3).fit(X, Y)
+    clf = MeasureClassifierCV("recall@fpr=0.2", bound=SAFE, n_alphas=3, cv=2).fit(X, Y)
     assert clf.expected_["fpr"]["high"] <= 0.2
     assert not hasattr(fitted(), "expected_")
     assert not hasattr(clf.set_params(measure="prbep").fit(X, Y), "expected_")  # which was of the fit before
@@ -76,7 +76,7 @@ def test_impossible_points_are_refused_before_the_work(point, message):
 def test_progress_is_told_before_every_model():
     steps = []
     clf = fitted(progress=steps.append)
-    assert str(steps[0]) == f"split 1 of 3: log_loss, convex, alpha {steps[0].alpha:.3g}"
+    assert str(steps[0]) == f"split 1 of 6: log_loss, convex, alpha {steps[0].alpha:.3g}"
     assert [step.split for step in steps] == sorted(step.split for step in steps)
     tried = {step.alpha for step in steps}
     assert tried >= {params["alpha"] for params in clf.cv_results_["params"][:1]}

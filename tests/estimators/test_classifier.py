@@ -48,8 +48,8 @@ from smoothperf.measures import get_measure
         MeasureClassifier(measure="precision@0.5"),
         MeasureClassifier(measure="error_rate"),
         MeasureClassifier(measure="error_rate", solver="bmrm"),
-        MeasureClassifierCV(n_alphas=3),
-        MeasureClassifierCV(measure="error_rate", alphas=[1.0]),
+        MeasureClassifierCV(n_alphas=3, cv=2),
+        MeasureClassifierCV(measure="error_rate", alphas=[1.0], cv=2),
     ]
 )
 def test_scikit_learn_conventions(estimator, check):
@@ -382,7 +382,9 @@ def test_a_fitted_model_is_small(cancer):
     assert len(pickle.dumps(clf)) < 20_000 < many.nbytes // 100
 
 
-@pytest.mark.parametrize("model", [MeasureClassifier("prbep", alpha=1e-2), MeasureClassifierCV("prbep", n_alphas=3)])
+@pytest.mark.parametrize(
+    "model", [MeasureClassifier("prbep", alpha=1e-2), MeasureClassifierCV("prbep", n_alphas=3, cv=2)]
+)
 def test_what_is_saved_comes_back_as_a_classifier_with_its_alpha(cancer, model, tmp_path):
     X, y = cancer
     with pytest.raises(NotFittedError):

@@ -9,6 +9,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from problems import TunedError
 from smoothperf import BalancedErrorRate, MeasureClassifierCV, PrecisionAtK
+from smoothperf.estimators.contenders import C_GRID, contenders
 from smoothperf.evaluation import column_of, comparison
 from smoothperf.evaluation.comparison import Candidate, Contender, Line, Split
 from smoothperf.measures import get_measure
@@ -83,7 +84,7 @@ def test_measures_that_no_table_has_get_a_column(split):
 
 
 def test_contenders_for_any_measure():
-    found = comparison.contenders(["error_rate", TunedError(), "precision@10"])
+    found = contenders(["error_rate", TunedError(), "precision@10"])
     assert [player.name for player in found[:3]] == ["for accuracy", "for tuned", "for precision@10"]
     assert [player.trained_for for player in found[:3]] == ["accuracy", "tuned", "precision@10"]
     splits = list(comparison.cross_validation_splits(*problem(200, 4), folds=2))
@@ -129,7 +130,7 @@ def test_too_few_examples_for_the_folds():
 
 def test_real_contenders_learn():
     splits = list(comparison.cross_validation_splits(*problem(400, 3), folds=2))
-    players = comparison.contenders(solvers=["lbfgs", "bmrm"], bound="convex")
+    players = contenders(solvers=["lbfgs", "bmrm"], bound="convex")
     lines = comparison.compare(splits, players, n_resamples=20)
     assert [line.name for line in lines] == [
         "for PRBEP, lbfgs",
@@ -150,7 +151,7 @@ def test_real_contenders_learn():
 
 
 def test_missed_tolerances_are_counted():
-    players = comparison.contenders(["roc_area"], bound="convex", tol=1e-4, max_iter=0)
+    players = contenders(["roc_area"], bound="convex", tol=1e-4, max_iter=0)
     splits = list(comparison.cross_validation_splits(*problem(100, 4), folds=2))
     with pytest.warns(ConvergenceWarning):
         lines = comparison.compare(splits, players[:1], n_resamples=1)
@@ -209,7 +210,7 @@ def test_every_split_draws_rows_of_its_own(split):
 @pytest.mark.parametrize("measure", ["prbep", "error_rate"])
 def test_ours_is_what_training_gives(split, measure):
     """The same model, cut where it is cut there, in the column of what it was made for."""
-    [player, *_] = comparison.contenders([measure])
+    [player, *_] = contenders([measure])
     [found] = comparison.compare([split], [player], n_resamples=1)
     model = MeasureClassifierCV(measure).fit(*split.train)
     X, positive = split.judge
@@ -220,10 +221,10 @@ def test_ours_is_what_training_gives(split, measure):
 
 
 def test_others_choose_by_folds_of_the_same_rows(split):
-    [line] = comparison.compare([split], comparison.contenders([])[:1], n_resamples=1)
+    [line] = comparison.compare([split], contenders([])[:1], n_resamples=1)
     X, positive = split.train
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": comparison.C_GRID}, scoring="roc_auc", cv=folds).fit(
+    search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": C_GRID}, scoring="roc_auc", cv=folds).fit(
         X, positive
     )
     assert line.strengths["roc_area"] == [f"C {search.best_params_['C']:.2g}"]

@@ -1,5 +1,6 @@
 """Pairs by bins: the sums against all pairs, and planes that are true whatever the bins do to beta."""
 
+import math
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -9,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from smoothperf.blocks import LocalVectors, OneBlock
-from smoothperf.kernels import bin_sums as module
 from smoothperf.kernels import reference
-from smoothperf.measures import ROCArea, roc_area
+from smoothperf.measures import ROCArea, bins, roc_area
+from smoothperf.measures.examples import Examples
 from smoothperf.threads import use_threads
 
 EPS = np.finfo(np.float64).eps
@@ -71,33 +71,39 @@ def scored(draw, most=24, scales=(-6, -1, 0, 0, 0, 1, 4)):
     return Scored(frozen(positive, np.uint8), frozen(scores), None if weights is None else frozen(weights))
 
 
-def binned_pairs(scores, positive, weights, *rest):
-    """The sums over pairs of rows in memory, called like their reference."""
-    blocks = OneBlock(module.BinBlock(positive, weights), LocalVectors(len(scores)))
-    return module.binned_pairs(blocks, scores, *rest)
-
-
 def span_of(problem):
-    return module.Span(float(problem.scores.min()), float(problem.scores.max()))
+    return bins.Span(float(problem.scores.min()), float(problem.scores.max()))
 
 
-def run(function, problem, margin, kappa, per_ramp, scale=1.0, spare=0.0):
+def examples_of(problem):
+    return Examples(problem.positive.view(bool), problem.weights)
+
+
+def run(problem, margin, kappa, per_ramp, spare=0.0):
     """The sums and the gradient, with bins for the scores and more to spare."""
     gradient = np.full(len(problem.scores), np.nan)
     direction = np.cos(1.0 + np.arange(len(problem.scores)))
-    arrays, span = problem_arrays(problem), span_of(problem)
-    found, sums = function(*arrays, margin, kappa, per_ramp, span.widened(spare), scale, direction, gradient)
-    assert found == span
+    span = span_of(problem).widened(spare)
+    found, sums = bins.binned_pairs(
+        examples_of(problem), problem.scores, margin, kappa, per_ramp, span, 1.0, direction, gradient
+    )
+    assert found == span_of(problem)
     return sums, gradient
 
 
-def problem_arrays(problem):
-    return problem.scores, problem.positive, problem.weights
+def expected_of(problem, margin, kappa, per_ramp, scale=1.0, spare=0.0):
+    """The same by all pairs."""
+    gradient = np.full(len(problem.scores), np.nan)
+    direction = np.cos(1.0 + np.arange(len(problem.scores)))
+    lowest = span_of(problem).widened(spare).lowest
+    arrays = problem.scores, problem.positive, problem.weights
+    sums = reference.binned_pairs(*arrays, margin, kappa, per_ramp, lowest, scale, direction, gradient)
+    return bins.PairSums(*sums), gradient
 
 
 def assert_same_sums(problem, margin, kappa, per_ramp, spare=0.0):
-    sums, gradient = run(binned_pairs, problem, margin, kappa, per_ramp, spare=spare)
-    expected, gradient_ = run(reference.binned_pairs, problem, margin, kappa, per_ramp, spare=spare)
+    sums, gradient = run(problem, margin, kappa, per_ramp, spare=spare)
+    expected, gradient_ = expected_of(problem, margin, kappa, per_ramp, spare=spare)
     positives, negatives = problem.masses
     ramps = (1.0 + 2.0 * spare) * problem.reach(margin) / kappa
     # Numbers in a bin, bins that a window slides over, and single operations.
@@ -112,8 +118,6 @@ def assert_same_sums(problem, margin, kappa, per_ramp, spare=0.0):
     assert sums.cornered == pytest.approx(expected.cornered, abs=off * mass)
     assert sums.crowd == expected.crowd
     assert sums.along == pytest.approx(expected.along, abs=2.0 * off * mass)
-    sizes = problem.c * opposite
-    assert sums.gradient_squares == pytest.approx(expected.gradient_squares, abs=4.0 * off * (sizes @ sizes))
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -128,7 +132,7 @@ def assert_same_sums(problem, margin, kappa, per_ramp, spare=0.0):
 def test_sums_over_all_pairs(threads, problem, margin, log_ramps, per_ramp, spare):
     kappa = (problem.reach(margin) or 1.0) / 10.0**log_ramps
     with pytest.MonkeyPatch.context() as patch, use_threads(threads):
-        patch.setattr(module, "LEAST_ROWS", 2)
+        patch.setattr(bins, "LEAST_ROWS", 2)
         assert_same_sums(problem, margin, kappa, per_ramp, spare)
 
 
@@ -145,14 +149,12 @@ def test_scores_outside_the_span_are_noticed(threads, weighted, end, row):
     weights = frozen(rng.exponential(size=n)) if weighted else None
     problem = Scored(frozen(rng.random(n) < 0.3, np.uint8), frozen(scores), weights)
     span, beyond = span_of(problem), -8.999 if end == "lowest" else 8.999
-    for function in (binned_pairs, reference.binned_pairs):
-        with pytest.MonkeyPatch.context() as patch, use_threads(threads):
-            patch.setattr(module, "LEAST_ROWS", 2)
-            found, sums = function(
-                *problem_arrays(problem), 1.0, 0.5, 4, span._replace(**{end: beyond}), 1.0, None, np.empty(n)
-            )
-        assert sums is None
-        assert found == span
+    with pytest.MonkeyPatch.context() as patch, use_threads(threads):
+        patch.setattr(bins, "LEAST_ROWS", 2)
+        too_short = span._replace(**{end: beyond})
+        found, sums = bins.binned_pairs(examples_of(problem), scores, 1.0, 0.5, 4, too_short, 1.0, None, np.empty(n))
+    assert sums is None
+    assert found == span
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -181,7 +183,7 @@ def test_beta_of_one_pair_lies_in_the_unit_interval_and_loses_little(kappa, per_
             # Two far-off examples without weight set the edges.
             scores = frozen([start, start + violation - 1.0, -20.0 - start, 20.0])
             problem = Scored(frozen([1, 0, 1, 0], np.uint8), scores, frozen([1.0, 1.0, 0.0, 0.0]))
-            sums, gradient = run(binned_pairs, problem, 1.0, kappa, per_ramp)
+            sums, gradient = run(problem, 1.0, kappa, per_ramp)
             beta = sums.slopes
             assert -1e-12 <= beta <= 1.0 + 1e-12
             assert sums.squares == pytest.approx(beta**2, abs=1e-12)
@@ -194,16 +196,16 @@ def test_beta_of_one_pair_lies_in_the_unit_interval_and_loses_little(kappa, per_
     assert worst > 0.9 * width**2 / (6.0 * kappa)  # the bound is not too generous either
 
 
-def test_the_error_covers_what_one_pair_can_lose(always_bins):
+def test_no_more_is_lost_than_one_pair_can_lose(always_bins):
     """At a third of a bin from the corner more is lost than anywhere else."""
     kappa, width = 1.0, 1.0 / 16.0
     for start in np.linspace(0.0, width, 50):
         for violation in (-width / 3.0, kappa + width / 3.0):
             scores = frozen([start, start + violation - 1.0, -20.0, 20.0])
             problem = Scored(frozen([1, 0, 1, 0], np.uint8), scores, frozen([1.0, 1.0, 0.0, 0.0]))
-            result, mu = binned(problem, kappa)
+            result, mu, lost = binned(problem, kappa)
             true = float(oracles.exact_roc(problem.y, scores, problem.weights, mu))
-            assert result.value - 1e-11 <= true <= result.value + result.error + 1e-11
+            assert result.value - 1e-11 <= true <= result.value + lost + 1e-11
 
 
 # --- planes -----------------------------------------------------------------------------------------------------
@@ -224,21 +226,26 @@ def use_bins_for_everything(monkeypatch):
 
 def allowance(result, scores):
     """The rounding that a result owns up to, at given scores."""
-    return Fraction(result.rounding) * (1 + max(abs(f) for f in oracles.fractions(scores)))
+    return Fraction(result.plane.rounding) * (1 + max(abs(f) for f in oracles.fractions(scores)))
 
 
 def binned(problem, kappa, hint=None):
+    """The result, the mu that goes with kappa, and what the value may have lost by (bin-loss)."""
     positives, negatives = problem.masses
     mu = kappa / (positives * negatives)
-    return ROCArea().bind(problem.y, problem.weights).smoothed(problem.scores, mu, hint), mu
+    used = [math.inf]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(roc_area, "binned_pairs", lambda *a: used.append(a[4]) or bins.binned_pairs(*a))
+        result = ROCArea().bind(problem.y, problem.weights).smoothed(problem.scores, mu, hint)
+    return result, mu, (result.exact.high - result.exact.low) / (3.0 * used[-1])
 
 
 def hints(problem):
     """No span, that of the scores, wider, narrower and other ones, and what is none at all."""
     span = span_of(problem)
     yield from (None, span, span.widened(0.1), span.widened(3.0), span.widened(-0.3))
-    yield from (module.Span(5.0, 6.0), module.Span(span.highest, span.lowest), module.Span(np.nan, np.inf))
-    yield from (module.Span(-np.inf, np.inf), module.Span(np.inf, -np.inf), module.Span(-1e308, 1e308))
+    yield from (bins.Span(5.0, 6.0), bins.Span(span.highest, span.lowest), bins.Span(np.nan, np.inf))
+    yield from (bins.Span(-np.inf, np.inf), bins.Span(np.inf, -np.inf), bins.Span(-1e308, 1e308))
 
 
 @searching
@@ -249,29 +256,30 @@ def test_planes_from_bins_are_true(data, problem, log_ramps, other):
     with pytest.MonkeyPatch.context() as patch:
         use_bins_for_everything(patch)
         patch.setattr(roc_area, "BIN_COST", 1e-6)  # a hint must not ask for more memory than there is
-        result, mu = binned(problem, kappa, data.draw(st.sampled_from(list(hints(problem)))))
+        result, mu, lost = binned(problem, kappa, data.draw(st.sampled_from(list(hints(problem)))))
     assert result.hint == span_of(problem)
     y, weights = problem.y, problem.weights
-    assert result.rounding <= 1e-9
+    assert result.plane.rounding <= 1e-9
     for elsewhere in (problem.scores, np.resize(other.scores, len(y)), -problem.scores, problem.scores[::-1]):
-        plane = oracles.exact_plane(result.gradient, result.offset, elsewhere)
+        plane = oracles.exact_plane(result.plane.gradient, result.plane.offset, elsewhere)
         assert plane <= oracles.exact_roc(y, elsewhere, weights) + allowance(result, elsewhere)
     true, exact = oracles.exact_roc(y, problem.scores, weights, mu), oracles.exact_roc(y, problem.scores, weights)
     allowed = allowance(result, problem.scores)
     assert Fraction(result.value) <= true + allowed
-    assert true <= Fraction(result.value) + Fraction(result.error) * (1 + Fraction(1, 10**9)) + allowed
-    assert exact - allowed <= Fraction(result.ceiling) <= exact + Fraction(kappa) / 8 + allowed
-    height = oracles.exact_plane(result.gradient, result.offset, problem.scores)
+    assert true <= Fraction(result.value) + Fraction(lost) * (1 + Fraction(1, 10**9)) + allowed
+    assert Fraction(result.exact.low) - allowed <= exact
+    assert exact - allowed <= Fraction(result.exact.high) <= exact + Fraction(kappa) / 8 + allowed
+    height = oracles.exact_plane(result.plane.gradient, result.plane.offset, problem.scores)
     assert abs(height - Fraction(result.height)) <= allowed
-    assert abs(sum(oracles.fractions(result.gradient))) <= Fraction(result.rounding)
+    assert abs(sum(oracles.fractions(result.plane.gradient))) <= Fraction(result.plane.rounding)
 
 
 def plane_for_constant_classes(problem, result):
     """R(f') less the plane, for scores f' that are constant on each class, without rounding and without pairs."""
-    sums = [sum(oracles.fractions(result.gradient[problem.positive == label]), Fraction(0)) for label in (1, 0)]
+    sums = [sum(oracles.fractions(result.plane.gradient[problem.positive == label]), Fraction(0)) for label in (1, 0)]
 
     def excess(a, b):
-        plane = sums[0] * Fraction(a) + sums[1] * Fraction(b) + Fraction(result.offset)
+        plane = sums[0] * Fraction(a) + sums[1] * Fraction(b) + Fraction(result.plane.offset)
         return plane - max(Fraction(0), 1 - (Fraction(a) - Fraction(b)))
 
     return excess
@@ -304,27 +312,26 @@ def test_planes_from_many_examples_are_true(scores, kappa, weights, always_bins)
         "light first": 10.0 ** (12.0 * rank - 6.0),
     }[weights]
     problem = Scored(frozen(rng.random(n) < 0.4, np.uint8), frozen(f), None if c is None else frozen(c))
-    result, _ = binned(problem, kappa)
+    result, _, _ = binned(problem, kappa)
     excess = plane_for_constant_classes(problem, result)
     for a, b in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (-1e6, 1e6), (1e6, -1e6), (1e6, 1e6), (0.5, 0.0)):
-        assert excess(a, b) <= Fraction(result.rounding) * (1 + Fraction(max(abs(a), abs(b))))
+        assert excess(a, b) <= Fraction(result.plane.rounding) * (1 + Fraction(max(abs(a), abs(b))))
     # All of the gradient, not only its sums: the beta of (roc-bins) is in the unit interval, and a true plane.
-    _, gradient = run(
-        reference.binned_pairs,
+    _, gradient = expected_of(
         problem,
         1.0,
         kappa,
         int(roc_area.MOST_BINS * max(1.0, kappa / problem.reach())),
         1.0 / np.prod(problem.masses),
     )
-    assert np.abs(gradient - result.gradient).sum() <= result.rounding + 1e-12
+    assert np.abs(gradient - result.plane.gradient).sum() <= result.plane.rounding + 1e-12
 
 
 def test_bins_are_used_where_they_pay():
     rng = np.random.default_rng(2)
     for n, kappa, used in ((1000, 1.0, False), (5000, 1.0, True), (5000, 1e-3, False), (5000, 1e12, False)):
         problem = Scored(frozen(rng.random(n) < 0.3, np.uint8), frozen(rng.normal(size=n)), None)
-        assert (binned(problem, kappa)[0].error > 0.0) == used
+        assert (binned(problem, kappa)[2] > 0.0) == used
 
 
 @pytest.mark.parametrize("kappa", [0.1, 0.3, 3.0, 1e3, 1e8])
@@ -338,22 +345,24 @@ def test_bins_agree_with_sorting(kappa, weighted, monkeypatch):
         frozen(rng.normal(size=n)),
         frozen(rng.exponential(size=n)) if weighted else None,
     )
-    by_bins, _ = binned(problem, kappa)
+    by_bins, _, lost = binned(problem, kappa)
     monkeypatch.setattr(roc_area, "LEAST_EXAMPLES", 10**9)
-    by_sorting, _ = binned(problem, kappa)
-    assert by_bins.error > by_sorting.error == 0.0
-    assert by_bins.error <= 2e-3 * min(kappa, problem.reach() ** 2 / kappa)
-    length = (by_bins.rounding + by_sorting.rounding) * (1.0 + np.abs(problem.scores).max())
-    assert by_bins.value - length <= by_sorting.value <= by_bins.value + by_bins.error + length
+    by_sorting, _, exactly = binned(problem, kappa)
+    assert lost > exactly == 0.0
+    assert lost <= 2e-3 * min(kappa, problem.reach() ** 2 / kappa)
+    length = (by_bins.plane.rounding + by_sorting.plane.rounding) * (1.0 + np.abs(problem.scores).max())
+    assert by_bins.value - length <= by_sorting.value <= by_bins.value + lost + length
     # Betas are wrong by at most half a bin, and only in the corners.
     width = min(kappa, problem.reach()) / 4.0
-    assert by_sorting.ceiling - length <= by_bins.ceiling <= by_sorting.ceiling + width / 2.0 + length
-    assert np.abs(by_bins.gradient - by_sorting.gradient).sum() <= width / kappa + 2.0 * by_bins.rounding
+    assert by_sorting.exact.high - length <= by_bins.exact.high <= by_sorting.exact.high + width / 2.0 + length
+    assert (
+        np.abs(by_bins.plane.gradient - by_sorting.plane.gradient).sum() <= width / kappa + 2.0 * by_bins.plane.rounding
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_threads_change_rounding_only(weighted, monkeypatch):
-    monkeypatch.setattr(module, "LEAST_ROWS", 10)
+    monkeypatch.setattr(bins, "LEAST_ROWS", 10)
     rng = np.random.default_rng(4)
     n = 2000
     problem = Scored(
@@ -367,6 +376,6 @@ def test_threads_change_rounding_only(weighted, monkeypatch):
             results.append(binned(problem, 1.0)[0])
     for result in results[1:]:
         assert result.value == pytest.approx(results[0].value, rel=1e-13)
-        assert result.offset == pytest.approx(results[0].offset, rel=1e-13)
-        assert result.ceiling == pytest.approx(results[0].ceiling, rel=1e-13)
-        np.testing.assert_allclose(result.gradient, results[0].gradient, rtol=0, atol=1e-16)
+        assert result.plane.offset == pytest.approx(results[0].plane.offset, rel=1e-13)
+        assert result.exact.high == pytest.approx(results[0].exact.high, rel=1e-13)
+        np.testing.assert_allclose(result.plane.gradient, results[0].plane.gradient, rtol=0, atol=1e-16)

@@ -51,9 +51,11 @@ def test_exact_risk_is_the_maximum_over_all_labelings(delta, problem, other):
     result = risk.exact(scores)
     assert result.value == pytest.approx(oracles.contingency_risk(y, scores, delta), abs=1e-10)
     assert risk.exact_value(scores) == pytest.approx(result.value, abs=1e-10)
-    assert result.gradient @ scores + result.offset == pytest.approx(result.value, abs=1e-10)
+    assert result.plane.gradient @ scores + result.plane.offset == pytest.approx(result.value, abs=1e-10)
     elsewhere = np.array(other[: len(y)])
-    assert result.gradient @ elsewhere + result.offset <= oracles.contingency_risk(y, elsewhere, delta) + 1e-10
+    assert (
+        result.plane.gradient @ elsewhere + result.plane.offset <= oracles.contingency_risk(y, elsewhere, delta) + 1e-10
+    )
 
 
 @every_delta
@@ -67,14 +69,16 @@ def test_smoothed_risk_keeps_its_promises(delta, problem, other, deviation):
     y, scores = problem
     risk = Contingency(delta).bind(y)
     result, exact = risk.smoothed(scores, deviation / risk.diameter), risk.exact_value(scores)
-    rounding = result.rounding * (1.0 + np.abs(scores).max())
+    rounding = result.plane.rounding * (1.0 + np.abs(scores).max())
     assert exact - deviation * (1 + 1e-12) - rounding <= result.value <= exact + rounding
     assert result.value <= result.height + rounding
-    assert result.height == pytest.approx(result.gradient @ scores + result.offset, abs=rounding)
-    assert result.ceiling == exact
+    assert result.height == pytest.approx(result.plane.gradient @ scores + result.plane.offset, abs=rounding)
+    assert result.exact == (exact, exact)
     elsewhere = np.array(other[: len(y)])
-    plane = result.gradient @ elsewhere + result.offset
-    assert plane <= oracles.contingency_risk(y, elsewhere, delta) + result.rounding * (1.0 + np.abs(elsewhere).max())
+    plane = result.plane.gradient @ elsewhere + result.plane.offset
+    assert plane <= oracles.contingency_risk(y, elsewhere, delta) + result.plane.rounding * (
+        1.0 + np.abs(elsewhere).max()
+    )
 
 
 @every_delta
@@ -85,7 +89,7 @@ def test_gradient_is_that_of_finite_differences(delta, problem, deviation):
     risk = Contingency(delta).bind(y)
     mu, step = deviation / risk.diameter, 1e-5
     differences = oracles.central_differences(lambda f: risk.smoothed(f, mu).value, scores, step)
-    gradient = risk.smoothed(scores, mu).gradient
+    gradient = risk.smoothed(scores, mu).plane.gradient
     assert (np.abs(gradient - differences) <= risk.lipschitz(mu) * step + 1e-7).all()
 
 
@@ -97,7 +101,7 @@ def test_gradient_changes_no_faster_than_the_lipschitz_constant(delta, problem, 
     risk = Contingency(delta).bind(y)
     mu = 0.3 / risk.diameter
     move = np.array(move[: len(y)])
-    change = risk.smoothed(scores + move, mu).gradient - risk.smoothed(scores, mu).gradient
+    change = risk.smoothed(scores + move, mu).plane.gradient - risk.smoothed(scores, mu).plane.gradient
     assert np.linalg.norm(change) <= risk.lipschitz(mu) * np.linalg.norm(move) + 1e-9
 
 
@@ -139,7 +143,7 @@ def test_whole_weights_stand_for_copies(problem, seed):
     )
     for one, many in pairs:
         assert one.value == pytest.approx(many.value, abs=1e-9)
-        np.testing.assert_allclose(one.gradient, oracles.sum_over_copies(many.gradient, weights), atol=1e-9)
+        np.testing.assert_allclose(one.plane.gradient, oracles.sum_over_copies(many.plane.gradient, weights), atol=1e-9)
     assert measure.score(y, scores, weights) == measure.score(many_y, many_scores)
     assert measure.threshold(y, scores, weights) == measure.threshold(many_y, many_scores)
 
@@ -162,7 +166,7 @@ def test_many_rows_are_worked_on_in_parts(monkeypatch):
     assert parts.exact_value(scores) == expected[0]
     result = parts.smoothed(scores, 0.01)
     assert result.value == pytest.approx(expected[1].value, abs=1e-14)
-    np.testing.assert_allclose(result.gradient, expected[1].gradient, atol=1e-15)
+    np.testing.assert_allclose(result.plane.gradient, expected[1].plane.gradient, atol=1e-15)
 
 
 def test_score_and_threshold():

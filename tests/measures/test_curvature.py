@@ -39,7 +39,7 @@ def test_curvature_is_the_derivative_of_the_gradient(seed, weighted, log_mu):
         ahead, behind = (risk.smoothed(f + s * direction, mu) for s in (step, -step))
         # Where an example becomes active or ceases to be, there is no derivative.
         assume(all(set(risk.curvature(side, mu, mu).rows) == set(curvature.rows) for side in (ahead, behind)))
-        difference = (ahead.gradient - behind.gradient) / (2.0 * step)
+        difference = (ahead.plane.gradient - behind.plane.gradient) / (2.0 * step)
         np.testing.assert_allclose(matrix @ direction, difference, atol=1e-6 * risk.lipschitz(mu) + 1e-8)
 
 
@@ -58,7 +58,7 @@ def test_change_is_that_of_the_gradient_when_mu_changes(ratio, weighted):
         compared += 1
         expected = np.zeros(f.size)
         expected[curvature.rows] = curvature.change
-        np.testing.assert_allclose(after.gradient - before.gradient, expected, atol=1e-12)
+        np.testing.assert_allclose(after.plane.gradient - before.plane.gradient, expected, atol=1e-12)
         np.testing.assert_array_equal(curvature.weights, same.weights)
     assert compared > 10
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 
 import smoothperf
-from far_blocks import FarVectors, in_blocks
+from groups import examples_of, parts, run_group
 from problems import gaussians
 from smoothperf import (
     AveragePrecision,
@@ -214,12 +214,16 @@ def test_model_files_keep_the_parameters(goal, tmp_path):
 @pytest.mark.filterwarnings("ignore::smoothperf.TargetWarning")
 @every_goal
 @pytest.mark.parametrize("weighted", [False, True])
-def test_rows_in_blocks(goal, weighted):
+def test_rows_of_several_processes(goal, weighted):
     weights = np.where(Y > 0, 2.0, 0.5) if weighted else None
-    far = in_blocks(goal, Y > 0, weights, [100, 1, 139])
-    one = X[:, 0].copy()
-    scores = FarVectors([100, 1, 139]).scattered(one)
-    assert goal.threshold_of_blocks(far, scores) == goal.threshold(Y, one, weights)
-    assert goal.bind_blocks(far).exact_value(scores) == pytest.approx(
-        ROCArea().bind(Y, weights).exact_value(one), rel=1e-12
-    )
+    slices, scores = parts(240, [0, 100, 1, 139]), X[:, 0].copy()
+
+    def program(together):
+        part = slices[together.rank]
+        examples = examples_of(Y, weights, part, together)
+        return goal.cut(examples, scores[part]), goal.risk(examples).exact_value(scores[part])
+
+    risk = ROCArea().bind(Y, weights).exact_value(scores)
+    for cut, value in run_group(4, program):
+        assert cut == goal.threshold(Y, scores, weights)
+        assert value == pytest.approx(risk, rel=1e-12)

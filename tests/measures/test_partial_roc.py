@@ -42,7 +42,7 @@ def test_smoothed_risk_is_that_of_a_convex_solver(seed):
     value, gradient = oracles.partial_roc_smoothed(y, scores, mu, share)
     result = PartialROCArea(share).bind(y).smoothed(scores, mu)
     assert result.value == pytest.approx(value, abs=1e-6)
-    np.testing.assert_allclose(result.gradient, gradient, atol=1e-3)
+    np.testing.assert_allclose(result.plane.gradient, gradient, atol=1e-3)
 
 
 @searching
@@ -58,13 +58,13 @@ def test_all_negatives_are_the_roc_area(problem, mu):
         assert risk.exact_value(scores) == pytest.approx(roc.exact_value(scores), abs=allowed)
         one, other = risk.smoothed(scores, mu), roc.smoothed(scores, mu)
         assert one.value == pytest.approx(other.value, abs=allowed)
-        np.testing.assert_allclose(one.gradient, other.gradient, atol=allowed)
+        np.testing.assert_allclose(one.plane.gradient, other.plane.gradient, atol=allowed)
 
 
 def test_negatives_far_down_have_no_gradient():
     y = np.repeat([1, -1], [5, 50])
     scores = np.concatenate([np.ones(5), np.linspace(2.0, -3.0, 50)])
-    gradient = PartialROCArea(0.1).bind(y).smoothed(scores, 1e-4).gradient
+    gradient = PartialROCArea(0.1).bind(y).smoothed(scores, 1e-4).plane.gradient
     assert gradient[:5].all()
     assert gradient[5:10].all()
     assert not gradient[15:].any()
@@ -113,7 +113,7 @@ def test_curvature_has_a_part_from_the_choice_of_negatives():
     y = np.repeat([1, -1], [10, 2])
     risk, mu, step = PartialROCArea(0.5).bind(y), 0.105, 1e-4  # ramps of width 1.05, on which all pairs are at 1
     direction = np.concatenate([np.zeros(10), [step, -step]])
-    change = risk.smoothed(direction, mu).gradient - risk.smoothed(np.zeros(12), mu).gradient
+    change = risk.smoothed(direction, mu).plane.gradient - risk.smoothed(np.zeros(12), mu).plane.gradient
     curvature = np.linalg.norm(change) / np.linalg.norm(direction)
     pairs_alone = (10.0 + 1.0) / (mu * 10.0**2)
     assert pairs_alone < 1.2 * pairs_alone < curvature <= risk.lipschitz(mu)

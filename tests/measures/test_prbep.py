@@ -50,13 +50,13 @@ def test_exact_gradient_is_a_labeling(y):
     risk, n = PRBEP().bind(y), len(y)
     for kind, scores in scores_of_every_kind(n, seed=1):
         result = risk.exact(scores)
-        z = y + n * result.gradient  # gradient = (z - y) / n
+        z = y + n * result.plane.gradient  # gradient = (z - y) / n
         labeling = np.rint(z)
         np.testing.assert_allclose(z, labeling, atol=1e-14, err_msg=kind)
         assert set(labeling) <= {-1.0, 1.0}
         assert (labeling == 1).sum() == (y == 1).sum()
         missed = ((labeling == -1) & (y == 1)).sum()
-        assert result.offset == pytest.approx(missed / (y == 1).sum(), abs=1e-15)
+        assert result.plane.offset == pytest.approx(missed / (y == 1).sum(), abs=1e-15)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -95,7 +95,7 @@ def test_smoothed_risk_is_that_of_the_mixtures_of_labelings(y, mu):
     value, gradient = oracles.prbep_smoothed_over_labelings(y, scores, mu)
     result = PRBEP().bind(y).smoothed(scores, mu)
     assert result.value == pytest.approx(value, abs=1e-9)
-    np.testing.assert_allclose(result.gradient, gradient, atol=1e-6)
+    np.testing.assert_allclose(result.plane.gradient, gradient, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -112,7 +112,7 @@ def test_smoothed_risk_is_that_of_the_capped_simplex(seed):
     value, gradient = oracles.prbep_smoothed(y, scores, mu, weights)
     result = PRBEP().bind(y, weights).smoothed(scores, mu)
     assert result.value == pytest.approx(value, abs=1e-9)
-    np.testing.assert_allclose(result.gradient, gradient, atol=1e-6)
+    np.testing.assert_allclose(result.plane.gradient, gradient, atol=1e-6)
 
 
 @pytest.mark.parametrize("n", [511, 512, 513, 1024, 5000])
@@ -126,12 +126,12 @@ def test_smoothed_risk_for_many_examples(n, weighted):
     risk = PRBEP().bind(y, c if weighted else None)
     result = risk.smoothed(scores, mu)
     t = (y == 1).astype(float)
-    u = t + result.gradient * c.sum() / (2.0 * c)
+    u = t + result.plane.gradient * c.sum() / (2.0 * c)
     assert c @ u == pytest.approx(c @ t, rel=1e-13)
     v = t + (2.0 / c.sum() * scores - t / (c @ t)) / mu
     np.testing.assert_allclose(u, np.clip(v - result.hint.all / mu, 0.0, 1.0), atol=1e-11)
-    assert result.offset == pytest.approx((c * t) @ (1 - u) / (c @ t), rel=1e-12)
-    assert result.height == pytest.approx(result.offset + result.gradient @ scores, rel=1e-12)
+    assert result.plane.offset == pytest.approx((c * t) @ (1 - u) / (c @ t), rel=1e-12)
+    assert result.height == pytest.approx(result.plane.offset + result.plane.gradient @ scores, rel=1e-12)
     assert result.value == pytest.approx(result.height - mu / 2 * (c @ (u - t) ** 2), rel=1e-12)
 
 
@@ -144,10 +144,10 @@ def test_ties_share_what_is_left_at_every_level(mu, weights):
     for level in (0.0, 1.0, -1e3, 1e6, -1e8, 1e8):
         scores = level + np.array([-1.0, 0.0, 0.0, 0.0, -5.0, 0.0])
         result = risk.smoothed(scores, mu)
-        assert result.rounding <= 1e-12, level
-        assert abs(result.gradient.sum()) <= result.rounding, level
+        assert result.plane.rounding <= 1e-12, level
+        assert abs(result.plane.gradient.sum()) <= result.plane.rounding, level
         error = result.value - float(oracles.exact_prbep(y, scores, weights, mu))
-        assert abs(error) <= result.rounding * (1.0 + np.abs(scores).max()), level
+        assert abs(error) <= result.plane.rounding * (1.0 + np.abs(scores).max()), level
 
 
 @every_shape
@@ -177,7 +177,7 @@ def test_examples_that_are_safe_have_no_gradient():
     scores = 20.0 * y + rng.normal(size=y.size)  # the margin that makes safe is n / (2 n+) = 13
     scores[20:30] = 60.0  # negatives that beat all positives
     safe = scores < 0.0
-    gradient = PRBEP().bind(y).smoothed(scores, 1e-4).gradient
+    gradient = PRBEP().bind(y).smoothed(scores, 1e-4).plane.gradient
     assert safe.sum() == 490
     assert not gradient[safe].any()
     assert gradient[20:30].all()

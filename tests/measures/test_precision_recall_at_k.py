@@ -46,7 +46,7 @@ def test_exact_value_and_ceiling_enclose_the_risk(kind, problem, mu):
     allowed = 1e-12 * (1.0 + np.abs(scores).max())
     assert smoothed.value <= smoothed.height + allowed
     assert smoothed.height <= exact + allowed
-    assert exact <= smoothed.ceiling + allowed
+    assert exact <= smoothed.exact.high + allowed
 
 
 @both
@@ -70,8 +70,8 @@ def test_as_many_places_as_positives_are_the_break_even_point(kind, problem):
     assert at_k.diameter == prbep.diameter
     assert at_k.exact_value(scores) == prbep.exact_value(scores)
     one, other = at_k.smoothed(scores, 0.1), prbep.smoothed(scores, 0.1)
-    assert (one.value, one.offset, one.ceiling) == (other.value, other.offset, other.ceiling)
-    np.testing.assert_array_equal(one.gradient, other.gradient)
+    assert (one.value, one.plane.offset, one.exact.high) == (other.value, other.plane.offset, other.exact.high)
+    np.testing.assert_array_equal(one.plane.gradient, other.plane.gradient)
 
 
 def test_least_risk_is_the_least_loss():

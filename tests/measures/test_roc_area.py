@@ -85,7 +85,7 @@ def test_smoothed_risk_is_that_of_a_convex_solver(seed, measure, by_pairs, by_la
     value, gradient = by_solver(y, scores, mu, weights)
     result = measure.bind(y, weights).smoothed(scores, mu)
     assert result.value == pytest.approx(value, abs=1e-9)
-    np.testing.assert_allclose(result.gradient, gradient, atol=1e-6)
+    np.testing.assert_allclose(result.plane.gradient, gradient, atol=1e-6)
 
 
 @pytest.mark.parametrize("fraction", [0.02, 0.5, 0.97], ids=["few positives", "even", "few negatives"])
@@ -101,18 +101,18 @@ def test_many_examples_against_all_pairs(fraction, weighted):
     kappa = mu * pairs.sum()
     beta = np.clip((1.0 - margins) / kappa, 0.0, 1.0)
     share = pairs * beta / pairs.sum()
-    assert result.offset == pytest.approx(share.sum(), rel=1e-11)
+    assert result.plane.offset == pytest.approx(share.sum(), rel=1e-11)
     assert result.height == pytest.approx((share * (1.0 - margins)).sum(), rel=1e-11)
     assert result.value == pytest.approx(result.height - kappa / 2 * (share * beta).sum(), rel=1e-11)
     expected = np.empty(n)
     expected[y == 1], expected[y == -1] = -share.sum(axis=1), share.sum(axis=0)
-    np.testing.assert_allclose(result.gradient, expected, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(result.plane.gradient, expected, rtol=0, atol=1e-13)
 
 
 def test_exact_offset_is_the_fraction_of_pairs_with_a_violated_margin():
     y, scores = np.array([1, 1, -1, -1, -1]), np.array([2.0, 0.5, 0.0, -1.0, 1.5])
     violated = oracles.pair_margins(y, scores) < 1.0
-    assert ROCArea().bind(y).exact(scores).offset == pytest.approx(violated.mean())
+    assert ROCArea().bind(y).exact(scores).plane.offset == pytest.approx(violated.mean())
 
 
 @pytest.mark.parametrize("as_printed", [False, True])
@@ -128,8 +128,8 @@ def test_exchanging_the_classes_and_the_sign_changes_nothing(as_printed, mu):
         a = one.exact(scores) if mu == 0.0 else one.smoothed(scores, mu)
         b = other.exact(-scores) if mu == 0.0 else other.smoothed(-scores, mu)
         assert a.value == pytest.approx(b.value, rel=1e-13)
-        assert a.offset == pytest.approx(b.offset, rel=1e-13)
-        np.testing.assert_allclose(a.gradient, -b.gradient, atol=1e-14)
+        assert a.plane.offset == pytest.approx(b.plane.offset, rel=1e-13)
+        np.testing.assert_allclose(a.plane.gradient, -b.plane.gradient, atol=1e-14)
 
 
 def test_risk_vanishes_from_a_margin_of_one_and_the_printed_one_does_not():
@@ -150,9 +150,9 @@ def test_rounding_bound_holds_for_classes_that_are_far_apart(kappa, as_printed):
         y = np.repeat([1, -1], sizes)
         scores = np.where(y == 1, distance * (1 + 1e-7), 0.1)
         result = measure.bind(y).smoothed(scores, kappa / (sizes[0] * sizes[1]))
-        excess = oracles.exact_plane(result.gradient, result.offset, scores) - truth(y, scores)
-        assert float(excess) <= result.rounding * (1.0 + np.abs(scores).max()), (sizes, distance)
-        assert abs(float(sum(oracles.fractions(result.gradient)))) <= result.rounding, (sizes, distance)
+        excess = oracles.exact_plane(result.plane.gradient, result.plane.offset, scores) - truth(y, scores)
+        assert float(excess) <= result.plane.rounding * (1.0 + np.abs(scores).max()), (sizes, distance)
+        assert abs(float(sum(oracles.fractions(result.plane.gradient)))) <= result.plane.rounding, (sizes, distance)
 
 
 @pytest.mark.parametrize("kappa", [1e-6, 1e-3, 1.0])
@@ -165,8 +165,8 @@ def test_rounding_bound_holds_beside_an_outlier(label, outlier, kappa):
     elsewhere = np.array([0.0, -3.0, 2.0, 5.0, 1.0, 0.0])
     result = ROCArea().bind(y).smoothed(scores, kappa / oracles.pair_weights(y, None).sum())
     for f in (scores, elsewhere):
-        excess = oracles.exact_plane(result.gradient, result.offset, f) - oracles.exact_roc(y, f)
-        assert float(excess) <= result.rounding * (1.0 + np.abs(f).max())
+        excess = oracles.exact_plane(result.plane.gradient, result.plane.offset, f) - oracles.exact_roc(y, f)
+        assert float(excess) <= result.plane.rounding * (1.0 + np.abs(f).max())
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -38,9 +38,13 @@ def choice_document(model: MeasureClassifierCV, where: str) -> dict[str, Any]:
     }
 
 
-def held_out_words(model: MeasureClassifierCV) -> str:
-    """Return how many folds there were."""
-    return f"{sum(name.startswith('split') for name in model.cv_results_)} folds"
+def held_out_words(model: MeasureClassifierCV, y: Any) -> str:
+    """Return how many folds of rows with labels y there were, and how often they were drawn if not once."""
+    from ..estimators.cross_validation import times_drawn
+
+    times = times_drawn(y == model.pos_label_)
+    folds = sum(name.startswith("split") for name in model.cv_results_) // times
+    return f"{folds} folds" if times == 1 else f"{folds} folds, {times} times"
 
 
 def _named(params: dict[str, Any]) -> str:

@@ -23,6 +23,15 @@ MOST_LABELS = 100
 
 
 @dataclass(frozen=True)
+class Form:
+    """How to read a file, as far as the user says so."""
+
+    label: str | None = None
+    format: str | None = None
+    zero_based: bool | None = None
+
+
+@dataclass(frozen=True)
 class Likeness:
     """What examples have to agree with: those that a model was trained on."""
 
@@ -59,10 +68,8 @@ class Likeness:
 def read_examples(
     screen: Screen,
     path: Path,
+    form: Form,
     *,
-    label: str | None,
-    format: str | None,
-    zero_based: bool | None,
     like: Likeness | None = None,
     labelled: bool = True,
     stored: bool = False,
@@ -74,11 +81,9 @@ def read_examples(
     names is held against the rest.
     """
     with screen.progress.status(reading(path)):
-        data = _read(
-            path, label=label, format=format, zero_based=zero_based, like=like, labelled=labelled, stored=stored
-        )
+        data = _read(path, form, like, labelled=labelled, stored=stored)
     if like is None:
-        data = _one_against_the_rest(data, pos_label, label)
+        data = _one_against_the_rest(data, pos_label, form.label)
         for name in data.encoder.left_out if data.encoder is not None else ():
             screen.note(f"column {name!r} is left out: it has no value, or another word in every row.")
     elif labelled and like.labels is not None:
@@ -88,22 +93,14 @@ def read_examples(
     return data
 
 
-def _read(
-    path: Path,
-    *,
-    label: str | None,
-    format: str | None,
-    zero_based: bool | None,
-    like: Likeness | None,
-    labelled: bool,
-    stored: bool,
-) -> Dataset:
+def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, stored: bool) -> Dataset:
     """Read examples in the form that they have, or that others had."""
     from ..io import read_data
     from ..io.dataset import NotNumbersError
     from ..io.store import is_store, open_store
     from ..io.tables import TableEncoder, is_table, read_table
 
+    label, format = form.label, form.format
     if stored and label is None and is_store(path, format):
         return _columns_as(as_dataset(open_store(path)), like)
     by_name = like is not None and like.feature_names is not None and is_table(path, format)
@@ -116,16 +113,15 @@ def _read(
             labelled=labelled,
             format=format,
             n_features=None if like is None or by_name else like.n_features,
-            zero_based=zero_based,
+            zero_based=form.zero_based,
         )
     except NotNumbersError:
-        if like is None:
-            table = read_table(path, label=label, labelled=labelled, format=format)
-            return table.encoded(TableEncoder.fit(table))
-        if not by_name:
+        if like is not None and not by_name:
             raise
-        # Perhaps only in columns that training did not have.
         table = read_table(path, label=label, labelled=labelled, format=format)
+        if like is None:
+            return table.encoded(TableEncoder.fit(table))
+        # Perhaps only in columns that training did not have.
         return replace(table.encoded(TableEncoder.of_numbers(like.feature_names or [])), encoder=None)
     return _columns_as(data, like)
 
@@ -262,18 +258,17 @@ def summary(data: Dataset) -> dict[str, Any]:
 
 def read_model(path: Path) -> MeasureClassifier:
     """Load a model."""
-    from ..io.model_file import load_model
+    from .. import load
 
-    model: MeasureClassifier = load_model(path)
+    model: MeasureClassifier = load(path)
     return model
 
 
-def read_others(
-    screen: Screen, path: Path, examples: Dataset, *, label: str | None, format: str | None, zero_based: bool | None
-) -> Dataset:
+def read_others(screen: Screen, path: Path, examples: Dataset, form: Form) -> Dataset:
     """Read labelled examples of the same kind as those to train on: the same features, indices that count alike."""
-    base = zero_based if examples.zero_based is None else examples.zero_based
-    return read_examples(screen, path, label=label, format=format, zero_based=base, like=Likeness.of_data(examples))
+    if examples.zero_based is not None:
+        form = replace(form, zero_based=examples.zero_based)
+    return read_examples(screen, path, form, like=Likeness.of_data(examples))
 
 
 def remember_data(model: MeasureClassifier, examples: Dataset) -> None:
@@ -292,10 +287,8 @@ def read_for_model(
     screen: Screen,
     model: MeasureClassifier,
     path: Path,
+    form: Form,
     *,
-    label: str | None,
-    format: str | None,
-    zero_based: bool | None,
     labelled: bool = True,
     stored: bool = False,
 ) -> Dataset:
@@ -307,12 +300,12 @@ def read_for_model(
     """
     import numpy as np
 
+    if form.zero_based is None:
+        form = replace(form, zero_based=getattr(model, "zero_based_", None))
     data = read_examples(
         screen,
         path,
-        label=label,
-        format=format,
-        zero_based=getattr(model, "zero_based_", None) if zero_based is None else zero_based,
+        form,
         like=Likeness.of_model(model),
         labelled=labelled,
         stored=stored,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, one_line_errors
-from ._files import check_measure, check_solver, label_named, read_examples, read_others, summary
+from ._files import Form, check_measure, check_solver, label_named, read_examples, read_others, summary
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
@@ -67,33 +67,29 @@ def compare(
     for name in solver or ["lbfgs"]:
         check_solver(name, tol=tol, max_iter=max_iter)
     kind = options.kind_of_scaling(scale)
-    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based, pos_label=pos_label)
-    others = None
-    if test is not None:
-        others = read_others(screen, test, examples, label=label, format=format, zero_based=zero_based)
+    form = Form(label, format, zero_based)
+    examples = read_examples(screen, data, form, pos_label=pos_label)
+    others = None if test is None else read_others(screen, test, examples, form)
 
     import warnings
 
-    import numpy as np
-
+    from ..estimators.contenders import contenders
     from ..estimators.inputs import encode_labels, known_labels
-    from ..evaluation import comparison, title_of
+    from ..evaluation import comparison
 
     classes, positive = encode_labels(examples.y, label_named(examples, pos_label))
     measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
     solvers = list(dict.fromkeys(solver or ["lbfgs"]))
-    players = comparison.contenders(measures, solvers, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
+    players = contenders(measures, solvers, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
     if others is None:
         splits = list(comparison.cross_validation_splits(examples.X, positive, folds=folds, seed=seed, scale=kind))
-        how = f"mean of {folds} folds"
     else:
         judge = known_labels(others.y, classes, length=others.X.shape[0])
         splits = [comparison.held_out_split(examples.X, positive, others.X, judge, scale=kind)]
-        how = f"on {test}"
     times = f", {len(splits)} times" if len(splits) > 1 else ""
     screen.say(f"Training {len(players)} kinds of models on {len(splits[0].train[1]):,} rows{times}")
-    with warnings.catch_warnings(), screen.progress.status("Training"):
-        warnings.simplefilter("ignore")  # missed tolerances are counted, and the table says the rest
+    # Missed tolerances are counted, and the table says the rest.
+    with warnings.catch_warnings(action="ignore"), screen.progress.status("Training"):
         lines = comparison.compare(
             splits,
             players,
@@ -101,27 +97,9 @@ def compare(
             seed=seed,
             tell=lambda text: screen.progress.print(text, soft_wrap=True),
         )
-
-    columns = list(lines[0].values)
-    marks = {column: comparison.best_or_tied(lines, column) for column in columns}
-    headers = ["model", *(title_of(column).replace(" ", "\n") for column in columns), "seconds"]
-    rows = [
-        [
-            line.name,
-            *(f"{line.values[c]:.4f}{'*' if marks[c][at] else ' '}" for c in columns),
-            f"{line.seconds:.1f}",
-        ]
-        for at, line in enumerate(lines)
-    ]
-    verdicts = [comparison.verdict(lines, column) for column in columns]
-    screen.say()
-    screen.result(table(headers, rows), f"\n{how[0].upper()}{how[1:]}; * best, or within noise of the best\n")
-    for sentence in verdicts:
-        screen.result(sentence)
-    screen.say()
-    for line in lines:
-        if line.trained_for is not None:
-            screen.say(f"{line.name[0].upper()}{line.name[1:]}, chosen: {_counted(line)}", wrap=True)
+    marks = {column: comparison.best_or_tied(lines, column) for column in lines[0].values}
+    verdicts = [comparison.verdict(lines, column) for column in marks]
+    _tell(screen, lines, marks, verdicts, f"Mean of {folds} folds" if test is None else f"On {test}")
     missed = sum(line.missed for line in lines)
     if missed:
         screen.note(f"{missed} of our models stopped before the certified gap was {tol:g}; raise --max-iter.")
@@ -136,30 +114,55 @@ def compare(
             "bound": bound,
             "tol": tol,
             "bootstrap": bootstrap,
-            "models": [
-                {
-                    "name": line.name,
-                    "trained_for": line.trained_for,
-                    "seconds": line.seconds,
-                    "missed_tolerance": line.missed,
-                    "measures": {
-                        column: {
-                            "value": line.values[column],
-                            "low": float(np.quantile(line.samples[column], 0.025)),
-                            "high": float(np.quantile(line.samples[column], 0.975)),
-                            "best_or_tied": marks[column][at],
-                            "chosen": line.strengths[column],
-                        }
-                        for column in columns
-                    },
-                }
-                for at, line in enumerate(lines)
-            ],
+            "models": [_document(line, marks, at) for at, line in enumerate(lines)],
             "verdicts": verdicts,
         }
     )
     if missed:
         raise typer.Exit(MISSED_TOLERANCE)
+
+
+def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], verdicts: list[str], how: str) -> None:
+    """Show the table, the verdicts, and what was chosen."""
+    from ..evaluation import title_of
+
+    rows = [
+        [
+            line.name,
+            *(f"{line.values[column]:.4f}{'*' if best[at] else ' '}" for column, best in marks.items()),
+            f"{line.seconds:.1f}",
+        ]
+        for at, line in enumerate(lines)
+    ]
+    screen.say()
+    headers = ["model", *(title_of(column).replace(" ", "\n") for column in marks), "seconds"]
+    screen.result(table(headers, rows), f"\n{how}; * best, or within noise of the best\n", *verdicts)
+    screen.say()
+    for line in lines:
+        if line.trained_for is not None:
+            screen.say(f"{line.name[0].upper()}{line.name[1:]}, chosen: {_counted(line)}", wrap=True)
+
+
+def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
+    """Return a line of the table for machines."""
+    import numpy as np
+
+    return {
+        "name": line.name,
+        "trained_for": line.trained_for,
+        "seconds": line.seconds,
+        "missed_tolerance": line.missed,
+        "measures": {
+            column: {
+                "value": line.values[column],
+                "low": float(np.quantile(line.samples[column], 0.025)),
+                "high": float(np.quantile(line.samples[column], 0.975)),
+                "best_or_tied": best[at],
+                "chosen": line.strengths[column],
+            }
+            for column, best in marks.items()
+        },
+    }
 
 
 def _counted(line: Line) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _options as options
 from ._errors import one_line_errors
-from ._files import read_for_model, read_model, summary
+from ._files import Form, read_for_model, read_model, summary
 from ._progress import shown_progress
 from ._screen import Screen, number, table
 
@@ -48,7 +48,7 @@ def evaluate(
     """
     screen = Screen(as_json=as_json, quiet=quiet)
     fitted = read_model(model)
-    examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based, stored=True)
+    examples = read_for_model(screen, fitted, data, Form(label, format, zero_based), stored=True)
 
     from ..evaluation import Ranking, column_of, interval, resamples, tells_nothing, title_of
     from ..measures import get_measure

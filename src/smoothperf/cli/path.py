@@ -9,11 +9,13 @@ import typer
 
 from . import _options as options
 from ._errors import INTERRUPTED, MISSED_TOLERANCE, fail, one_line_errors
-from ._files import check_measure, check_solver, check_writable, label_named, read_examples, read_others, summary
+from ._files import Form, check_measure, check_solver, check_writable, label_named, read_examples, read_others, summary
 from ._progress import Watch
 from ._screen import Screen, table
+from ._trained import title
 
 if TYPE_CHECKING:
+    from ..estimators.path import RegularizationPath
     from ..io import Dataset
 
 
@@ -69,24 +71,20 @@ def path(
     check_measure(measure)
     kind = options.kind_of_scaling(scale)
     check_solver(solver, tol=tol, max_iter=max_iter)
-    examples = read_examples(screen, data, label=label, format=format, zero_based=zero_based, pos_label=pos_label)
-    X, y, held_out = _split(
-        screen, examples, validation, holdout, seed, label=label, format=format, zero_based=zero_based
-    )
+    form = Form(label, format, zero_based)
+    examples = read_examples(screen, data, form, pos_label=pos_label)
+    X, y, held_out = _split(screen, examples, validation, holdout, seed, form)
 
     import warnings
 
     from .. import regularization_path
     from ..design.scaling import Scaling
-    from ..evaluation import title_of
-    from ..measures import get_measure
 
     scaling = Scaling.of(kind, X)
     if scaling is not None:
         X = scaling.apply(X)
         held_out = None if held_out is None else (scaling.apply(held_out[0]), held_out[1])
-    with warnings.catch_warnings(), Watch(screen) as watch:
-        warnings.simplefilter("ignore")  # the table says all that they would
+    with warnings.catch_warnings(action="ignore"), Watch(screen) as watch:  # the table says all that they would
         found = regularization_path(
             X,
             y,
@@ -101,9 +99,32 @@ def path(
             n_threads=threads,
             callback=watch,
         )
-    name = title_of(get_measure(measure).name)
+    _tell(screen, found, title(measure), 0 if held_out is None else held_out[1].shape[0])
+    if figure is not None:
+        plots.save(plots.path(found, measure=title(measure)), figure)
+        screen.say(f"Saved: {figure}")
+    missed = int((found.gaps > tol).sum())
+    if watch.interrupted:
+        screen.note(f"interrupted: the path ends at alpha {found.alphas[-1]:.3g} instead of going on.")
+    elif missed:
+        screen.note(f"{missed} of {n_alphas} alphas stopped before the certified gap was {tol:g}.")
+    settings = {"data": summary(examples), "measure": measure, "scale": kind, "solver": solver, "tol": tol}
+    ending = {"interrupted": watch.interrupted, "figure": figure}
+    screen.document({"command": "path", **settings, **_document(found), **ending})
+    if watch.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if missed:
+        raise typer.Exit(MISSED_TOLERANCE)
+
+
+def _best(found: RegularizationPath) -> int:
+    """Return which alpha the rows held out like best; those to train on, if none are."""
     scores = found.validation_scores
-    best = int((found.train_scores if scores is None else scores).argmax())
+    return int((found.train_scores if scores is None else scores).argmax())
+
+
+def _tell(screen: Screen, found: RegularizationPath, name: str, n_held_out: int) -> None:
+    """Show a path as a table."""
     columns: dict[str, list[str]] = {
         "alpha": [f"{alpha:.3g}" for alpha in found.alphas],
         "objective": [f"{value:.5f}" for value in found.objectives],
@@ -112,61 +133,36 @@ def path(
         "seconds": [f"{value:.2f}" for value in found.seconds],
         "training": [f"{value:.4f}" for value in found.train_scores],
     }
+    scores, best = found.validation_scores, _best(found)
     if scores is not None:
         columns["held out"] = [f"{value:.4f}{'*' if at == best else ' '}" for at, value in enumerate(scores)]
     screen.say()
     screen.result(table(list(columns), list(zip(*columns.values(), strict=True)), words=0))
     if scores is not None:
-        screen.say(f"\n* best {name} on the {held_out[1].shape[0]:,} rows held out")
-    if figure is not None:
-        plots.save(plots.path(found, measure=name), figure)
-        screen.say(f"Saved: {figure}")
-    missed = int((found.gaps > tol).sum())
-    if watch.interrupted:
-        screen.note(f"interrupted: the path ends at alpha {found.alphas[-1]:.3g} instead of going on.")
-    elif missed:
-        screen.note(f"{missed} of {n_alphas} alphas stopped before the certified gap was {tol:g}.")
-    screen.document(
-        {
-            "command": "path",
-            "data": summary(examples),
-            "measure": measure,
-            "scale": kind,
-            "solver": solver,
-            "tol": tol,
-            "alphas": found.alphas,
-            "objectives": found.objectives,
-            "lower_bounds": found.lower_bounds,
-            "gaps": found.gaps,
-            "passes": found.n_passes,
-            "seconds": found.seconds,
-            "train_scores": found.train_scores,
-            "validation_scores": scores,
-            "best_alpha": found.alphas[best],
-            "interrupted": watch.interrupted,
-            "figure": figure,
-        }
-    )
-    if watch.interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if missed:
-        raise typer.Exit(MISSED_TOLERANCE)
+        screen.say(f"\n* best {name} on the {n_held_out:,} rows held out")
+
+
+def _document(found: RegularizationPath) -> dict[str, Any]:
+    """Return it for machines."""
+    return {
+        "alphas": found.alphas,
+        "objectives": found.objectives,
+        "lower_bounds": found.lower_bounds,
+        "gaps": found.gaps,
+        "passes": found.n_passes,
+        "seconds": found.seconds,
+        "train_scores": found.train_scores,
+        "validation_scores": found.validation_scores,
+        "best_alpha": found.alphas[_best(found)],
+    }
 
 
 def _split(
-    screen: Screen,
-    examples: Dataset,
-    validation: Path | None,
-    holdout: float,
-    seed: int,
-    *,
-    label: str | None,
-    format: str | None,
-    zero_based: bool | None,
+    screen: Screen, examples: Dataset, validation: Path | None, holdout: float, seed: int, form: Form
 ) -> tuple[Any, Any, Any]:
     """Return features and labels to train on, and a pair of them to judge on, or None."""
     if validation is not None:
-        others = read_others(screen, validation, examples, label=label, format=format, zero_based=zero_based)
+        others = read_others(screen, validation, examples, form)
         return examples.X, examples.y, (others.X, others.y)
     if holdout == 0.0:
         return examples.X, examples.y, None

@@ -10,7 +10,7 @@ import typer
 
 from . import _options as options
 from ._errors import fail, one_line_errors
-from ._files import check_writable, column_texts, csv_lines, read_for_model, read_model
+from ._files import Form, check_writable, column_texts, csv_lines, read_for_model, read_model
 from ._point import operating_point
 from ._screen import Screen
 from ._visible import visible
@@ -71,9 +71,7 @@ def predict(
         check_writable(output)
     fitted = read_model(model)
     ids = None if id_column is None else column_texts(data, id_column, format)
-    examples = read_for_model(
-        screen, fitted, data, label=label, format=format, zero_based=zero_based, labelled=False, stored=True
-    )
+    examples = read_for_model(screen, fitted, data, Form(label, format, zero_based), labelled=False, stored=True)
     found = fitted.positive_scores(examples.X)
     if not scores:
         cut = (threshold or 0.0) if point is None else _cut(found, point)

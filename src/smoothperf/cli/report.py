@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import one_line_errors
-from ._files import check_writable, read_for_model, read_model, summary
+from ._files import Form, check_writable, read_for_model, read_model, summary
 from ._screen import Screen
 
 
@@ -38,7 +38,7 @@ def report(
     screen = Screen(as_json=as_json, quiet=quiet)
     check_writable(output)
     fitted = read_model(model)
-    examples = read_for_model(screen, fitted, data, label=label, format=format, zero_based=zero_based)
+    examples = read_for_model(screen, fitted, data, Form(label, format, zero_based))
 
     from .._files import written_whole
     from ..report import gather, render_report

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import _options as options
-from ._errors import INTERRUPTED, MISSED_TOLERANCE, TELLS_NOTHING, complain, fail, one_line_errors
+from ._errors import fail, one_line_errors
 from ._files import (
+    Form,
     check_measure,
     check_solver,
     check_writable,
     label_named,
     read_examples,
     read_others,
-    remember_data,
-    summary,
 )
-from ._point import At, expectations, operating_point
+from ._point import At, operating_point
 from ._progress import Watch
 from ._screen import Screen
+from ._trained import Trained, title
 
 if TYPE_CHECKING:
-    from ..design.scaling import Scaling
     from ..estimators.classifier import MeasureClassifier
-    from ..estimators.cross_validation import MeasureClassifierCV
     from ..io import Dataset
 
 AUTO = "auto"
@@ -107,32 +106,21 @@ def train(
     nothing (it is saved all the same), 2 if training could not begin, 130
     after Ctrl-C.
     """
+    from ..io.checkpoint import Checkpoint
+    from ..io.store import is_store
+
     screen = Screen(as_json=as_json, quiet=quiet)
-    strength = _strength(alpha)
-    point = operating_point(at)
+    strength, point = _strength(alpha), operating_point(at)
     check_writable(output)
     check_measure(measure)
     check_solver(solver, tol=tol, max_iter=max_iter)
-    from ..io.store import is_store
-
     stored = is_store(data, format)
     kind = options.kind_of_scaling(scale, stored=stored)
     _check_options(data, strength, bound, at, validation, stored, goal=_is_goal(measure))
     _check_checkpoint(checkpoint, resume, strength)
-    examples = read_examples(
-        screen, data, label=label, format=format, zero_based=zero_based, pos_label=pos_label, stored=True
-    )
-    others = None
-    if validation is not None:
-        others = read_others(screen, validation, examples, label=label, format=format, zero_based=zero_based)
-
-    import warnings
-
-    from ..evaluation import tells_nothing
-    from ..io.checkpoint import Checkpoint
-    from ..io.model_file import save_model
-    from ..measures import get_measure
-
+    form = Form(label, format, zero_based)
+    examples = read_examples(screen, data, form, pos_label=pos_label, stored=True)
+    others = None if validation is None else read_others(screen, validation, examples, form)
     settings = {
         "measure": measure,
         "tol": tol,
@@ -142,96 +130,83 @@ def train(
         "pos_label": label_named(examples, pos_label),
         "n_threads": threads,
     }
-    choice, where, outcome = None, str(validation), list[str]()
-    with warnings.catch_warnings(record=True) as caught, Watch(screen) as watch:
-        warnings.simplefilter("always")
+    with Watch(screen) as watch:
         if strength is None:
-            screen.say(f"Choosing what to train with, to be good at {_name(measure)}")
-            try:
-                chosen, scaling = _choose(examples, others, settings, bound, folds, point, kind, watch)
-            except KeyboardInterrupt:
-                screen.document({"command": "train", "interrupted": True, "model": None})
-                raise
-            from ._choice import choice_document, choice_lines, held_out_words
-
-            where = held_out_words(chosen) if others is None else str(validation)
-            choice, outcome = choice_document(chosen, where), choice_lines(chosen, _name(measure), where)
-            where = f"rows held out ({where})"
-            model, strength = chosen.as_classifier(), chosen.alpha_
+            screen.say(f"Choosing what to train with, to be good at {title(measure)}")
+            settings |= {"bound": bound, "cv": folds, "operating_point": point}
+            trained = _choose(screen, examples, others, settings, kind, watch)
         else:
-            screen.say(f"Training for {_name(measure)}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
+            screen.say(f"Training for {title(measure)}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
             state = None if checkpoint is None else Checkpoint(checkpoint, every, resume)
             settings |= {"alpha": strength, "bound": "convex" if bound == AUTO else bound, "checkpoint": state}
-            model, scaling = _train(examples, settings, kind, watch, stored=stored)
-        if scaling is not None:
-            scaling.fold_into(model)
-        if choice is None and others is not None:
-            caught[:] = [warning for warning in caught if not _is_of_targets(warning)]  # of the training rows
-            _cut_on(model, others, point)
-    model.set_params(callback=None, checkpoint=None, n_threads=None)  # which are of this machine, not of the model
-    scores = model.positive_scores(examples.X)
-    constant = tells_nothing(scores)
-    score = get_measure(measure).score(examples.y == model.label_pair[1], scores)
-    remember_data(model, examples)
-    save_model(model, output)
+            trained = _train(examples, others, settings, kind, point, watch)
+    trained.save(output)
+    trained.tell(screen, output)
+    screen.document(trained.document(kind, output))
+    trained.leave(output)
 
-    notes = _notes(caught, constant=constant)
-    converged = bool(model.result_.reached <= tol)
-    for line in outcome:
-        screen.say(line)
-    for line in _ending(model, converged=converged, interrupted=watch.interrupted):
-        screen.say(line, wrap=True)
-    screen.say(f"{_name(measure)} on these rows: {score:.4f}")
-    expected = getattr(model, "expected_", None)
-    if expected is not None:
-        for line in expectations(expected, where):
-            screen.say(line)
-    screen.say(f"Saved: {output}")
-    for note in notes:
-        screen.note(note)
-    screen.document(
-        {
-            "command": "train",
-            "data": summary(examples),
-            "measure": measure,
-            "pos_label": model.label_pair[1].item(),
-            "trained_with": model.trained_with.name,
-            "bound": model.bound,
-            "alpha": strength,
-            "choice": choice,
-            "scale": kind,
-            "solver": solver,
-            "tol": tol,
-            "objective": model.objective_,
-            "lower_bound": model.lower_bound_,
-            "gap": model.gap_,
-            "stationarity_gap": model.stationarity_gap_,
-            "converged": converged,
-            "constant": constant,
-            "status": model.result_.status.name.lower(),
-            "interrupted": watch.interrupted,
-            "iterations": model.n_iter_,
-            "passes": model.result_.n_matvec + model.result_.n_rmatvec,
-            "seconds": model.result_.seconds,
-            "training_score": score,
-            "expected": expected,
-            "notes": notes,
-            "model": output,
-        }
+
+def _choose(
+    screen: Screen, examples: Dataset, others: Dataset | None, settings: dict[str, Any], kind: str, watch: Watch
+) -> Trained:
+    """Choose by rows held out, and fit to all rows."""
+    from ..design.scaling import Scaling
+    from ..estimators.cross_validation import MeasureClassifierCV
+    from ._choice import choice_document, choice_lines, held_out_words, stacked
+
+    X, y = examples.X, examples.y
+    if others is not None:
+        X, y, settings["cv"] = stacked(examples, others)
+    scaling = Scaling.of(kind, X)
+    chosen = MeasureClassifierCV(**settings, callback=watch, progress=watch.choosing)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        try:
+            chosen.fit(X if scaling is None else scaling.apply(X), y)
+        except KeyboardInterrupt:
+            screen.document({"command": "train", "interrupted": True, "model": None})
+            raise
+    where = held_out_words(chosen, y) if others is None else str(others.path)
+    model = chosen.as_classifier()
+    if scaling is not None:
+        scaling.fold_into(model)
+    return Trained(
+        model,
+        examples,
+        f"rows held out ({where})",
+        caught,
+        interrupted=watch.interrupted,
+        choice=choice_document(chosen, where),
+        lines=choice_lines(chosen, title(settings["measure"]), where),
     )
-    if constant:
-        remedy = (
-            "Whatever was tried does no better: perhaps the features have nothing to do with the labels."
-            if choice is not None
-            else "Leave out --alpha to have it chosen, or give a smaller one."
-        )
-        complain(f"{output}: this model tells nothing: it has the same score for all rows. {remedy}")
-    if watch.interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if constant:
-        raise typer.Exit(TELLS_NOTHING)
-    if not converged:
-        raise typer.Exit(MISSED_TOLERANCE)
+
+
+def _train(
+    examples: Dataset,
+    others: Dataset | None,
+    settings: dict[str, Any],
+    kind: str,
+    point: dict[str, Any] | None,
+    watch: Watch,
+) -> Trained:
+    """Fit with one alpha, and cut where other rows say, if there are any."""
+    from ..design.scaling import Scaling
+    from ..estimators.classifier import MeasureClassifier
+    from ..measures import TargetWarning
+
+    model = MeasureClassifier(**settings, callback=watch)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        if examples.format == "store":
+            model.fit(examples.X)
+        else:
+            scaling = Scaling.of(kind, examples.X)
+            model.fit(examples.X if scaling is None else scaling.apply(examples.X), examples.y)
+            if scaling is not None:
+                scaling.fold_into(model)
+        if others is not None:
+            # Those about targets were of the training rows.
+            caught[:] = [warning for warning in caught if not issubclass(warning.category, TargetWarning)]
+            _cut_on(model, others, point)
+    return Trained(model, examples, "" if others is None else str(others.path), caught, interrupted=watch.interrupted)
 
 
 def _strength(alpha: str) -> float | None:
@@ -285,43 +260,6 @@ def _is_goal(measure: str) -> bool:
     return isinstance(get_measure(measure), Goal)
 
 
-def _choose(
-    examples: Dataset,
-    others: Dataset | None,
-    settings: dict[str, Any],
-    bound: str,
-    folds: int,
-    point: dict[str, Any] | None,
-    kind: str,
-    watch: Watch,
-) -> tuple[MeasureClassifierCV, Scaling | None]:
-    """Choose by rows held out, and fit to all rows; scaled, as the second value says."""
-    from ..design.scaling import Scaling
-    from ..estimators.cross_validation import MeasureClassifierCV
-    from ._choice import stacked
-
-    X, y, cv = (examples.X, examples.y, folds) if others is None else stacked(examples, others)
-    scaling = Scaling.of(kind, X)
-    model = MeasureClassifierCV(
-        **settings, bound=bound, cv=cv, operating_point=point, callback=watch, progress=watch.choosing
-    )
-    return model.fit(X if scaling is None else scaling.apply(X), y), scaling
-
-
-def _train(
-    examples: Dataset, settings: dict[str, Any], kind: str, watch: Watch, *, stored: bool
-) -> tuple[MeasureClassifier, Scaling | None]:
-    """Fit with one alpha; scaled, as the second value says."""
-    from ..design.scaling import Scaling
-    from ..estimators.classifier import MeasureClassifier
-
-    model = MeasureClassifier(**settings, callback=watch)
-    if stored:
-        return model.fit(examples.X), None
-    scaling = Scaling.of(kind, examples.X)
-    return model.fit(examples.X if scaling is None else scaling.apply(examples.X), examples.y), scaling
-
-
 def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | None) -> None:
     """Choose the threshold on rows that were not trained on: where the user wants it, or for a goal."""
     from ..estimators.inputs import known_labels
@@ -336,46 +274,3 @@ def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | N
     cut = goal.threshold(known_labels(others.y, model.label_pair, length=scores.shape[0]), scores)
     confidence = getattr(goal, "confidence", CONFIDENCE)
     model.set_operating_point(y=others.y, raw_scores=scores, threshold=cut, confidence=confidence)
-
-
-def _ending(model: MeasureClassifier, *, converged: bool, interrupted: bool) -> list[str]:
-    """Say how it ended, as certified."""
-    result = model.result_
-    passes = result.n_matvec + result.n_rmatvec
-    meaning = (
-        "with which no convex step can gain more than {:.2g}"
-        if model.bound == "tight"
-        else "certified to be at most {:.2g} above the optimum"
-    )
-    lines = [
-        f"Finished: {result.n_iter:,} iterations, {passes:,} passes over the data, {result.seconds:.2f} s",
-        f"Objective {model.objective_:.6f}, {meaning.format(result.reached)}",
-    ]
-    if not converged:
-        why = "Interrupted: this is the best model so far." if interrupted else result.status.value
-        lines.append(f"The tolerance of {model.tol:g} was not reached. {why}")
-    return lines
-
-
-def _name(measure: str) -> str:
-    from ..evaluation import title_of
-    from ..measures import get_measure
-
-    return title_of(get_measure(measure).name)
-
-
-def _is_of_targets(warning: Any) -> bool:
-    from ..measures import TargetWarning
-
-    return issubclass(warning.category, TargetWarning)
-
-
-def _notes(caught: list[Any], *, constant: bool = False) -> list[str]:
-    """Return warnings as sentences; that a tolerance was missed, or a model tells nothing, is said elsewhere."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    from ..estimators.classifier import ZeroModelWarning
-
-    elsewhere = (ConvergenceWarning, DeprecationWarning, *((ZeroModelWarning,) if constant else ()))
-    wanted = [str(w.message) for w in caught if not issubclass(w.category, elsewhere)]
-    return list(dict.fromkeys(wanted))

@@ -11,10 +11,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
+from ..io.model_file import kept_in_files
+
 Array = NDArray[np.float64]
 METHODS = ("sigmoid", "isotonic")
 
 
+@kept_in_files
 @dataclass(frozen=True)
 class Sigmoid:
     """``1 / (1 + exp(slope * score + offset))``: Platt's method."""
@@ -28,6 +31,7 @@ class Sigmoid:
         return chances
 
 
+@kept_in_files
 @dataclass(frozen=True)
 class Isotonic:
     """Straight lines between points that rise; constant beyond the first and the last."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._validation import choice
+from ..io.model_file import kept_in_files
 from ..measures import (
     PRBEP,
     FBeta,
@@ -32,6 +33,7 @@ from ..measures.goals import Goal, RecallAtFPR
 BOUNDS = ("convex", "tight")
 
 
+@kept_in_files
 @dataclass(frozen=True)
 class Candidate:
     """A risk to train with.

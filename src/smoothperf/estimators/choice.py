@@ -17,7 +17,8 @@ K is the number of splits, of folds if they are repeated: what the same rows say
 Where the measure cannot tell levels apart, as precision at few places often cannot, average precision does.
 
 Measures of decisions (F-beta, error rates) need a cut: the one that is best for the scores of all held-out rows
-together, the same for all splits.
+together, the same for all splits. A row that was held out several times counts as often, which makes the cut steadier;
+but once, with its first score, where something is promised for new rows: it says no more about them than one row can.
 """
 
 from __future__ import annotations
@@ -31,20 +32,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..evaluation import tells_nothing
-from ..measures import AveragePrecision, Measure
+from ..measures import AveragePrecision, Goal, Measure
 from .candidates import Candidate
 from .trail import Trail
 
 Array = NDArray[np.float64]
 #: Factor from one level to the next, how many there are at first, and how many more at most.
-STEP, LEVELS, MORE = 0.1, 6, 4
+STEP: float = 0.1
+LEVELS: int = 6
+MORE: int = 4
 #: Splits that look at everything.
 FIRST = 2
 #: A column whose squares exceed so many times those of all smaller ones together is left out of the size of X.
 DOMINANT = 10.0
 #: Scores that differ by less are equally good; average precision, which looks at all positives, tells them apart.
 ALIKE = 1e-3
-#: Levels in a row without a better score after which a candidate is not followed further, unless it is a safe one.
+#: Levels in a row without a better score after which a candidate is not followed further, unless it is a safe one, or
+#: the levels were given: those may begin where the regulariser is so strong that scores stay as they are for long.
 PATIENCE = 2
 
 
@@ -90,9 +94,11 @@ class Step:
 class HeldOut:
     """Scores of the held-out rows of one split, for each candidate and level that was tried there.
 
-    ``weights`` count in the measure. ``cut_weights``, with those of the classes, count where scores are cut.
+    ``rows`` are their numbers among all rows. ``weights`` count in the measure. ``cut_weights``, with those of the
+    classes, count where scores are cut.
     """
 
+    rows: NDArray[np.intp]
     positive: NDArray[np.bool_]
     weights: Array | None
     cut_weights: Array | None
@@ -113,15 +119,12 @@ class Race:
         Strengths to begin with, descending.
     open_end : bool
         Whether smaller ones may be added.
-    times_held_out : float
-        In how many splits a row is held out, on average.
     """
 
     measure: Measure
     candidates: Sequence[Candidate]
     levels: Array
     open_end: bool
-    times_held_out: float = 1.0
     splits: list[HeldOut] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -158,13 +161,15 @@ class Race:
 
     def _is_enough(self, candidate: Candidate, worth: list[float]) -> bool:
         """Whether one of the first splits has gone far enough, given what its models were worth so far."""
+        beyond = len(worth) - self.levels.size
+        if not self.open_end:
+            return beyond == 0
         before, newest = max(worth[:-PATIENCE], default=-math.inf), max(worth[-PATIENCE:])
         if not candidate.safe and before > -math.inf and newest <= before + ALIKE:
             return True
-        beyond = len(worth) - self.levels.size
         if beyond < 0:
             return False
-        return not self.open_end or beyond == MORE or worth[-1] <= max(worth[:-1], default=math.inf) + ALIKE
+        return beyond == MORE or worth[-1] <= max(worth[:-1], default=math.inf) + ALIKE
 
     def narrow(self) -> None:
         """Leave only what may still win, after the first splits."""
@@ -204,7 +209,7 @@ class Race:
         return self._known[key]
 
     def _computed_scores(self, candidate: Candidate, index: int) -> Array:
-        cut = self.measure.tuned_threshold(*self.together(candidate, index)) if self.measure.judges_decisions else 0.0
+        cut = self.cut(candidate, index) if self.measure.judges_decisions else 0.0
         return np.array(
             [
                 self.measure.score(split.positive, split.scores[candidate, index] - cut, split.weights)
@@ -214,17 +219,24 @@ class Race:
             ]
         )
 
-    def together(self, candidate: Candidate, index: int) -> tuple[NDArray[np.bool_], Array, Array | None]:
-        """Labels, scores and weights, for cuts, of the held-out rows of all splits."""
+    def cut(self, candidate: Candidate, index: int) -> float:
+        """Where the measure cuts the scores of held-out rows; what a goal promises, it promises by rows, not splits."""
+        return self.measure.tuned_threshold(*self.together(candidate, index, once=isinstance(self.measure, Goal)))
+
+    def together(
+        self, candidate: Candidate, index: int, *, once: bool = False
+    ) -> tuple[NDArray[np.bool_], Array, Array | None]:
+        """Labels, scores and weights, for cuts, of the held-out rows of all splits; perhaps each row once."""
         parts = [split for split in self.splits if (candidate, index) in split.scores]
+        positive = np.concatenate([split.positive for split in parts])
+        scores = np.concatenate([split.scores[candidate, index] for split in parts])
         weights = None
         if parts[0].cut_weights is not None:
             weights = np.concatenate([split.cut_weights for split in parts if split.cut_weights is not None])
-        return (
-            np.concatenate([split.positive for split in parts]),
-            np.concatenate([split.scores[candidate, index] for split in parts]),
-            weights,
-        )
+        if not once:
+            return positive, scores, weights
+        first = np.sort(np.unique(np.concatenate([split.rows for split in parts]), return_index=True)[1])
+        return positive[first], scores[first], None if weights is None else weights[first]
 
     def ranked(self) -> list[tuple[Candidate, int]]:
         """The best level of each candidate that is left: the winner by the cautious rule, then by mean score."""
@@ -258,9 +270,14 @@ class Race:
     def _is_better(self, pair: tuple[Candidate, int], safe: tuple[Candidate, int]) -> bool:
         """(cautious); with a single split any advantage counts."""
         difference = self.split_scores(*pair) - self.split_scores(*safe)
-        independent = difference.size / max(1.0, self.times_held_out)
+        independent = difference.size / self._times_held_out()
         error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
         return float(difference.mean()) > max(error, ALIKE)
+
+    def _times_held_out(self) -> float:
+        """In how many splits a row is held out, if it is at all; on average."""
+        rows = np.concatenate([split.rows for split in self.splits])
+        return rows.size / np.unique(rows).size
 
     def _alone(self, split: HeldOut, scores: Array) -> float:
         """The measure in one split, cut as suits it best there; less than anything for scores that tell nothing."""

@@ -8,27 +8,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
 
 from .._validation import choice
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
-from ..measures import Measure, get_measure
+from ..io.model_file import kept_in_files
+from ..measures import Measure
 from ..objective import RegularizedRisk
-from ..solvers import Callback, Solver
+from ..solvers import Callback, Result, Solver
 from ..solvers.smoothing import Smoothing
-from ..threads import check_n_threads, use_threads
+from ..threads import use_threads
 from .bias import Bias
-from .inputs import (
-    check_lengths,
-    check_suits,
-    encode_labels,
-    example_weights,
-    make_callback,
-    make_solver,
-    report_end,
-)
+from .inputs import make_callback, report_end
 from .linear import LinearMeasureClassifier
-from .stored import as_store, remember_features, stored_labels
+from .problem import Problem
 from .tight import fit_tight, retargeting
 
 Array = NDArray[np.float64]
@@ -45,6 +37,7 @@ ZERO_MODEL_REMEDY = (
 )
 
 
+@kept_in_files
 class MeasureClassifier(LinearMeasureClassifier):
     """Linear binary classifier that minimises a regularised upper bound of ``1 - measure`` on the training set.
 
@@ -197,52 +190,42 @@ class MeasureClassifier(LinearMeasureClassifier):
         sample_weight : array-like of shape (n,), optional
             Non-negative weights; an integer weight c stands for c copies.
         """
-        measure = get_measure(self.measure)
-        bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
-        solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         tight = choice("bound", self.bound, ("convex", "tight")) == "tight"
-        check_n_threads(self.n_threads)
-        store = as_store(X)
-        if store is None:
-            check_lengths(X, y)
-            X, labels = validate_data(
-                self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
-            )
-            pair, positive = encode_labels(labels, self.pos_label)
-        else:
-            pair, positive = stored_labels(store, y, self.pos_label)
-            remember_features(self, store)
-            X = store.design()
-        self._keep_labels(pair)
-        weights = example_weights(self.class_weight, pair, positive, sample_weight)
-
-        risk = measure.bind(positive, weights)
-        check_suits(solver, measure, risk, tight=tight)
-        objective = RegularizedRisk(bias.design(X, low_memory=self.low_memory), risk, self.alpha)
-        start = None
-        previous: Array | None = getattr(self, "coef_", None)
-        if self.warm_start and previous is not None and previous.shape[1] == X.shape[1]:
-            start = bias.start(self._sign * previous[0], self.result_.coef)
-        planes, mu = None, None
+        problem = Problem.of(self, X, y, sample_weight, tight=tight)
+        self._keep_labels(problem.rows.pair)
+        bias, solver = problem.bias, problem.solver
         with use_threads(self.n_threads):
-            keeper = None
-            if self.checkpoint is not None:
-                problem = fingerprint(objective, measure, positive, weights, bound=self.bound)
-                keeper = CheckpointKeeper(self.checkpoint, problem)
-                if keeper.state is not None:
-                    start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
-            callback = make_callback(self.verbose, self.callback)
-            if tight and (start is None or not start.any()):
-                result = fit_tight(bias, objective, solver, callback, keeper)
-            else:
-                method = retargeting(solver) if tight else solver
-                result = method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
+            objective = RegularizedRisk(problem.design, problem.risk, self.alpha)
+            result = self._minimise(problem, objective, tight=tight)
             excess_of_zero = bias.excess_of_zero(objective, result)
         report_end(result, solver.tol, self.verbose)
         warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight)
         assert result.scores is not None
-        self._keep(result, *bias.cut(result.coef, risk.examples, result.scores))
+        self._keep(result, *bias.cut(result.coef, problem.risk.examples, result.scores))
         return self
+
+    def _minimise(self, problem: Problem, objective: RegularizedRisk, *, tight: bool) -> Result:
+        """Run the solver, from where a checkpoint or an earlier fit ended if there is one."""
+        positive, weights = problem.rows.positive, problem.rows.weights
+        start, planes, mu = self._last_weights(problem.bias), None, None
+        keeper = None
+        if self.checkpoint is not None:
+            what = fingerprint(objective, problem.measure, positive, weights, bound=self.bound)
+            keeper = CheckpointKeeper(self.checkpoint, what)
+            if keeper.state is not None:
+                start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
+        callback = make_callback(self.verbose, self.callback)
+        if tight and (start is None or not start.any()):
+            return fit_tight(problem.bias, objective, problem.solver, callback, keeper)
+        method = retargeting(problem.solver) if tight else problem.solver
+        return method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
+
+    def _last_weights(self, bias: Bias) -> Array | None:
+        """Weights to start from, where those of an earlier fit are wanted and fit these features."""
+        previous: Array | None = getattr(self, "coef_", None)
+        if not self.warm_start or previous is None or previous.shape[1] != self.n_features_in_:
+            return None
+        return bias.start(self._sign * previous[0], self.result_.coef)
 
 
 def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float, *, tight: bool) -> None:

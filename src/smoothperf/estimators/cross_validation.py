@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._validation import choice, vector, whole_number
 from ..evaluation import tells_nothing
@@ -29,24 +29,16 @@ from .calibration import METHODS, fitted_calibration
 from .candidates import Candidate, candidates_for
 from .choice import FIRST, LEVELS, STEP, HeldOut, Race, Step, typical_size
 from .classifier import MeasureClassifier, ZeroModelWarning
-from .inputs import (
-    check_lengths,
-    check_suits,
-    encode_labels,
-    example_weights,
-    make_callback,
-    make_solver,
-    report_end,
-)
+from .inputs import check_suits, example_weights, make_callback, make_solver, report_end
 from .linear import LinearMeasureClassifier, scores_of
 from .path import checked_alphas
-from .stored import refuse_store
+from .problem import labelled_rows, refuse_store
 from .trail import Rows, Settings, Trail
 
 Array = NDArray[np.float64]
 #: Tolerance and most iterations while candidates are compared: their scores on new rows change little beyond.
 LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
-#: Below so many examples of the smaller class folds are drawn so many times: which rows share a fold decides much then.
+#: Below so many examples of the smaller class folds are drawn so many times.
 FEW_EXAMPLES, REPEATS = 200, 3
 #: What makes a fitted classifier.
 FITTED = (
@@ -70,7 +62,7 @@ FITTED = (
 
 @dataclass(frozen=True)
 class _HeldOutScores:
-    """Labels, raw scores and weights of the rows of all splits that were held out."""
+    """Labels, raw scores and weights of the rows that were held out, each once."""
 
     positive: NDArray[np.bool_]
     raw_scores: Array
@@ -98,8 +90,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         "tight": that risk of the measure only. A list names the candidates, such as
         ``[("log_loss", "convex"), ("prbep", "tight")]``.
     alphas : array-like, optional
-        The alphas to choose from, for all candidates. By default they follow from the size of the features and suit
-        each candidate; smaller ones are added while that pays.
+        The alphas to choose from, for all candidates; the first two splits try every one. By default they follow
+        from the size of the features and suit each candidate; smaller ones are added while that pays.
     n_alphas : int, default=6
         How many there are to begin with, if ``alphas`` is not given: each a tenth of the one before.
     cv : int, float, splitter or iterable, default=5
@@ -234,15 +226,11 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         point = _checked_point(self.operating_point)
         check_n_threads(self.n_threads)
         refuse_store(X, "cross-validation")
-        check_lengths(X, y)
-        X, labels = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True
-        )
-        pair, positive = encode_labels(labels, self.pos_label)
-        self._keep_labels(pair)
+        given = labelled_rows(self, X, y, sample_weight)
+        X, positive, weights = given.X, given.positive, given.weights
+        self._keep_labels(given.pair)
         if sample_weight is not None:
-            sample_weight = vector("sample_weight", sample_weight, length=labels.shape[0])
-        weights = example_weights(self.class_weight, pair, positive, sample_weight)
+            sample_weight = vector("sample_weight", sample_weight)
         for candidate in candidates:
             tight = candidate.bound == "tight"
             check_suits(solver, candidate.measure, candidate.measure.bind(positive, weights), tight=tight)
@@ -253,7 +241,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             self.low_memory,
             literal=self.alphas is not None,
         )
-        total = float(labels.shape[0] if weights is None else weights.sum())
+        total = float(positive.shape[0] if weights is None else weights.sum())
         race = Race(
             measure.as_share(total),
             [replace(candidate, measure=candidate.measure.as_share(total)) for candidate in candidates],
@@ -267,7 +255,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         report_end(result, solver.tol, self.verbose)
         self._keep_choice(race, rows, candidates, winner, index)
         held_out = self._keep_model(race, trail, result, winner, index)
-        self._keep_point(race.measure, point, held_out, labels.shape[0])
+        self._keep_point(race.measure, point, held_out, positive.shape[0])
         return held_out
 
     def _levels(self, X: Any, weights: Array | None) -> Array:
@@ -282,14 +270,14 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     ) -> None:
         """Train candidates on the training part of every split, and score the held-out part."""
         splits = self._splits(positive)
-        race.times_held_out = sum(len(test) for _, test in splits) / positive.shape[0]
+        row_numbers = np.arange(positive.shape[0])  # a split may be a mask
         tell = self.progress or (lambda step: None)
 
         def look(number: int, train: Any, test: Any) -> HeldOut:
             before, after = (None if sample_weight is None else sample_weight[part] for part in (train, test))
             weights = example_weights(self.class_weight, self.label_pair, positive[train], before)
             cut_weights = example_weights(self.class_weight, self.label_pair, positive[test], after)
-            held_out = HeldOut(positive[test], after, cut_weights)
+            held_out = HeldOut(row_numbers[test], positive[test], after, cut_weights)
             # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
             with use_threads(self.n_threads):
                 rows = Rows(X[train], positive[train], weights, settings)
@@ -368,11 +356,11 @@ class MeasureClassifierCV(LinearMeasureClassifier):
 
     def _keep_model(self, race: Race, trail: Trail, result: Result, winner: Candidate, index: int) -> _HeldOutScores:
         """The fitted model; where to cut it, and what probabilities it has, held-out rows say."""
-        positive, scores, weights = race.together(winner, index)
-        threshold = race.measure.tuned_threshold(positive, scores, weights) if self.fit_intercept else 0.0
+        threshold = race.cut(winner, index) if self.fit_intercept else 0.0
         self._keep(result, *trail.bias.cut_at(result.coef, threshold))
         self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants it so; the start alone may do
         _, bias = trail.bias.split(result.coef)
+        positive, scores, weights = race.together(winner, index, once=True)
         held_out = _HeldOutScores(positive, scores - bias, weights)
         self.__dict__.pop("calibration_", None)
         if self.calibration is not None:
@@ -402,8 +390,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             folds = self._folds_that_exist(whole_number("cv", cv, at_least=2), positive)
             # Rows may come in an order that means something.
             cv = StratifiedKFold(folds, shuffle=True, random_state=0)
-            if _smaller_class(positive) < FEW_EXAMPLES:
-                cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=REPEATS, random_state=0)
+            if (times := times_drawn(positive)) > 1:
+                cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=times, random_state=0)
         splits = list(check_cv(cv, positive, classifier=True).split(positive, positive))
         for train, test in splits:
             for part, rows in (("training", train), ("held-out", test)):
@@ -460,6 +448,17 @@ def _checked_point(point: Mapping[str, Any] | None) -> dict[str, Any] | None:
     checked_target(name, value)
     checked_confidence(point.get("confidence", CONFIDENCE))
     return dict(point)
+
+
+def times_drawn(positive: NDArray[np.bool_]) -> int:
+    """How often folds are drawn: which rows share one decides much where the smaller class has few examples.
+
+    Examples
+    --------
+    >>> times_drawn(np.arange(1000) < 200), times_drawn(np.arange(1000) < 199)
+    (1, 3)
+    """
+    return REPEATS if _smaller_class(positive) < FEW_EXAMPLES else 1
 
 
 def _smaller_class(positive: NDArray[np.bool_]) -> int:

@@ -14,13 +14,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import vector
 from ..design import as_design
+from ..io.model_file import save_model
+from ..io.store import as_store
 from ..measures import Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
 from ..measures.targets import expected_rates, threshold_for_target
 from ..solvers import Result
 from .calibration import Isotonic, Sigmoid
+from .candidates import Candidate
 from .inputs import known_labels
-from .stored import as_store
 
 Array = NDArray[np.float64]
 
@@ -56,7 +58,7 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     @property
     def trained_with(self) -> Measure:
         """The measure whose risk was minimised, which is not always the one to be good at."""
-        chosen = getattr(self, "trained_for_", None)
+        chosen: Candidate | None = getattr(self, "trained_for_", None)
         measure = get_measure(self.measure) if chosen is None else chosen.measure
         return measure.trained_with if isinstance(measure, Goal) else measure
 
@@ -237,8 +239,6 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that :func:`smoothperf.load` reads; it holds numbers and text, no code."""
-        from ..io.model_file import save_model
-
         check_is_fitted(self)
         save_model(self, path)
 

@@ -8,28 +8,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_X_y
+from sklearn.utils import check_array
 
 from .._validation import positive_number, vector, whole_number
-from ..measures import Measure, get_measure
+from ..measures import Measure
 from ..solvers import Callback, Solver, Status
 from ..solvers.continuation import Continuation, Solution
 from ..solvers.smoothing import Smoothing
-from ..threads import check_n_threads, use_threads
-from .bias import Bias
-from .inputs import (
-    check_lengths,
-    check_suits,
-    encode_labels,
-    example_weights,
-    known_labels,
-    make_callback,
-    make_solver,
-)
+from ..threads import use_threads
+from .classifier import MeasureClassifier
+from .inputs import known_labels, make_callback
 from .linear import scores_of
-from .stored import as_store, refuse_store, stored_labels
+from .problem import ACCEPTED, LabelledRows, Problem, refuse_store
 
 Array = NDArray[np.float64]
+#: X, the mask of the positives, and the weights or None.
+_HeldOut = tuple[Any, NDArray[np.bool_], ArrayLike | None]
 #: At the largest alpha w = 0 is optimal within this or within tol; a smaller tol does not move the grid to where
 #: nothing happens.
 EVENTLESS = 1e-3
@@ -160,61 +154,71 @@ def regularization_path(
     >>> bool(path.validation_scores[path.best] > 0.95)
     True
     """
-    measure = get_measure(measure)
-    bias = Bias(measure, fit_intercept, intercept_scaling)
-    made = make_solver(solver, tol=tol, max_iter=max_iter, smoothing=smoothing)
     grid = None if alphas is None else checked_alphas(alphas)
-    check_n_threads(n_threads)
-    store = as_store(X)
-    if store is None:
-        check_lengths(X, y)
-        X, labels = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
-        classes, positive = encode_labels(labels, pos_label)
-    else:
-        classes, positive = stored_labels(store, y, pos_label)
-        X = store.design()
-    weights = example_weights(class_weight, classes, positive, sample_weight)
-    held_out = None if validation is None else _checked_validation(validation, X.shape[1], classes)
-
-    solutions: list[Solution] = []
-    coefs: list[Array] = []
-    intercepts: list[float] = []
-    train_scores: list[float] = []
-    validation_scores: list[float] = []
-    risk = measure.bind(positive, weights)
-    check_suits(made, measure, risk)
+    estimator = MeasureClassifier(
+        measure,
+        tol=tol,
+        max_iter=max_iter,
+        solver=solver,
+        smoothing=smoothing,
+        fit_intercept=fit_intercept,
+        intercept_scaling=intercept_scaling,
+        class_weight=class_weight,
+        pos_label=pos_label,
+        n_threads=n_threads,
+        low_memory=low_memory,
+    )
+    problem = Problem.of(estimator, X, y, sample_weight)
+    held_out = None if validation is None else _checked_validation(validation, problem.rows)
     with use_threads(n_threads):
-        continuation = Continuation(bias.design(X, low_memory=low_memory), risk, made)
+        continuation = Continuation(problem.design, problem.risk, problem.solver)
         if grid is None:
             grid = alphas_from_data(continuation, n_alphas, alpha_ratio)
-        for solution in follow(continuation, grid, make_callback(verbose, callback)):
-            coef, intercept = bias.cut(solution.coef, risk.examples, solution.scores)
-            threshold = bias.split(solution.coef)[1] - intercept
-            train_scores.append(measure.score(positive, solution.scores - threshold, weights))
-            if held_out is not None:
-                X_held_out, positive_held_out, weights_held_out = held_out
-                scores = scores_of(X_held_out, coef) + intercept
-                validation_scores.append(measure.score(positive_held_out, scores, weights_held_out))
-            solutions.append(solution)
-            coefs.append(coef)
-            intercepts.append(intercept)
+        solutions = follow(continuation, grid, make_callback(verbose, callback))
+        return _joined(problem.rows.pair, [_step(problem, held_out, solution) for solution in solutions])
 
+
+@dataclass(frozen=True)
+class _Step:
+    """One model of a path, with what it is worth."""
+
+    solution: Solution
+    coef: Array
+    intercept: float
+    train_score: float
+    validation_score: float | None
+
+
+def _step(problem: Problem, held_out: _HeldOut | None, solution: Solution) -> _Step:
+    """Cut the scores of a solution, and score it."""
+    measure, bias, rows = problem.measure, problem.bias, problem.rows
+    coef, intercept = bias.cut(solution.coef, problem.risk.examples, solution.scores)
+    threshold = bias.split(solution.coef)[1] - intercept
+    train_score = measure.score(rows.positive, solution.scores - threshold, rows.weights)
+    validation_score = None
+    if held_out is not None:
+        X, positive, weights = held_out
+        validation_score = measure.score(positive, scores_of(X, coef) + intercept, weights)
+    return _Step(solution, coef, intercept, train_score, validation_score)
+
+
+def _joined(pair: NDArray[Any], steps: list[_Step]) -> RegularizationPath:
     def column(name: str) -> NDArray[Any]:
-        return np.array([getattr(solution, name) for solution in solutions])
+        return np.array([getattr(step.solution if hasattr(step.solution, name) else step, name) for step in steps])
 
     return RegularizationPath(
         alphas=column("alpha"),
-        coefs=np.array(coefs),
-        intercepts=np.array(intercepts),
+        coefs=np.array([step.coef for step in steps]),
+        intercepts=column("intercept"),
         objectives=column("objective"),
         lower_bounds=column("lower_bound"),
         gaps=column("gap"),
-        train_scores=np.array(train_scores),
-        validation_scores=None if held_out is None else np.array(validation_scores),
+        train_scores=column("train_score"),
+        validation_scores=None if steps[0].validation_score is None else column("validation_score"),
         n_passes=column("n_passes"),
         seconds=column("seconds"),
-        statuses=tuple(solution.status for solution in solutions),
-        classes=classes,
+        statuses=tuple(step.solution.status for step in steps),
+        classes=pair,
     )
 
 
@@ -246,18 +250,16 @@ def checked_alphas(alphas: ArrayLike) -> Array:
     return np.unique(values)[::-1]
 
 
-def _checked_validation(
-    validation: Sequence[Any], n_features: int, classes: NDArray[Any]
-) -> tuple[Any, NDArray[np.bool_], ArrayLike | None]:
+def _checked_validation(validation: Sequence[Any], rows: LabelledRows) -> _HeldOut:
     """X, the mask of positives and the weights or None."""
     if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
         raise ValueError(f"validation must be (X, y) or (X, y, sample_weight), got {type(validation).__name__}.")
     X, y, weights = (*validation, None)[:3]
     refuse_store(X, "validation")
-    X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], input_name="validation X")
-    if X.shape[1] != n_features:
-        raise ValueError(f"validation X has {X.shape[1]} features but X has {n_features}; they must match.")
+    X = check_array(X, input_name="validation X", **ACCEPTED)
+    if X.shape[1] != rows.X.shape[1]:
+        raise ValueError(f"validation X has {X.shape[1]} features but X has {rows.X.shape[1]}; they must match.")
     try:
-        return X, known_labels(y, classes, length=X.shape[0]), weights
+        return X, known_labels(y, rows.pair, length=X.shape[0]), weights
     except ValueError as error:
         raise ValueError(f"validation: {error}") from error

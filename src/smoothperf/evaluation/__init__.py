@@ -1,5 +1,7 @@
 """What scores are worth: rankings and every measure of them, bootstrap, and contests between ways of training."""
 
-from .ranking import NAMES, Cuts, Ranking, column_of, interval, resamples, tells_nothing, title_of
+from .bootstrap import interval, resamples
+from .names import NAMES, column_of, title_of
+from .ranking import Ranking, tells_nothing
 
-__all__ = ["NAMES", "Cuts", "Ranking", "column_of", "interval", "resamples", "tells_nothing", "title_of"]
+__all__ = ["NAMES", "Ranking", "column_of", "interval", "resamples", "tells_nothing", "title_of"]

@@ -1,8 +1,9 @@
 r"""Does training for the measure pay? Every way of training, judged by every measure, with the noise beside it.
 
-Fair play: everybody gets the same rows, and makes all choices by the same kind of folds of them. Ours is what
-:class:`~smoothperf.MeasureClassifierCV` makes of a measure, with the risk and the strength that it chooses. The others
-choose, for each measure by itself, the strength of their regularisation. Where a decision is judged, all choose the
+Fair play: everybody gets the same rows, and makes all choices by stratified folds of them. Ours is what
+:class:`~smoothperf.MeasureClassifierCV` makes of a measure, with the risk and the strength that it chooses; where
+examples are few it draws folds three times. The others draw them once, and choose, for each measure by itself, the
+strength of their regularisation. Where a decision is judged, all choose the
 threshold on the scores of held-out rows. Other rows judge. So whoever is behind in a column is behind although it was
 tuned for that column.
 
@@ -16,7 +17,6 @@ strongest on either side was found by looking at these rows.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -26,8 +26,10 @@ from numpy.typing import NDArray
 
 from .._validation import whole_number
 from ..design.scaling import Scaling
-from ..measures import Measure, get_measure
-from . import Ranking, column_of, interval, resamples, title_of
+from ..measures import Measure
+from .bootstrap import interval, resamples
+from .names import title_of
+from .ranking import Ranking
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.bool_]
@@ -38,10 +40,6 @@ COLUMNS = ("prbep", "roc_area", "average_precision", "f1", "accuracy")
 DECISIONS = ("f1", "accuracy")
 #: How often a table may have a wrong verdict by chance.
 WRONG_BY_CHANCE = 0.05
-#: Strengths of scikit-learn's models, as far apart as ours, which come from the data.
-C_GRID = tuple(10.0**exponent for exponent in range(-4, 4))
-#: Folds to choose by, as in training.
-FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -155,103 +153,6 @@ class Difference:
         return self.low <= 0.0 <= self.high
 
 
-def contenders(
-    measures: Sequence[str | Measure] = ("prbep", "roc_area"),
-    solvers: Sequence[str] = ("lbfgs",),
-    *,
-    bound: str = "auto",
-    tol: float = 1e-3,
-    max_iter: int = 1000,
-    n_threads: int | None = None,
-) -> list[Contender]:
-    """Return our models, one for every measure and solver, and scikit-learn's two.
-
-    Examples
-    --------
-    >>> [contender.name for contender in contenders(["prbep"], ["lbfgs", "bmrm"])]
-    ['for PRBEP, lbfgs', 'for PRBEP, bmrm', 'LogisticRegression', 'LinearSVC']
-    """
-    settings = {"bound": bound, "tol": tol, "max_iter": max_iter, "n_threads": n_threads, "cv": FOLDS}
-    ours = [
-        Contender(
-            f"for {title_of(measure.name)}" + (f", {solver}" if len(solvers) > 1 else ""),
-            _chosen(measure, {**settings, "solver": solver}),
-            column_of(measure),
-            measure,
-        )
-        for measure in map(get_measure, measures)
-        for solver in solvers
-    ]
-    return [
-        *ours,
-        Contender("LogisticRegression", _cross_validated(_logistic)),
-        Contender("LinearSVC", _cross_validated(_support_vector)),
-    ]
-
-
-def _chosen(measure: Measure, settings: dict[str, Any]) -> Family:
-    """Our way: the one model that is chosen for the measure."""
-
-    def train(X: Any, positive: Labels) -> list[Candidate]:
-        from .. import MeasureClassifierCV
-
-        model = MeasureClassifierCV(measure, **settings)
-        held_out = model._fit(X, positive)
-        return [
-            Candidate(
-                f"{model.trained_for_}, alpha {model.alpha_:.2g}",
-                model.coef_[0],
-                held_out=[(held_out.positive, held_out.raw_scores)],
-                threshold=-float(model.intercept_[0]),
-                converged=bool(model.result_.reached <= model.tol),
-            )
-        ]
-
-    return train
-
-
-def _cross_validated(fit: Callable[[Any, Labels], list[tuple[Array, float]]]) -> Family:
-    """The way of others: all strengths, with the scores of rows held out."""
-
-    def train(X: Any, positive: Labels) -> list[Candidate]:
-        from sklearn.model_selection import StratifiedKFold
-
-        rarer = int(min(positive.sum(), (~positive).sum()))
-        folds = StratifiedKFold(min(FOLDS, rarer), shuffle=True, random_state=0)
-        held_out: list[list[tuple[Labels, Array]]] = [[] for _ in C_GRID]
-        for rows, others in folds.split(positive, positive):
-            for pairs, (coef, intercept) in zip(held_out, fit(X[rows], positive[rows]), strict=True):
-                pairs.append((positive[others], np.asarray(X[others] @ coef) + intercept))
-        return [
-            Candidate(f"C {C:.2g}", coef, intercept, pairs)
-            for C, pairs, (coef, intercept) in zip(C_GRID, held_out, fit(X, positive), strict=True)
-        ]
-
-    return train
-
-
-def _logistic(X: Any, positive: Labels) -> list[tuple[Array, float]]:
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(max_iter=1000, warm_start=True)
-    return [_fit_sklearn(model.set_params(C=C), X, positive) for C in C_GRID]
-
-
-def _support_vector(X: Any, positive: Labels) -> list[tuple[Array, float]]:
-    from sklearn.svm import LinearSVC
-
-    return [_fit_sklearn(LinearSVC(C=C, dual="auto", random_state=0), X, positive) for C in C_GRID]
-
-
-def _fit_sklearn(model: Any, X: Any, positive: Labels) -> tuple[Array, float]:
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # their tolerance is no certificate; ours is counted
-        model.fit(X, positive)
-    return model.coef_[0].copy(), float(model.intercept_[0])
-
-
 def cross_validation_splits(
     X: Any, positive: Labels, *, folds: int = 5, seed: int = 0, scale: str = "none"
 ) -> Iterator[Split]:
@@ -300,7 +201,7 @@ def compare(
     splits : sequence of Split
         From :func:`cross_validation_splits` or :func:`held_out_split`.
     players : sequence of Contender
-        From :func:`contenders`.
+        From :func:`smoothperf.estimators.contenders.contenders`.
     n_resamples, seed : int
         Of the bootstrap.
     tell : callable, optional
@@ -309,6 +210,7 @@ def compare(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
+    >>> from smoothperf.estimators.contenders import contenders
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> splits = list(cross_validation_splits(X / X.max(axis=0), y == 1, folds=2))
     >>> lines = compare(splits, contenders(["roc_area"]), n_resamples=20)

@@ -1,8 +1,9 @@
 """Model files: a fitted classifier as a zip archive of JSON and .npy members. Loading one never executes code from it.
 
 The member ``smoothperf-model.json`` says what kind of file it is and describes the model; numbers in bulk are arrays in
-members of their own, written in NumPy's format and read without pickle. Objects are rebuilt from a fixed table of this
-package's own classes. Every member has a checksum, and the same model always gives the same bytes.
+members of their own, written in NumPy's format and read without pickle. Objects are rebuilt from a table of this
+package's own classes, which those of higher layers enter themselves (:func:`kept_in_files`). Every member has a
+checksum, and the same model always gives the same bytes.
 docs/model-files.md describes the format.
 """
 
@@ -17,7 +18,7 @@ import re
 import zipfile
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +26,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__, measures, solvers
 from .._files import written_whole
-from ..estimators import calibration, candidates
-from ..estimators.classifier import MeasureClassifier
 from ..solvers import smoothing
 from ..solvers.result import Status, Trace, TraceRow
 from .tables import TableColumn, TableEncoder
 
+T = TypeVar("T")
 FORMAT = "smoothperf model"
 #: Raised when a reader of the version before would misunderstand a file.
 VERSION = 2
 HEADER = "smoothperf-model.json"
-#: What can be saved.
-MODELS: dict[str, type[Any]] = {model.__name__: model for model in (MeasureClassifier,)}
+#: What can be saved, by name.
+MODELS: dict[str, type[Any]] = {}
 #: What a model may be made of, by name: our own data classes, whose fields are numbers, text and one another.
 PARTS: dict[str, type[Any]] = {
     name: value
-    for module in (measures, smoothing, solvers, candidates, calibration)
+    for module in (measures, smoothing, solvers)
     for name, value in vars(module).items()
     if isinstance(value, type) and is_dataclass(value)
 }
@@ -49,6 +49,12 @@ PARTS |= {part.__name__: part for part in (TableEncoder, TableColumn)}
 NOT_KEPT = ("callback", "checkpoint")
 #: A date that every archive gets, so that its bytes depend on the model only.
 NO_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def kept_in_files(kind: type[T]) -> type[T]:
+    """Let model files hold objects of a class: a model, or a data class that models are made of."""
+    (PARTS if is_dataclass(kind) else MODELS)[kind.__name__] = kind
+    return kind
 
 
 class ModelFileError(ValueError):
@@ -76,9 +82,10 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     Examples
     --------
     >>> import tempfile
+    >>> from smoothperf import MeasureClassifier, load
     >>> clf = MeasureClassifier(alpha=0.1).fit([[0.0], [1.0], [2.0], [3.0]], ["ham", "ham", "spam", "spam"])
     >>> file = save_model(clf, Path(tempfile.mkdtemp(), "spam.model"))
-    >>> load_model(file).predict([[0.5], [2.5]])
+    >>> load(file).predict([[0.5], [2.5]])
     array(['ham', 'spam'], dtype='<U4')
     """
     if type(model) not in MODELS.values():

@@ -20,7 +20,7 @@ Look-ups take O(1) expected time: a table of m buckets of equal width says where
 a binary search, so O(log m) at worst. What a look-up needs lies together in one record, and look-ups go in batches
 with prefetching, so that the waits for memory overlap.
 
-:mod:`smoothperf.kernels.pair_sums` puts the steps together: ``RampTable.ramps`` for the unsorted list, which may be in
+:mod:`smoothperf.measures.pairs` puts the steps together: ``RampTable.ramps`` for the unsorted list, which may be in
 pieces, ``sweep_bins``, and ``RampTable.look_up`` for the sorted one.
 """
 

@@ -12,7 +12,7 @@ are decided: u = 1 above, u = 0 below. The steps:
                where to cut if u had to be 0 or 1: it gives an upper bound of the risk that is not smoothed
     finish     one pass; u, the gradient and all sums
 
-:mod:`smoothperf.kernels.capped_simplex` puts them together. ``collect`` and ``finish`` share their rows out among threads.
+:mod:`smoothperf.measures.projection` puts them together. ``collect`` and ``finish`` share their rows out among threads.
 
 Accuracy. Sums run in double over blocks of 512 and in long double across blocks: a relative error of at most
 ``512 eps + (n / 512) eps_long``. How far ``sum c u`` ends up from ``total`` is measured and returned, not assumed.
@@ -35,7 +35,7 @@ cdef extern from "_top_k_loops.h":
         double above
 
     ctypedef struct top_k_sums:
-        long double missed, mass, inner, prox, violation, along, squares
+        long double missed, mass, inner, prox, violation, along
 
     top_k_sums finish_plain(
         const double* f, const unsigned char* label, const double* q, double* gradient, ptrdiff_t n, top_k_line line
@@ -443,11 +443,11 @@ cdef top_k_sums _finish_carefully(const Rows* rows, Py_ssize_t start, Py_ssize_t
     cdef top_k_line line = rows.line
     cdef top_k_sums sums
     cdef Py_ssize_t i, end
-    cdef double v, u, t, du, x, g, ci, missed, mass, inner, prox, violation, along, squares
-    sums.missed = sums.mass = sums.inner = sums.prox = sums.violation = sums.along = sums.squares = 0.0
+    cdef double v, u, t, du, x, g, ci, missed, mass, inner, prox, violation, along
+    sums.missed = sums.mass = sums.inner = sums.prox = sums.violation = sums.along = 0.0
     while start < stop:
         end = min(start + <Py_ssize_t>BLOCK, stop)
-        missed = mass = inner = prox = violation = along = squares = 0.0
+        missed = mass = inner = prox = violation = along = 0.0
         for i in range(start, end):
             t = line.target_negative + line.target_step * label[i]
             v = line.scale * f[i] + (line.shift + line.shift_step * label[i])
@@ -464,7 +464,6 @@ cdef top_k_sums _finish_carefully(const Rows* rows, Py_ssize_t start, Py_ssize_t
             mass += ci * u
             inner += ci * du * f[i]
             prox += 0.5 * ci * du * du
-            squares += g * g
             along += g * rows.q[i] if rows.q != NULL else 0.0
             rows.gradient[i] = g
         sums.missed += missed
@@ -473,7 +472,6 @@ cdef top_k_sums _finish_carefully(const Rows* rows, Py_ssize_t start, Py_ssize_t
         sums.prox += prox
         sums.violation += violation
         sums.along += along
-        sums.squares += squares
         start = end
     return sums
 
@@ -529,8 +527,6 @@ def finish(
         ``sum_i c_i (max(0, x_i) - t_i x_i)`` with ``x_i = v_i - t_i - theta``.
     along : float
         ``<gradient, direction>``, or 0 if the direction is None.
-    squares : float
-        ``|gradient|^2``.
     """
     cdef Rows rows
     cdef top_k_sums total
@@ -544,7 +540,7 @@ def finish(
     if direction is not None:
         check_length("direction", direction.shape[0], rows.n)
     if rows.n == 0:
-        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     rows.f = &scores[0]
     rows.label = &positive[0]
     rows.c = &weights[0] if weights is not None else NULL
@@ -567,9 +563,8 @@ def finish(
             total.prox += rows.sums[piece].prox
             total.violation += rows.sums[piece].violation
             total.along += rows.sums[piece].along
-            total.squares += rows.sums[piece].squares
         free(rows.sums)
     return (
         <double>total.missed, <double>total.mass, <double>total.inner, <double>total.prox, <double>total.violation,
-        <double>total.along, <double>total.squares,
+        <double>total.along,
     )

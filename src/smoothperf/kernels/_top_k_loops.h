@@ -24,18 +24,18 @@ typedef struct {
 } top_k_kept;
 
 typedef struct {
-    long double missed, mass, inner, prox, violation, along, squares;
+    long double missed, mass, inner, prox, violation, along;
 } top_k_sums;
 
 /* u = clip(v - tau, 0, 1), gradient = slope c (u - t), and the sums that _top_k.finish documents; q may be NULL. */
 INLINED top_k_sums finish_loop(const double *restrict f, const unsigned char *restrict label, const double *restrict c,
                                const double *restrict q, double *restrict gradient, ptrdiff_t n, const top_k_line line)
 {
-    top_k_sums sums = {0.0L, 0.0L, 0.0L, 0.0L, 0.0L, 0.0L, 0.0L};
+    top_k_sums sums = {0.0L, 0.0L, 0.0L, 0.0L, 0.0L, 0.0L};
     const double shift = line.shift - line.tau, cut = line.tau - line.theta;
     for (ptrdiff_t begin = 0; begin < n; begin += TOP_K_BLOCK) {
         const ptrdiff_t end = begin + TOP_K_BLOCK < n ? begin + TOP_K_BLOCK : n;
-        double missed = 0.0, mass = 0.0, inner = 0.0, prox = 0.0, violation = 0.0, along = 0.0, squares = 0.0;
+        double missed = 0.0, mass = 0.0, inner = 0.0, prox = 0.0, violation = 0.0, along = 0.0;
         for (ptrdiff_t i = begin; i < end; i++) {
             const double y = label[i], weight = c ? c[i] : 1.0;
             const double t = line.target_negative + line.target_step * y;
@@ -50,7 +50,6 @@ INLINED top_k_sums finish_loop(const double *restrict f, const unsigned char *re
             inner += weighted * f[i];
             prox += weighted * change;
             const double g = line.slope * weighted;
-            squares += g * g;
             along += q ? g * q[i] : 0.0;
             gradient[i] = g;
         }
@@ -60,7 +59,6 @@ INLINED top_k_sums finish_loop(const double *restrict f, const unsigned char *re
         sums.prox += 0.5 * prox;
         sums.violation += violation;
         sums.along += along;
-        sums.squares += squares;
     }
     return sums;
 }

@@ -8,14 +8,11 @@ them.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
-
-from .bin_sums import PairSums, Span
-from .capped_simplex import Projection, Roots
 
 Array = NDArray[Any]
 
@@ -76,6 +73,17 @@ def row_norms(indptr: Array, data: Array, distinct: bool) -> tuple[float, float,
     return largest, total, bool((data == 1).all()), all((row == row[:1]).all() for row in rows)
 
 
+class Projection(NamedTuple):
+    """What comes out of a projection beside the gradient; ``ceiling`` is the maximum that is not smoothed."""
+
+    missed: float
+    excess: float
+    inner: float
+    prox: float
+    ceiling: float
+    along: float
+
+
 def top_k_smoothed(
     scores: Array,
     positive: Array,
@@ -83,17 +91,15 @@ def top_k_smoothed(
     total: float,
     slope: float,
     gain: float,
-    target_positive: float,
-    target_negative: float,
+    targets: tuple[float, float],
     mu: float,
-    nearby: Roots | None,
     direction: Array | None,
     gradient: Array,
 ) -> Projection:
-    """Project onto the capped simplex by bracketed root finding; ``nearby`` is not needed here."""
+    """Project onto the capped simplex by bracketed root finding: _top_k, from ``collect`` to ``finish``."""
     label = positive.astype(bool)
     c = np.ones_like(scores) if weights is None else weights
-    t = np.where(label, target_positive, target_negative)
+    t = np.where(label, *targets)
     gains = slope * scores - gain * label
     v = t + gains / mu
 
@@ -120,8 +126,7 @@ def top_k_smoothed(
     taken = np.clip(total - before, 0.0, c[order])
     ceiling = float(taken @ gains[order]) - float(c @ (t * gains))
     along = 0.0 if direction is None else float(gradient @ direction)
-    roots = Roots(mu * tau, mu * tau, mu * tau)
-    return Projection(missed, excess_mass, inner, prox, roots, ceiling, 0.0, along, float(gradient @ gradient))
+    return Projection(missed, excess_mass, inner, prox, ceiling, along)
 
 
 def pointwise_hinges(
@@ -242,18 +247,15 @@ def binned_pairs(
     margin: float,
     kappa: float,
     per_ramp: int,
-    span: Span,
+    lowest: float,
     scale: float,
     direction: Array | None,
     gradient: Array,
-) -> tuple[Span, PairSums | None]:
-    """All pairs with the beta of (roc-bins), if the scores are within the span."""
-    found = Span(float(scores.min()), float(scores.max()))
-    if not span.holds(found):
-        return found, None
+) -> tuple[float, ...]:
+    """All pairs with the beta of (roc-bins), with bins for scores from the lowest on."""
     width = kappa / per_ramp
     label = positive.astype(bool)
-    x = scores + ((margin - min(span.lowest, span.lowest + margin)) - margin * label)
+    x = scores + ((margin - min(lowest, lowest + margin)) - margin * label)
     place = np.trunc(x * (1.0 / width))
     position = x - place * width
     c, d = (np.ones(rows.sum()) if weights is None else weights[rows] for rows in (label, ~label))
@@ -272,7 +274,7 @@ def binned_pairs(
     )
     crowd = max(np.unique(place[rows], return_counts=True)[1].max() for rows in (label, ~label))
     inner, along = float(gradient @ scores), 0.0 if direction is None else float(gradient @ direction)
-    return found, PairSums(slopes, squares, ceiling, inner, cornered, float(crowd), along, float(gradient @ gradient))
+    return slopes, squares, ceiling, inner, cornered, float(crowd), along
 
 
 def maximise_on_simplex(
@@ -337,6 +339,67 @@ def two_loop(
         return np.asarray(older + (coefficient - _inner(y, older, terms, shift) / curvature) * s)
 
     p[:] = applied(len(order), p)
+
+
+def fractional_best(
+    margins: Array, positive: NDArray[np.bool_], weights: Array, loss: tuple[float, float, float], slope: float
+) -> float:
+    """``max delta(B, C) - slope sum c x beta`` over beta in [0, 1]^n: every kink of B with every piece of C."""
+    p, r, M = loss
+    sides = []
+    for members in (positive, ~positive):
+        order = np.argsort(margins[members], kind="stable")
+        x, c = margins[members][order], weights[members][order]
+        sides.append((x, np.append(0.0, np.cumsum(c)), np.append(0.0, np.cumsum(c * x))))
+    (_, b, b_cost), (x, c, c_cost) = sides
+    best = -np.inf
+    for missed, missed_cost in zip(b, b_cost, strict=True):
+        # On a piece the derivative by C is rise / (M - r B + C)^2 - slope x.
+        rise = max(M - (p + r) * missed, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            inside = np.where(x > 0.0, np.sqrt(rise / (slope * x)) - (M - r * missed), np.inf)
+        for j, false in enumerate(np.append(np.clip(inside, c[:-1], c[1:]), 0.0)):
+            cost = missed_cost + (c_cost[j] + x[j] * (false - c[j]) if j < x.size else 0.0)
+            best = max(best, (p * missed + false) / (M - r * missed + false) - slope * cost)
+    return float(best)
+
+
+def fractional_levels(
+    margins: Array,
+    positive: NDArray[np.bool_],
+    weights: Array,
+    loss: tuple[float, float, float],
+    slope: float,
+    width: float,
+    nu: float,
+    count: int,
+) -> tuple[float, Array]:
+    """``nu log mean exp(./nu)`` over all levels ``t = k / count`` of ``t + V(t)``, and the mixture of their flips.
+
+    ``V(t) = slope max sum c (-x beta + (w/2) beta (1 - beta))`` over beta in [0, 1]^n with ``delta(B, C) >= t``, by
+    bisection for the multiplier of the constraint.
+    """
+    p, r, M = loss
+    values, flips = np.empty(count + 1), np.empty((count + 1, margins.size))
+    for k in range(count + 1):
+        t = k / count
+        coefficients = np.where(positive, p + r * t, 1.0 - t)
+
+        def flipped(zeta: float, coefficients: Array = coefficients) -> Array:
+            return np.clip(0.5 + (zeta * coefficients - margins) / width, 0.0, 1.0)
+
+        def excess(zeta: float, coefficients: Array = coefficients, t: float = t) -> float:
+            return float((weights * coefficients) @ flipped(zeta, coefficients)) - t * M
+
+        low, high = 0.0, float(max(0.0, ((margins + width) / np.maximum(coefficients, 1e-300)).max()))
+        if excess(low) >= 0.0:
+            high = low
+        while low < (middle := (low + high) / 2.0) < high:
+            low, high = (middle, high) if excess(middle) < 0.0 else (low, middle)
+        beta = flips[k] = flipped(high)
+        values[k] = t - slope * float(weights @ (margins * beta - width / 2.0 * beta * (1.0 - beta)))
+    shares = np.exp((values - values.max()) / nu)
+    return float(values.max() + nu * np.log(shares.mean())), shares @ flips / shares.sum()
 
 
 # --- queries ----------------------------------------------------------------------------------------------------

@@ -24,12 +24,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validation import binary_labels, vector, weights_of
-from ..kernels._fractional import flip_exact, flip_smoothed, ramp_table
-from ..kernels.fractional_flips import largest_knot
-from ..operating_point import Cuts
-from ..recycling import Recycler
-from .base import EPS, LONG_EPS, Array, Measure, Risk, RiskValue
+from .._validation import vector
+from ..kernels._flips import flip_exact, flip_smoothed, ramp_table
+from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, Risk, RiskValue, only_in_memory
+from .cuts import Cuts
+from .examples import Examples
+from .flips import largest_knot
 
 #: Tables with more cells than this make evaluations so slow that a warning is due.
 MANY_CELLS = 10**7
@@ -85,66 +85,75 @@ class _Side:
 
 
 class ContingencyRisk(Risk):
-    """The risk (contingency-risk) for given labels; made by :meth:`Contingency.bind`."""
+    """The risk (contingency-risk) for given labels; made by :meth:`Contingency.risk`.
+
+    Parameters
+    ----------
+    examples : Examples
+        Labels and weights, all in memory. Weights are whole numbers.
+    table : ndarray
+        The losses for all numbers of missed and of false positives.
+    """
 
     shift_invariant: ClassVar[bool] = False
 
-    def __init__(self, positive: NDArray[np.bool_], weights: Array | None, table: Array):
-        self.n_examples = positive.shape[0]
-        self.weights = weights
-        self._positive = positive.view(np.uint8)
-        self._vectors = Recycler(self.n_examples)
-        self._rows = np.flatnonzero(positive), np.flatnonzero(~positive)
-        self._counts = None if weights is None else weights.astype(np.int64)
+    def __init__(self, examples: Examples, table: Array):
+        super().__init__(examples)
+        self._rows = np.flatnonzero(examples.positive), np.flatnonzero(~examples.positive)
+        self._counts = None if examples.weights is None else examples.weights.astype(np.int64)
         self._table = table
         self._total = float(table.shape[0] + table.shape[1] - 2)
         self._slope = 2.0 / self._total
         self.diameter = (1.0 + TABLE_SHARE) * self._total / 8.0
-        self._rounding = (64 * EPS + 4 * self.n_examples * LONG_EPS) * (1.0 + float(table.max()))
+        self._rounding = (64 * EPS + 4 * examples.count * LONG_EPS) * (1.0 + float(table.max()))
 
     def exact(self, scores: Array) -> RiskValue:
         """``R`` and a subgradient: two sorts, and one look at every cell of the table."""
         sides = self._sides(scores)
         b, c, _ = self._best(*(-self._slope * side.sums for side in sides))
         cuts, shares = np.array([sides[1].cut(c), sides[0].cut(b)]).T.copy()
-        gradient = self._vectors.take()
-        inner = flip_exact(scores, self._positive, self.weights, cuts, shares, self._slope, gradient)
-        offset = float(self._table[b, c])
-        value = offset - self._slope * inner
-        return RiskValue(value, gradient, offset, value, self._rounding)
+        return self._flipped(scores, cuts, shares, float(self._table[b, c]))
 
     def loss_free(self, scores: Array) -> RiskValue:
         """``R0`` and its gradient: examples on the wrong side of 0 are flipped. One pass."""
-        gradient = self._vectors.take()
-        zero = np.zeros(2)
-        value = -self._slope * flip_exact(scores, self._positive, self.weights, zero, zero, self._slope, gradient)
-        return RiskValue(value, gradient, 0.0, value, self._rounding)
+        return self._flipped(scores, np.zeros(2), np.zeros(2), 0.0)
 
     def exact_value(self, scores: Array) -> float:
         """``R``: two sorts, and one look at every cell of the table."""
         return self._best(*(-self._slope * side.sums for side in self._sides(scores)))[2]
 
-    def smoothed(self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None) -> RiskValue:
+    def smoothed(
+        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+    ) -> RiskValue:
         """``R_mu`` and its gradient: two looks at every cell of the table. ``hint`` is not used."""
+        gradient = np.empty_like(scores) if out is None else out
         sides = self._sides(scores)
         width, nu = mu * self._total / 2.0, self._nu(mu)
         (gain_b, z_b, wobble_b), (gain_c, z_c, wobble_c) = (side.smoothed(self._slope, width) for side in sides)
         value, offset, share_b, share_c = self._soft_best(gain_b, gain_c, nu)
         tables = ramp_table(z_c, share_c, width), ramp_table(z_b, share_b, width)
-        gradient = self._vectors.take()
-        inner = flip_smoothed(scores, self._positive, self.weights, *tables, self._slope, gradient)
-        ceiling = self._best(*(-self._slope * side.sums for side in sides))[2]
+        inner = flip_smoothed(*self._arguments(scores), *tables, self._slope, gradient)
+        exact = self._best(*(-self._slope * side.sums for side in sides))[2]
         # Flips that sum to b but for an error: those that do so exactly differ by as much in the 1-norm.
         wobble = self._slope * (float(share_b @ wobble_b) + float(share_c @ wobble_c))
         ramps = (16 * EPS + 16 * self._total * LONG_EPS) * (1.0 + largest_knot(*tables) / width)
-        rounding = self._rounding + wobble + ramps
-        return RiskValue(
-            value, gradient, offset, offset - self._slope * inner, rounding, ceiling=ceiling, looseness=0.0
-        )
+        plane = Plane(gradient, offset, self._rounding + wobble + ramps)
+        return RiskValue(plane, value, offset - self._slope * inner, exact=Interval(exact, exact))
 
     def lipschitz(self, mu: float) -> float:
         """``(4/n^2) (1/mu + n/(4 nu))``: of the flips for given counts, and of the shares of the cells."""
         return self._slope**2 * (1.0 / mu + self._total / (4.0 * self._nu(mu)))
+
+    def _flipped(self, scores: Array, cuts: Array, shares: Array, offset: float) -> RiskValue:
+        """The plane of the labels that are flipped up to cuts, for negatives and positives, and of shares at these."""
+        gradient = np.empty_like(scores)
+        inner = flip_exact(*self._arguments(scores), cuts, shares, self._slope, gradient)
+        value = offset - self._slope * inner
+        return RiskValue(Plane(gradient, offset, self._rounding), value, value)
+
+    def _arguments(self, scores: Array) -> tuple[Array, NDArray[np.uint8], Array | None]:
+        """What the loops begin with."""
+        return scores, self.examples.positive.view(np.uint8), self.examples.weights
 
     def _nu(self, mu: float) -> float:
         return TABLE_SHARE * mu * self._total / 8.0 / float(np.log(self._table.size))
@@ -213,6 +222,7 @@ class Contingency(Measure):
 
     delta: Callable[[Any, Any], Any]
     fits_bias: ClassVar[bool] = True
+    works_in_groups: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not callable(self.delta):
@@ -223,11 +233,11 @@ class Contingency(Measure):
         """``contingency``."""
         return "contingency"
 
-    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ContingencyRisk:
-        """Return the convex risk (contingency-risk); weights must be whole numbers. See :meth:`Measure.bind`."""
-        positive = binary_labels(y)
-        weights = _whole(weights_of(sample_weight, positive))
-        n_positive, n_negative = (int(_weight(weights, rows)) for rows in (positive, ~positive))
+    def risk(self, examples: Examples) -> ContingencyRisk:
+        """Return the convex risk (contingency-risk); weights must be whole numbers."""
+        only_in_memory(self, examples)
+        _check_whole(examples.weights)
+        n_positive, n_negative = int(examples.positive_weight), int(examples.negative_weight)
         _check_size(n_positive, n_negative)
         table = np.empty((n_positive + 1, n_negative + 1))
         c = np.arange(n_negative + 1.0)
@@ -235,25 +245,24 @@ class Contingency(Measure):
         for begin in range(0, n_positive + 1, step):
             b = np.arange(begin, min(begin + step, n_positive + 1), dtype=np.float64)
             table[begin : begin + step] = self._losses(b[:, None], c[None, :])
-        return ContingencyRisk(positive, weights, table)
+        return ContingencyRisk(examples, table)
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return ``1 - delta`` of the predictions ``scores > 0``."""
-        positive = binary_labels(y)
-        predicted = vector("scores", scores, length=positive.shape[0]) > 0.0
-        weights = _whole(weights_of(sample_weight, positive))
-        b, c = _weight(weights, positive & ~predicted), _weight(weights, ~positive & predicted)
+        examples = Examples.of(y, sample_weight)
+        predicted = vector("scores", scores, length=examples.count) > 0.0
+        _check_whole(examples.weights)
+        b, c = examples.here(examples.positive & ~predicted), examples.here(~examples.positive & predicted)
         return 1.0 - float(self._losses(np.array([b]), np.array([c]))[0])
 
-    def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def cut(self, examples: Examples, scores: Array) -> float:
         """Return where to cut these scores so that delta is lowest; of equally good cuts the lowest."""
-        positive = binary_labels(y)
-        f = vector("scores", scores, length=positive.shape[0])
-        weights = _whole(weights_of(sample_weight, positive))
-        cuts = Cuts(f)
-        c = np.ones(f.shape[0]) if weights is None else weights
-        hits = cuts.above(c * positive)
-        return cuts.threshold(int(self._losses(hits[0] - hits, cuts.above(c * ~positive)).argmin()))
+        only_in_memory(self, examples)
+        _check_whole(examples.weights)
+        cuts = Cuts(scores)
+        c = np.ones(examples.count) if examples.weights is None else examples.weights
+        hits = cuts.above(c * examples.positive)
+        return cuts.threshold(int(self._losses(hits[0] - hits, cuts.above(c * ~examples.positive)).argmin()))
 
     def _losses(self, b: Array, c: Array) -> Array:
         """``delta`` of arrays of numbers that go together, checked."""
@@ -287,19 +296,14 @@ class Contingency(Measure):
             ) from error
 
 
-def _whole(weights: Array | None) -> Array | None:
-    """Weights that count copies."""
+def _check_whole(weights: Array | None) -> None:
+    """Refuse weights that do not count copies."""
     if weights is not None and (weights != np.floor(weights)).any():
         at = int(np.flatnonzero(weights != np.floor(weights))[0])
         raise ValueError(
             f"sample_weight must be whole numbers, got {weights[at]} at position {at}: Contingency counts examples; "
             "use copies, or a measure such as FBeta that takes any weights."
         )
-    return weights
-
-
-def _weight(weights: Array | None, rows: NDArray[np.bool_]) -> float:
-    return float(np.count_nonzero(rows) if weights is None else weights[rows].sum())
 
 
 def _prefixes(values: Array) -> Array:
@@ -314,7 +318,7 @@ def _check_size(n_positive: int, n_negative: int) -> None:
     if 2 * 8 * cells > _memory():
         raise ValueError(f"{what}, which does not fit into memory; {advice}.")
     if cells > MANY_CELLS:
-        warnings.warn(f"{what}, which every evaluation looks at: slow. Better {advice}.", stacklevel=3)
+        warnings.warn(f"{what}, which every evaluation looks at: slow. Better {advice}.", stacklevel=4)
 
 
 def _memory() -> float:

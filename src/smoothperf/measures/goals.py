@@ -22,16 +22,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validation import binary_labels, vector, weights_of
-from ..blocks import Blocks, Vector
-from ..operating_point import Cuts
-from .base import Measure, Risk
+from .._validation import vector
+from ..collective import agreed
+from .base import Array, Measure, Risk
 from .confidence import CONFIDENCE, checked_confidence
+from .cuts import Cuts
+from .examples import Examples
 from .roc_area import ROCArea
-from .row_block import RiskBlock
 from .targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
-
-Array = NDArray[np.float64]
 
 
 class TargetWarning(UserWarning):
@@ -50,17 +48,9 @@ class Goal(Measure):
     trained_with: ClassVar[Measure] = ROCArea()
     fits_bias: ClassVar[bool] = ROCArea.fits_bias
 
-    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Risk:
-        """Return the convex risk of ``trained_with`` for given labels; see :meth:`Measure.bind`."""
-        return self.trained_with.bind(y, sample_weight)
-
-    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> RiskBlock:
-        """Return the part of that risk that has some of the rows."""
-        return self.trained_with.block(positive, weights)
-
-    def bind_blocks(self, blocks: Blocks) -> Risk:
-        """Return the convex risk of ``trained_with`` for blocks of rows."""
-        return self.trained_with.bind_blocks(blocks)
+    def risk(self, examples: Examples) -> Risk:
+        """Return the convex risk of ``trained_with``."""
+        return self.trained_with.risk(examples)
 
     @abstractmethod
     def of_cuts(self, hits: Array, false: Array) -> float:
@@ -71,10 +61,9 @@ class Goal(Measure):
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the goal itself; examples with equal scores are cut off together. O(n log n)."""
-        positive = binary_labels(y)
-        f = vector("scores", scores, length=positive.shape[0])
-        weights = weights_of(sample_weight, positive)
-        table = CutTable.of(Cuts(f), positive, weights)
+        examples = Examples.of(y, sample_weight)
+        cuts = Cuts(vector("scores", scores, length=examples.count))
+        table = CutTable.of(cuts, examples.positive, examples.weights)
         return self.of_cuts(table.hits[::-1], table.false[::-1])
 
 
@@ -121,33 +110,29 @@ class _Target(Goal):
         name = f"{self._high}@{self._kept}={self._value}"
         return name if self.confidence == CONFIDENCE else f"{name},confidence={self.confidence}".lower()
 
-    def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def cut(self, examples: Examples, scores: Array) -> float:
         """Return where to cut scores so that new rows keep the rate, with the goal's confidence.
 
         The scores must be of rows that were not trained on. If so few rows allow no such promise, a
         :class:`TargetWarning` says what can be promised, and the cut keeps the rate on the given rows; or comes as
-        close as possible.
+        close as possible. In a group everybody is given all scores.
         """
-        positive = binary_labels(y)
-        f = vector("scores", scores, length=positive.shape[0])
-        weights = weights_of(sample_weight, positive)
+        here = [examples.positive, scores, *([] if examples.weights is None else [examples.weights])]
+        every = np.hstack([part.reshape(len(here), -1) for part in examples.together.gather(np.concatenate(here))])
+        (threshold,) = agreed(examples.together, self._cut_of_all(every[0] > 0.0, every[1], *every[2:]))
+        return threshold
+
+    def _cut_of_all(self, positive: NDArray[np.bool_], scores: Array, weights: Array | None = None) -> float:
         target: dict[str, Any] = {self._kept: self._value}
         try:
-            return threshold_for_target(positive, f, weights, confidence=self.confidence, **target)
+            return threshold_for_target(positive, scores, weights, confidence=self.confidence, **target)
         except TargetError as error:
-            warnings.warn(f"{self.name}: {error}", TargetWarning, stacklevel=3)
+            warnings.warn(f"{self.name}: {error}", TargetWarning, stacklevel=4)
         try:
-            return threshold_for_target(positive, f, weights, **target)
+            return threshold_for_target(positive, scores, weights, **target)
         except TargetError:  # a precision that no cut reaches
-            cuts = Cuts(f)
+            cuts = Cuts(scores)
             return cuts.threshold(int(CutTable.of(cuts, positive, weights).precision.argmax()))
-
-    def threshold_of_blocks(self, blocks: Blocks, scores: Vector) -> float:
-        """Return :meth:`threshold` for rows in blocks; all scores are gathered for it."""
-        parts = blocks.each("labelled_scores", scores)
-        positive, gathered = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
-        weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts])
-        return self.threshold(positive, gathered, weights)
 
 
 @dataclass(frozen=True)

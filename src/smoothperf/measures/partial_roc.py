@@ -23,39 +23,42 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .._validation import binary_labels, positive_number, vector, weights_of
-from ..blocks import LocalVectors, OneBlock
-from ..evaluation.ranking import Ranking, partial_roc_area
+from .._validation import positive_number, vector
 from ..kernels import huber_sums
-from ..kernels.capped_simplex import ProjectionBlock, project
-from ..kernels.pair_sums import PairBlock
-from .base import EPS, Array, Measure, Risk, RiskValue
-from .roc_area import ROCArea, mean_over_pairs
+from .base import EPS, Array, Measure, Plane, Risk, RiskValue, only_in_memory
+from .examples import Examples
+from .pairs import Pairs, mean_over_pairs
+from .projection import CappedSimplex
+from .roc_area import ROCArea
+from .sorted_scores import SortedScores, partial_roc_area
 from .top_k import heaviest
 
 
 class PartialROCAreaRisk(Risk):
-    """The risk (partial-risk) for given labels and weights; made by :meth:`PartialROCArea.bind`."""
+    """The risk (partial-risk) for given labels and weights; made by :meth:`PartialROCArea.risk`.
+
+    Parameters
+    ----------
+    examples : Examples
+        Labels and weights, all in memory.
+    max_fpr : float
+        Below 1.
+    """
 
     shift_invariant: ClassVar[bool] = True
 
-    def __init__(self, positive: NDArray[np.bool_], weights: Array | None, max_fpr: float):
-        self.n_examples = positive.shape[0]
-        self.weights = weights
-        self._vectors = LocalVectors(self.n_examples)
-        self._positives, self._negatives = np.flatnonzero(positive), np.flatnonzero(~positive)
-        self._weight = np.ones(self.n_examples) if weights is None else weights
-        self._negative_weight = None if weights is None else weights[self._negatives]
-        no_label = np.zeros(self._negatives.size, dtype=bool)
-        self._negative_blocks = OneBlock(
-            ProjectionBlock(no_label, self._negative_weight), LocalVectors(self._negatives.size)
-        )
+    def __init__(self, examples: Examples, max_fpr: float):
+        super().__init__(examples)
+        positive, weights = examples.positive, examples.weights
+        self._rows = np.flatnonzero(positive), np.flatnonzero(~positive)
+        self._weight = np.ones(examples.count) if weights is None else weights
+        negative_weight = None if weights is None else weights[self._rows[1]]
+        self._negatives = Examples(np.zeros(self._rows[1].size, dtype=bool), negative_weight)
         self._share = max_fpr
-        positives = float(self._weight[self._positives].sum())
-        self._all_negatives = float(self._weight[self._negatives].sum())
-        self._mass = positives, max_fpr * self._all_negatives
+        self._mass = examples.positive_weight, max_fpr * examples.negative_weight
+        self._simplex = CappedSimplex(self._negatives, self._mass[1], 1.0 / self._mass[1], 0.0, (max_fpr, max_fpr))
         self._pairs = self._mass[0] * self._mass[1]
         self.diameter = self._pairs * (1.0 + (1.0 - max_fpr)) / 2.0
 
@@ -71,75 +74,69 @@ class PartialROCAreaRisk(Risk):
         """``R``; the gradient is a by-product."""
         return self.exact(scores).value
 
-    def smoothed(self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None) -> RiskValue:
+    def smoothed(
+        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+    ) -> RiskValue:
         """``R_mu`` and its gradient, O(n log n)."""
         positives, room = self._mass
         kappa = mu * self._pairs
         found, taken = self._top_negatives(scores, kappa, mu * positives, hint)
-        pairs = self._pairs_with(scores, taken, margin=1.0, kappa=kappa)
+        pairs = self._pairs_with(scores, taken, margin=1.0, kappa=kappa, out=out)
         # The weight taken is K but for the excess: one that is K exactly makes a plane that differs by so much.
-        rounding = pairs.rounding + 4.0 * abs(found.excess) / room + 64 * EPS
+        rounding = pairs.plane.rounding + 4.0 * abs(found.excess) / room + 64 * EPS
         return RiskValue(
+            Plane(pairs.plane.gradient, pairs.plane.offset, rounding),
             pairs.value - mu * positives * found.prox,
-            pairs.gradient,
-            pairs.offset,
             pairs.height,
-            rounding,
             hint=found.roots,
         )
 
     def lipschitz(self, mu: float) -> float:
         """``(2 N+ + K + N-) / (mu (N+ K)^2)``: of the pairs, and of the choice of the negatives."""
         positives, room = self._mass
-        return (2.0 * positives + room + self._all_negatives) / (mu * self._pairs**2)
+        return (2.0 * positives + room + self.examples.negative_weight) / (mu * self._pairs**2)
 
     def _highest_negatives(self, scores: Array) -> Array:
         """``c z`` for all negatives, where z chooses those with the highest scores."""
-        taken = heaviest(scores[self._negatives], self._negative_weight, self._mass[1])
-        return taken if self._negative_weight is None else taken * self._negative_weight
+        weights = self._negatives.weights
+        taken = heaviest(scores[self._rows[1]], weights, self._mass[1])
+        return taken if weights is None else taken * weights
 
     def _top_negatives(self, scores: Array, kappa: float, mu: float, hint: Any) -> tuple[Any, Array]:
         """The projection that finds z, and ``c z`` for all negatives."""
         positives, room = self._mass
         centre = float(scores.mean())
-        ordered = scores[self._positives] - centre
+        ordered = scores[self._rows[0]] - centre
         ordered_weights = None
-        if self.weights is None:
+        if self.examples.weights is None:
             ordered.sort()
         else:
             order = np.argsort(ordered)
-            ordered, ordered_weights = ordered[order], self.weights[self._positives[order]]
-        hinges = np.empty(self._negatives.size)
-        huber_sums(ordered, ordered_weights, scores[self._negatives] + (1.0 - centre), kappa, hinges)
+            ordered, ordered_weights = ordered[order], self._weight[self._rows[0][order]]
+        hinges = np.empty(self._rows[1].size)
+        huber_sums(ordered, ordered_weights, scores[self._rows[1]] + (1.0 - centre), kappa, hinges)
         hinges /= positives
         taken = np.empty_like(hinges)
-        blocks, targets = self._negative_blocks, (self._share, self._share)
-        found = project(blocks, 1, self._all_negatives, hinges, room, 1.0 / room, 0.0, targets, mu, hint, None, taken)
+        found = self._simplex.project(hinges, mu, hint, None, taken)
         # What comes back is c (z - p) / K.
         taken *= room
-        most = 1.0 if self._negative_weight is None else self._negative_weight
+        most = 1.0 if self._negatives.weights is None else self._negatives.weights
         taken += self._share * most
         return found, np.clip(taken, 0.0, most, out=taken)
 
-    def _pairs_with(self, scores: Array, taken: Array, *, margin: float, kappa: float) -> RiskValue:
+    def _pairs_with(
+        self, scores: Array, taken: Array, *, margin: float, kappa: float, out: Array | None = None
+    ) -> RiskValue:
         """Mean over the pairs of positives and negatives, the latter with the weights ``taken``."""
-        chosen = np.flatnonzero(taken)
+        positives, negatives = self._rows
         weights = self._weight.copy()
-        weights[self._negatives] = taken
-        gradient = self._vectors.take()
+        weights[negatives] = taken
+        chosen = negatives[np.flatnonzero(taken)]
+        counts = positives.size, chosen.size
+        pairs = Pairs((positives, chosen), weights, counts, self._mass, self.examples.count)
+        gradient = np.empty_like(scores) if out is None else out
         gradient[:] = 0.0
-        rows = self._positives, self._negatives[chosen]
-        return mean_over_pairs(
-            OneBlock(PairBlock(rows, weights), self._vectors),
-            scores,
-            (rows[0].size, rows[1].size),
-            self._mass,
-            centre=float(np.average(scores, weights=weights)),
-            margin=margin,
-            kappa=kappa,
-            weighted=True,
-            gradient=gradient,
-        )
+        return mean_over_pairs(pairs, scores, margin=margin, kappa=kappa, gradient=gradient)
 
 
 @dataclass(frozen=True)
@@ -164,6 +161,7 @@ class PartialROCArea(Measure):
     """
 
     max_fpr: float
+    works_in_groups: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if positive_number("max_fpr", self.max_fpr) > 1.0:
@@ -174,16 +172,14 @@ class PartialROCArea(Measure):
         """``roc_area@0.1``."""
         return f"roc_area@{float(self.max_fpr)}"
 
-    def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Risk:
-        """Return the convex risk (partial-risk) for given labels; see :meth:`Measure.bind`."""
-        positive = binary_labels(y)
-        weights = weights_of(sample_weight, positive)
-        if self.max_fpr == 1.0:
-            return ROCArea().bind(positive, weights)
-        return PartialROCAreaRisk(positive, weights, float(self.max_fpr))
+    def risk(self, examples: Examples) -> Risk:
+        """Return the convex risk (partial-risk)."""
+        only_in_memory(self, examples)
+        return ROCArea().risk(examples) if self.max_fpr == 1.0 else PartialROCAreaRisk(examples, float(self.max_fpr))
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Mean height of the ROC curve from 0 to ``max_fpr``, with straight lines across tied scores."""
-        positive = binary_labels(y)
-        f = vector("scores", scores, length=positive.shape[0])
-        return partial_roc_area(Ranking(positive, f).cuts(weights_of(sample_weight, positive)), float(self.max_fpr))
+        examples = Examples.of(y, sample_weight)
+        f = vector("scores", scores, length=examples.count)
+        cuts = SortedScores(examples.positive, f).cuts(examples.weights)
+        return partial_roc_area(cuts, float(self.max_fpr))

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import positive_number, whole_number
-from ..operating_point import Cuts
 from .confidence import bounds, chance_of_as_few, chance_of_as_many, checked_confidence, effective_number
+from .cuts import Cuts
 
 Array = NDArray[np.float64]
 #: What may be asked for.

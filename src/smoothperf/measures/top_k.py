@@ -17,8 +17,8 @@ The *target* t is the average of the best labelings with k positives: ``k/N+`` o
 
 over the capped simplex ``{u in [0,1]^n : sum c u = k}``. The first maximum selects the k largest of
 ``(2/N) f_i - s [i positive]``: O(n). The second projects onto the capped simplex: a root in one variable, two
-O(n) passes (:mod:`smoothperf.kernels.capped_simplex`), where the paper sorts. The second pass bounds the exact risk on
-the way (``RiskValue.ceiling``). For PRBEP these are (prbep-risk) and (prbep-smoothed).
+O(n) passes (:mod:`smoothperf.measures.projection`), where the paper sorts. The second pass bounds the exact risk on
+the way (``RiskValue.exact``). For PRBEP these are (prbep-risk) and (prbep-smoothed).
 
 Departures from the paper: no sort, and the exact diameter instead of the bound n/2. For PRBEP it is ``D = min(N+,
 N-)``, which allows a mu that is n/(2 n+) times larger when positives are rare.
@@ -26,183 +26,124 @@ N-)``, which allows a mu that is n/(2 n+) times larger when positives are rare.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .._validation import binary_labels, count_or_share, vector, weights_of
-from ..blocks import Blocks, Vector
-from ..kernels.capped_simplex import ProjectionBlock, project
-from ..kernels.selection import Candidates, added, filled, level_of, level_of_blocks, most_from_each, rooms_at
-from .base import EPS, LONG_EPS, Array, Curvature, Measure, RiskValue
-from .in_blocks import BlockRisk
-from .row_block import RiskBlock, Totals
+from .._validation import count_or_share, vector
+from ..collective import ALONE, Collective, total
+from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
+from .examples import Examples
+from .projection import CappedSimplex, Roots
+from .threshold_search import filled, level_of, room_for_ties
 
 #: Share of the weight that is far more than rounding can displace.
 SPARE = 1e-9
 
 
-def heaviest(values: Array, weights: Array | None, total: float) -> Array:
-    """Fill weight ``total`` with the largest values: ``u`` in [0, 1] that maximises ``sum c u values``. Expected O(n).
+def heaviest(values: Array, weights: Array | None, wanted: float, together: Collective = ALONE) -> Array:
+    """Fill a wanted weight with the largest values: ``u`` in [0, 1] that maximises ``sum c u values``. Expected O(n).
 
-    At most one entry is fractional, and with unit weights and a whole total none is. Of tied ones the first are taken.
+    At most one entry is fractional, and with unit weights and a whole number wanted none is. Of tied ones the first are
+    taken, in a group those of the first members.
     """
-    level = level_of(values, weights, total)
-    return filled(values, weights, level.at, total - level.above)
+    level = level_of(values, weights, wanted, together)
+    return filled(values, weights, level.at, room_for_ties(values, weights, level, wanted, together))
 
 
-class TopKBlock(ProjectionBlock, RiskBlock):
-    """The rows of a :class:`TopKRisk`, or some of them."""
-
-    def begin_filling(self, scores: Array, slope: float, gain: float, gains: Array, most: float) -> Candidates:
-        """Fill in the gains per unit of weight for predicting an example positive, and begin to select the largest."""
-        np.multiply(scores, slope, out=gains)
-        gains[self.positive] -= gain
-        return self.begin_selection(gains, most)
-
-    def class_sums(self, gains: Array) -> tuple[float, float]:
-        """Sums of the gains over the positives and over the negatives."""
-        return float(gains[self.positive].sum()), float(gains[~self.positive].sum())
-
-    def fill(
-        self,
-        scores: Array,
-        gains: Array,
-        level: float,
-        rooms: float | dict[str, float],
-        slope: float,
-        targets: tuple[float, float],
-        gradient: Array,
-    ) -> tuple[float, float]:
-        """Give places to the gains above a level, and to those at it as far as there is room.
-
-        Returns the sum of ``c (u - t)`` over the positives, and ``<gradient, scores>``.
-        """
-        change = filled(gains, self.weights, level, self.room(rooms))
-        change -= self._target(targets)
-        if self.weights is not None:
-            change *= self.weights
-        np.multiply(change, slope, out=gradient)
-        return float(change[self.positive].sum()), float(gradient @ scores)
-
-    def active(
-        self, gradient: Array, slope: float, targets: tuple[float, float]
-    ) -> tuple[NDArray[np.intp], Array | None, Array]:
-        """The rows with 0 < u < 1, their weights, and the gradient there."""
-        # The gradient where u is 0 and where it is 1, moved inwards by its rounding where that is not exactly 0.
-        largest = (1.0 - 4.0 * EPS) * slope * (1.0 if self.weights is None else self.weights)
-        target = self._target(targets)
-        rows = np.flatnonzero((gradient > -largest * target) & (gradient < largest * (1.0 - target)))
-        return rows, None if self.weights is None else self.weights[rows], gradient[rows]
-
-    def _target(self, targets: tuple[float, float]) -> Array:
-        """t, one for each example."""
-        return np.where(self.positive, *targets)
-
-
-class TopKRisk(BlockRisk):
-    """The risk (top-k-risk) for given labels and weights; made by the measures' ``bind``.
+class TopKRisk(Risk):
+    """The risk (top-k-risk) for given labels and weights; made by the measures' ``risk``.
 
     Parameters
     ----------
-    blocks : Blocks
-        Of :class:`TopKBlock`.
-    places : float, optional
-        ``k``, above 0 and below N; N+ by default.
+    examples : Examples
+        Labels and weights.
+    places : float
+        ``k``, above 0 and below N.
     per_place : bool
         Whether the loss is relative to k (precision) or to N+ (recall).
     """
 
     shift_invariant: ClassVar[bool] = True
 
-    def __init__(self, blocks: Blocks, places: float | None = None, *, per_place: bool = False):
-        super().__init__(blocks)
-        self.has_curvature = not blocks.far
-        total, positives, negatives = self._totals.weight, self._totals.positive_weight, self._totals.negative_weight
-        self._places = positives if places is None else places
-        self._slope = 2.0 / total
-        within = min(self._places, positives)
-        unit = self._places if per_place else positives
+    def __init__(self, examples: Examples, places: float, *, per_place: bool = False):
+        super().__init__(examples)
+        self.has_curvature = examples.together.size == 1
+        self._places = places
+        self._scratch: Array | None = None
+        weight, positives, negatives = examples.weight, examples.positive_weight, examples.negative_weight
+        self._slope = 2.0 / weight
+        within = min(places, positives)
+        unit = places if per_place else positives
         self._gain = 1.0 / unit
         self.score_scale = self._gain / self._slope
         self._least_loss = (unit - within) / unit
-        self._targets = within / positives, (self._places - within) / negatives
+        self._targets = within / positives, (places - within) / negatives
         # What places too many or too few cost; where negatives can make up for them, no positive need be missed.
-        spare = min(self._places - positives, negatives - self._places)
-        self._excess_cost = self._slope if spare > SPARE * total else max(self._gain, self._slope)
+        spare = min(places - positives, negatives - places)
+        self._excess_cost = self._slope if spare > SPARE * weight else max(self._gain, self._slope)
         # Of the kernel's sums, blocked by 512 and relative to k; docs/maths.md, rounding.
-        self._rounding = (1024 * EPS + self.n_examples * LONG_EPS) * max(1.0, self._places * self._excess_cost)
+        self._rounding = (1024 * EPS + examples.count * LONG_EPS) * max(1.0, places * self._excess_cost)
         # (diameter-top-k): as many negatives as possible get a place.
         on_positives, on_negatives = self._targets
-        false = min(self._places, negatives)
-        if self._places <= positives:
-            self.diameter = 0.5 * self._places * (1.0 - on_positives) + on_positives * false
+        false = min(places, negatives)
+        if places <= positives:
+            self.diameter = 0.5 * places * (1.0 - on_positives) + on_positives * false
         else:
-            self.diameter = 0.5 * (1.0 - on_negatives) * (false + (false - (self._places - positives)))
+            self.diameter = 0.5 * (1.0 - on_negatives) * (false + (false - (places - positives)))
+        self._simplex = CappedSimplex(examples, places, self._slope, self._gain, self._targets)
 
-    def exact(self, scores: Vector) -> RiskValue:
+    def exact(self, scores: Array) -> RiskValue:
         """``R`` and a subgradient: select the largest, O(n)."""
         missed, inner, gradient = self._largest(scores, self._gain)
         offset = self._least_loss - self._gain * missed
         value = offset + inner
-        return RiskValue(value, gradient, offset, value, self._rounding)
+        return RiskValue(Plane(gradient, offset, self._rounding), value, value)
 
-    def loss_free(self, scores: Vector) -> RiskValue:
+    def loss_free(self, scores: Array) -> RiskValue:
         """``R0`` and its gradient: the places go to the highest scores. O(n)."""
         _, inner, gradient = self._largest(scores, 0.0)
-        return RiskValue(inner, gradient, 0.0, inner, self._rounding)
+        return RiskValue(Plane(gradient, 0.0, self._rounding), inner, inner)
 
-    def exact_value(self, scores: Vector) -> float:
+    def exact_value(self, scores: Array) -> float:
         """``R``: the sum of the largest values, less that of the target. O(n)."""
-        if self._blocks.far or self._totals.weighted or not self._places.is_integer():
+        examples = self.examples
+        if examples.together.size > 1 or examples.weights is not None or not self._places.is_integer():
             return self.exact(scores).value
-        gains, _ = self._gains(scores, self._gain)
-        ((positive_sum, negative_sum),) = self._blocks.each("class_sums", gains)
-        first = self.n_examples - int(self._places)
+        gains = self._gains(scores, self._gain)
+        first = examples.count - int(self._places)
         on_positives, on_negatives = self._targets
-        target = on_positives * positive_sum
+        target = on_positives * float(gains[examples.positive].sum())
         if on_negatives > 0.0:
-            target += on_negatives * negative_sum
-        largest = np.partition(gains, first)[first:].sum()
-        return float(largest - target) + self._least_loss
+            target += on_negatives * float(gains[~examples.positive].sum())
+        gains.partition(first)
+        return float(gains[first:].sum() - target) + self._least_loss
 
-    def smoothed(self, scores: Vector, mu: float, hint: Any = None, direction: Vector | None = None) -> RiskValue:
+    def smoothed(
+        self,
+        scores: Array,
+        mu: float,
+        hint: Roots | None = None,
+        direction: Array | None = None,
+        out: Array | None = None,
+    ) -> RiskValue:
         """``R_mu`` and its gradient: a projection onto the capped simplex, O(n)."""
-        gradient = self._blocks.vectors.take()
-        found = project(
-            self._blocks,
-            self._n_blocks,
-            self._totals.weight,
-            scores,
-            self._places,
-            self._slope,
-            self._gain,
-            self._targets,
-            mu,
-            hint,
-            direction,
-            gradient,
-        )
+        gradient = np.empty(scores.shape) if out is None else out
+        found = self._simplex.project(scores, mu, hint, direction, gradient)
         offset = self._least_loss + self._gain * found.missed
         height = offset + self._slope * found.inner
         # The labeling u sums to k but for the excess: one that does so exactly differs by that much in the 1-norm.
         rounding = self._rounding + abs(found.excess) * self._excess_cost
-        value = height - mu * found.prox
         ceiling = self._least_loss + found.ceiling
         return RiskValue(
-            value,
-            gradient,
-            offset,
-            height,
-            rounding,
+            Plane(gradient, offset, rounding),
+            value=height - mu * found.prox,
+            height=height,
+            exact=Interval(ceiling - found.looseness, ceiling),
             hint=found.roots,
-            ceiling=ceiling,
-            looseness=found.looseness,
-            gradient_norm=math.sqrt(found.squares),
-            derivative=math.nan if direction is None else found.along,
+            derivative=None if direction is None else found.along,
         )
 
     def lipschitz(self, mu: float) -> float:
@@ -213,51 +154,53 @@ class TopKRisk(BlockRisk):
         """(hessian-prbep) on the examples with 0 < u < 1, for the mu to follow; O(n)."""
         if not self.has_curvature:
             return super().curvature(smoothed, mu, following)
-        ((rows, row_weights, gradient),) = self._blocks.each("active", smoothed.gradient, self._slope, self._targets)
+        c = self.examples.weights
+        # The gradient where u is 0 and where it is 1, moved inwards by its rounding where that is not exactly 0.
+        largest = (1.0 - 4.0 * EPS) * self._slope * (1.0 if c is None else c)
+        target, gradient = self._target(), smoothed.plane.gradient
+        rows = np.flatnonzero((gradient > -largest * target) & (gradient < largest * (1.0 - target)))
+        gradient = gradient[rows]
         weights = np.full(rows.shape, self.lipschitz(following))
-        if row_weights is not None:
-            weights *= row_weights
-        total = float(weights.sum())
-        change = gradient if total == 0.0 else gradient - weights * (float(gradient.sum()) / total)
+        if c is not None:
+            weights *= c[rows]
+        mass = float(weights.sum())
+        change = gradient if mass == 0.0 else gradient - weights * (float(gradient.sum()) / mass)
         return Curvature(rows, weights, (mu / following - 1.0) * change)
 
-    def _largest(self, scores: Vector, gain: float) -> tuple[float, float, Vector]:
+    def _largest(self, scores: Array, gain: float) -> tuple[float, float, Array]:
         """Give the places to the largest ``(2/N) f - gain [positive]``.
 
         Returns the sum of ``c (u - t)`` over the positives, for PRBEP that of ``-c (1 - u)`` and exact for unit
         weights; ``<gradient, f>``; and the gradient ``(2/N) c (u - t)``.
         """
-        gains, candidates = self._gains(scores, gain)
-        level = level_of_blocks(self._blocks, candidates, self._places)
-        rooms = rooms_at(self._blocks, gains, level, self._places)
-        gradient = self._blocks.vectors.take()
-        sums = self._blocks.each("fill", scores, gains, level.at, rooms, self._slope, self._targets, gradient)
-        missed, inner = added(sums)
+        examples = self.examples
+        change = heaviest(self._gains(scores, gain), examples.weights, self._places, examples.together)
+        change -= self._target()
+        if examples.weights is not None:
+            change *= examples.weights
+        missed = float(change[examples.positive].sum())
+        gradient = np.multiply(change, self._slope, out=change)
+        missed, inner = total(examples.together, missed, float(gradient @ scores))
         return missed, inner, gradient
 
-    def _gains(self, scores: Vector, gain: float) -> tuple[Vector, list[Candidates]]:
-        """``(2/N) f - gain [positive]``, per unit of weight for predicting an example positive: the candidates."""
-        gains = self._blocks.vectors.take()
-        most = most_from_each(self._blocks, self._n_blocks)
-        return gains, self._blocks.each("begin_filling", scores, self._slope, gain, gains, most)
+    def _gains(self, scores: Array, gain: float) -> Array:
+        """``(2/N) f - gain [positive]``, per unit of weight for predicting an example positive; in a scratch array."""
+        if self._scratch is None:
+            self._scratch = np.empty(scores.shape)
+        gains = np.multiply(scores, self._slope, out=self._scratch)
+        gains[self.examples.positive] -= gain
+        return gains
+
+    def _target(self) -> Array:
+        """t, one for each example."""
+        return np.where(self.examples.positive, *self._targets)
 
 
-def hits_of_top(positive: NDArray[np.bool_], scores: Array, weights: Array | None, places: float) -> float:
+def hits_of_top(examples: Examples, scores: Array, places: float) -> float:
     """Weight of the positives among the ``places`` with the highest scores; examples tied for the last ones share."""
-    n = scores.shape[0]
-    if weights is None:
-        c = np.ones(n)
-        last = n - min(max(math.ceil(places * (1 - 1e-12)), 1), n)
-        threshold = np.partition(scores, last)[last]
-    else:
-        c = weights
-        order = np.argsort(-scores, kind="stable")
-        total = np.cumsum(c[order])
-        threshold = scores[order[min(int(np.searchsorted(total, places * (1 - 1e-12))), n - 1)]]
-    above, tied = scores > threshold, scores == threshold
-    left = places - float(c[above].sum())
-    share = float(c[tied & positive].sum()) / float(c[tied].sum())
-    return float(c[above & positive].sum()) + left * share
+    level = level_of(scores, examples.weights, places * (1 - 1e-12))
+    share = examples.here((scores == level.at) & examples.positive) / level.tied
+    return examples.here((scores > level.at) & examples.positive) + (places - level.above) * share
 
 
 @dataclass(frozen=True)
@@ -276,21 +219,15 @@ class PRBEP(Measure):
 
     name: ClassVar[str] = "prbep"
 
-    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> TopKBlock:
-        """Return the part of the risk that has some of the rows."""
-        return TopKBlock(positive, weights)
-
-    def bind_blocks(self, blocks: Blocks) -> TopKRisk:
-        """Return the convex risk (prbep-risk) for blocks of rows."""
-        return TopKRisk(blocks)
+    def risk(self, examples: Examples) -> TopKRisk:
+        """Return the convex risk (prbep-risk) for examples."""
+        return TopKRisk(examples, examples.positive_weight)
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Precision of the top N+; examples tied at the threshold share the places that are left."""
-        positive = binary_labels(y)
-        f = vector("scores", scores, length=positive.shape[0])
-        weights = weights_of(sample_weight, positive)
-        places = self.predicted_positive(positive, weights)
-        return hits_of_top(positive, f, weights, places) / places
+        examples = Examples.of(y, sample_weight)
+        f = vector("scores", scores, length=examples.count)
+        return hits_of_top(examples, f, examples.positive_weight) / examples.positive_weight
 
 
 @dataclass(frozen=True)
@@ -305,19 +242,14 @@ class _AtK(Measure):
     def __post_init__(self) -> None:
         count_or_share("k", self.k)
 
-    def block(self, positive: NDArray[np.bool_], weights: Array | None) -> TopKBlock:
-        """Return the part of the risk that has some of the rows."""
-        return TopKBlock(positive, weights)
-
-    def places(self, totals: Totals) -> float:
+    def places(self, examples: Examples) -> float:
         """Return k as a weight: the count itself, or the share of the total weight."""
-        total = totals.weight
         if not isinstance(self.k, (int, np.integer)):
-            return float(self.k) * total
-        if self.k > total:
-            what = "is the weight of all examples" if totals.weighted else "examples are there"
+            return float(self.k) * examples.weight
+        if self.k > examples.weight:
+            what = "examples are there" if examples.weights is None else "is the weight of all examples"
             raise ValueError(
-                f"{self.name} needs at least {self.k} examples, but {total:g} {what}; "
+                f"{self.name} needs at least {self.k} examples, but {examples.weight:g} {what}; "
                 f"use a smaller k, or a share such as {type(self).__name__}(0.05)."
             )
         return float(self.k)
@@ -326,24 +258,21 @@ class _AtK(Measure):
         """Return the measure with k as a share."""
         return replace(self, k=min(self.k / total, 1.0)) if isinstance(self.k, (int, np.integer)) else self
 
-    def _bound(self, blocks: Blocks, *, per_place: bool) -> TopKRisk:
-        totals = Totals.of(blocks.each("totals"))
-        places = self.places(totals)
-        if places >= totals.weight:
+    def _risk(self, examples: Examples, *, per_place: bool) -> TopKRisk:
+        places = self.places(examples)
+        if places >= examples.weight:
             raise ValueError(
                 f"{self.name} of {places:g} examples leaves nothing to choose, as all are predicted positive; "
                 "use a smaller k."
             )
-        return TopKRisk(blocks, places, per_place=per_place)
+        return TopKRisk(examples, places, per_place=per_place)
 
     def _hits(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None) -> tuple[float, float, float]:
         """Weight of the hits among the top k, k, and the weight of all positives."""
-        positive = binary_labels(y)
-        f = vector("scores", scores, length=positive.shape[0])
-        weights = weights_of(sample_weight, positive)
-        totals = RiskBlock(positive, weights).totals()
-        places = self.places(totals)
-        return hits_of_top(positive, f, weights, places), places, totals.positive_weight
+        examples = Examples.of(y, sample_weight)
+        f = vector("scores", scores, length=examples.count)
+        places = self.places(examples)
+        return hits_of_top(examples, f, places), places, examples.positive_weight
 
 
 @dataclass(frozen=True)
@@ -371,9 +300,9 @@ class PrecisionAtK(_AtK):
         """``precision@100`` or ``precision@0.05``."""
         return f"precision@{self.k}"
 
-    def bind_blocks(self, blocks: Blocks) -> TopKRisk:
-        """Return the convex risk (top-k-risk) for blocks of rows."""
-        return self._bound(blocks, per_place=True)
+    def risk(self, examples: Examples) -> TopKRisk:
+        """Return the convex risk (top-k-risk) for examples."""
+        return self._risk(examples, per_place=True)
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Precision of the top k; examples tied at the threshold share the places that are left."""
@@ -403,9 +332,9 @@ class RecallAtK(_AtK):
         """``recall@100`` or ``recall@0.05``."""
         return f"recall@{self.k}"
 
-    def bind_blocks(self, blocks: Blocks) -> TopKRisk:
-        """Return the convex risk (top-k-risk) for blocks of rows."""
-        return self._bound(blocks, per_place=False)
+    def risk(self, examples: Examples) -> TopKRisk:
+        """Return the convex risk (top-k-risk) for examples."""
+        return self._risk(examples, per_place=False)
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Recall of the top k; examples tied at the threshold share the places that are left."""

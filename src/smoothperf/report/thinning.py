@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluation import Cuts
+from ..measures.sorted_scores import Cuts
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -1,0 +1,155 @@
+"""What ``smoothperf train`` says of a model: in words, for machines, and as its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ._errors import INTERRUPTED, MISSED_TOLERANCE, TELLS_NOTHING, complain
+from ._files import remember_data, summary
+from ._point import expectations
+from ._screen import Screen
+
+if TYPE_CHECKING:
+    from ..estimators.classifier import MeasureClassifier
+    from ..io import Dataset
+    from ..measures import Measure
+
+
+class Trained:
+    """A fitted model for features as they are, and what there is to say of it.
+
+    Its threshold was chosen on the rows that ``where`` names. What was chosen to train with is in ``choice``, for
+    machines, and in ``lines``, in words.
+    """
+
+    def __init__(
+        self,
+        model: MeasureClassifier,
+        examples: Dataset,
+        where: str,
+        caught: list[Any],
+        *,
+        interrupted: bool,
+        choice: dict[str, Any] | None = None,
+        lines: Sequence[str] = (),
+    ):
+        from ..evaluation import tells_nothing
+        from ..measures import get_measure
+
+        self.model, self.examples, self.where, self.interrupted = model, examples, where, interrupted
+        self.choice, self.lines = choice, lines
+        scores = model.positive_scores(examples.X)
+        self.score = get_measure(model.measure).score(examples.y == model.label_pair[1], scores)
+        self.constant = tells_nothing(scores)
+        self.converged = bool(model.result_.reached <= model.tol)
+        self.expected = getattr(model, "expected_", None)
+        self.notes = _notes(caught, constant=self.constant)
+
+    def save(self, output: Path) -> None:
+        """Write the model, without what is of this machine."""
+        self.model.set_params(callback=None, checkpoint=None, n_threads=None)
+        remember_data(self.model, self.examples)
+        self.model.save(output)
+
+    def tell(self, screen: Screen, output: Path) -> None:
+        """Say how it ended, as certified, and what the model is worth."""
+        for line in self.lines:
+            screen.say(line)
+        for line in _ending(self.model, converged=self.converged, interrupted=self.interrupted):
+            screen.say(line, wrap=True)
+        screen.say(f"{title(self.model.measure)} on these rows: {self.score:.4f}")
+        for line in [] if self.expected is None else expectations(self.expected, self.where):
+            screen.say(line)
+        screen.say(f"Saved: {output}")
+        for note in self.notes:
+            screen.note(note)
+
+    def document(self, kind: str, output: Path) -> dict[str, Any]:
+        """Return the same for machines."""
+        model, result = self.model, self.model.result_
+        return {
+            "command": "train",
+            "data": summary(self.examples),
+            "measure": model.measure,
+            "pos_label": model.label_pair[1].item(),
+            "trained_with": model.trained_with.name,
+            "bound": model.bound,
+            "alpha": model.alpha,
+            "choice": self.choice,
+            "scale": kind,
+            "solver": model.solver,
+            "tol": model.tol,
+            "objective": model.objective_,
+            "lower_bound": model.lower_bound_,
+            "gap": model.gap_,
+            "stationarity_gap": model.stationarity_gap_,
+            "converged": self.converged,
+            "constant": self.constant,
+            "status": result.status.name.lower(),
+            "interrupted": self.interrupted,
+            "iterations": model.n_iter_,
+            "passes": result.n_matvec + result.n_rmatvec,
+            "seconds": result.seconds,
+            "training_score": self.score,
+            "expected": self.expected,
+            "notes": self.notes,
+            "model": output,
+        }
+
+    def leave(self, output: Path) -> None:
+        """Exit with the code that says how it went."""
+        if self.constant:
+            remedy = (
+                "Whatever was tried does no better: perhaps the features have nothing to do with the labels."
+                if self.choice is not None
+                else "Leave out --alpha to have it chosen, or give a smaller one."
+            )
+            complain(f"{output}: this model tells nothing: it has the same score for all rows. {remedy}")
+        if self.interrupted:
+            raise typer.Exit(INTERRUPTED)
+        if self.constant:
+            raise typer.Exit(TELLS_NOTHING)
+        if not self.converged:
+            raise typer.Exit(MISSED_TOLERANCE)
+
+
+def _ending(model: MeasureClassifier, *, converged: bool, interrupted: bool) -> list[str]:
+    """Say how it ended, as certified."""
+    result = model.result_
+    passes = result.n_matvec + result.n_rmatvec
+    meaning = (
+        "with which no convex step can gain more than {:.2g}"
+        if model.bound == "tight"
+        else "certified to be at most {:.2g} above the optimum"
+    )
+    lines = [
+        f"Finished: {result.n_iter:,} iterations, {passes:,} passes over the data, {result.seconds:.2f} s",
+        f"Objective {model.objective_:.6f}, {meaning.format(result.reached)}",
+    ]
+    if not converged:
+        why = "Interrupted: this is the best model so far." if interrupted else result.status.value
+        lines.append(f"The tolerance of {model.tol:g} was not reached. {why}")
+    return lines
+
+
+def title(measure: str | Measure) -> str:
+    """Return what people call the score of a measure."""
+    from ..evaluation import title_of
+    from ..measures import get_measure
+
+    return title_of(get_measure(measure).name)
+
+
+def _notes(caught: list[Any], *, constant: bool = False) -> list[str]:
+    """Return warnings as sentences; that a tolerance was missed, or a model tells nothing, is said elsewhere."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from ..estimators.classifier import ZeroModelWarning
+
+    elsewhere = (ConvergenceWarning, DeprecationWarning, *((ZeroModelWarning,) if constant else ()))
+    wanted = [str(w.message) for w in caught if not issubclass(w.category, elsewhere)]
+    return list(dict.fromkeys(wanted))

@@ -1,0 +1,54 @@
+"""What people call the scores of measures."""
+
+from __future__ import annotations
+
+from ..measures import Measure
+
+#: The measures of :meth:`~smoothperf.evaluation.Ranking.measures` by name, as people write them.
+NAMES = {
+    "prbep": "PRBEP",
+    "roc_area": "ROC area",
+    "average_precision": "average precision",
+    "best_f1": "F1, best threshold",
+    "f1": "F1",
+    "precision": "precision",
+    "recall": "recall",
+    "false_positive_rate": "false positive rate",
+    "accuracy": "accuracy",
+}
+#: What the scores of measures to train for are called, where that is not their name.
+TITLES = {
+    "error_rate": "accuracy",
+    "balanced_error_rate": "balanced accuracy",
+    "jaccard": "Jaccard",
+    "log_loss": "minus log loss",
+    "squared_hinge": "minus squared hinge",
+}
+
+
+def title_of(measure: str) -> str:
+    """Return what people call the score of a measure, of :data:`NAMES` or to train for.
+
+    Examples
+    --------
+    >>> [title_of(name) for name in ("prbep", "f2", "precision@100", "roc_area@0.1", "error_rate", "error_rate@10:1")]
+    ['PRBEP', 'F2', 'precision@100', 'ROC area@0.1', 'accuracy', 'accuracy with costs 10:1']
+    """
+    kind, at, parameters = measure.partition("@")
+    if not at and kind.startswith("f") and kind[1:].replace(".", "", 1).isdigit():
+        return kind.upper()
+    if kind == "error_rate" and at:
+        return f"accuracy with costs {parameters}"
+    return {**NAMES, **TITLES}.get(kind, kind) + at + parameters
+
+
+def column_of(measure: Measure) -> str:
+    """Return the name in :data:`NAMES` under which the score of a measure is found, or else its own name.
+
+    Examples
+    --------
+    >>> from smoothperf import ErrorRate, PrecisionAtK
+    >>> column_of(ErrorRate()), column_of(PrecisionAtK(100))
+    ('accuracy', 'precision@100')
+    """
+    return "accuracy" if measure.name == "error_rate" else measure.name

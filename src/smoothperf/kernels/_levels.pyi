@@ -1,0 +1,13 @@
+from typing import Any
+
+from numpy.typing import NDArray
+
+def level_sets(
+    positives: tuple[Any, ...],
+    negatives: tuple[Any, ...],
+    fractional_loss: tuple[float, float, float],
+    slope: float,
+    w: float,
+    nu: float,
+    count: int,
+) -> tuple[float, float, float, NDArray[Any], int]: ...

@@ -1,0 +1,137 @@
+"""Flips of examples that maximise a linear-fractional loss less their margins: the words for it, and sorted sides.
+
+Sorting *values* is several times faster than finding the order, and nothing here needs the order: what the best flips
+are is decided by thresholds and ramps on the margin, and one pass over the unsorted examples applies these
+(:mod:`smoothperf.kernels._flips`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels._best_flips import best_flips, prefix_sums
+from ..kernels._flips import ramp_table
+from ..kernels._levels import level_sets
+
+Array = NDArray[np.float64]
+
+LONG_EPS = float(np.finfo(np.longdouble).eps)
+
+
+class FractionalLoss(NamedTuple):
+    """``delta(B, C) = (p B + C) / (M - r B + C)`` of the weight B of missed positives and C of false ones."""
+
+    p: float
+    r: float
+    M: float
+
+    def at(self, b: float, c: float) -> float:
+        """The loss."""
+        return (self.p * b + c) / (self.M - self.r * b + c)
+
+
+class Side(NamedTuple):
+    """Margins of one class, sorted, and the sums over the first 0, 1, ..., m of them.
+
+    ``mass`` sums the weights (None: ones), ``first`` the weights times the margins, ``second`` times their squares.
+    """
+
+    x: Array
+    mass: Array | None
+    first: Array
+    second: Array
+    #: Sum of the weights times the margins below 0.
+    lowest: float
+    #: Relative error of the sums, other than being rounded once.
+    drift: float
+
+    def threshold(self, weight: float) -> tuple[float, float]:
+        """The margin below which there is a given weight, and which share of those with that margin completes it."""
+        if not weight > 0.0:
+            return -math.inf, 0.0
+        x, mass = self.x, self.mass
+        last = math.ceil(weight) if mass is None else int(np.searchsorted(mass, weight))
+        at = float(x[min(last, x.size) - 1])
+        begin, end = (float(k if mass is None else mass[k]) for k in (x.searchsorted(at, side) for side in SIDES))
+        return at, min(max((weight - begin) / (end - begin), 0.0), 1.0) if end > begin else 0.0
+
+
+SIDES = ("left", "right")
+
+
+def sorted_side(margins: Array, weights: Array | None, first: Array, second: Array) -> Side:
+    """Sort margins, in place if there are no weights, and fill in the sums.
+
+    Examples
+    --------
+    >>> side = sorted_side(np.array([2.0, -1.0]), None, np.empty(3), np.empty(3))
+    >>> side.x, side.first, side.second, side.lowest
+    (array([-1.,  2.]), array([ 0., -1.,  1.]), array([0., 1., 5.]), -1.0)
+    """
+    mass = None
+    if weights is None:
+        margins.sort()
+    else:
+        order = np.argsort(margins)
+        margins, weights = margins[order], weights[order]
+        mass = np.empty(margins.size + 1)
+    prefix_sums(margins, weights, mass, first, second)
+    lowest = float(first[np.searchsorted(margins, 0.0, side="right")])
+    return Side(margins, mass, first, second, lowest, 2 * margins.size * LONG_EPS)
+
+
+class BestFlips(NamedTuple):
+    """The maximum of ``delta(B, C) - slope sum c x beta``, how many positives are flipped, and the flipped weights."""
+
+    value: float
+    positives: int
+    missed: float
+    false: float
+    visited: int
+
+    @classmethod
+    def of(cls, sides: tuple[Side, Side], loss: FractionalLoss, slope: float) -> BestFlips:
+        """Those of sorted sides, the positives first; see :func:`smoothperf.kernels._best_flips.best_flips`."""
+        return cls(*best_flips(*sides, loss, slope))
+
+
+class SmoothedFlips(NamedTuple):
+    """The soft maximum over levels, and those that matter; see :func:`smoothperf.kernels._levels.level_sets`."""
+
+    value: float
+    offset: float
+    wobble: float
+    levels: Array
+    steps: int
+
+    @classmethod
+    def of(
+        cls, sides: tuple[Side, Side], loss: FractionalLoss, slope: float, width: float, nu: float, count: int
+    ) -> SmoothedFlips:
+        """Those of sorted sides, the positives first."""
+        return cls(*level_sets(*sides, loss, slope, width, nu, count))
+
+    @property
+    def shares(self) -> Array:
+        """What each level has of the soft maximum."""
+        shares: Array = self.levels[2]
+        return shares
+
+    @property
+    def places(self) -> tuple[Array, Array]:
+        """In the middle of the ramp of each level: of the negatives, and of the positives."""
+        return self.levels[3], self.levels[4]
+
+    def tables(self, width: float) -> tuple[Array, Array]:
+        """The mixture of the ramps, for negatives and positives; see :func:`smoothperf.kernels._flips.ramp_table`."""
+        of_negatives, of_positives = self.places
+        return ramp_table(of_negatives, self.shares, width), ramp_table(of_positives, self.shares, width)
+
+
+def largest_knot(*tables: Array) -> float:
+    """How far from 0 the knots of some tables are, at most; they are sorted."""
+    return max(float(np.abs(table[0, [0, -1]]).max()) for table in tables)

@@ -1,0 +1,172 @@
+"""Mean of a hinge over all pairs of positives and negatives, by sorting the smaller class.
+
+The smaller class is sorted, and every example of the larger one looks up two positions in it, O(n log n_min); the steps
+are those of :mod:`smoothperf.kernels._roc_area`. In a group everybody is given the scores of the smaller class, and
+what the examples of the larger one put between these is summed: two rounds for a hinge, three for a smoothed one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collective import ALONE, Collective, sum_and_extremes, total
+from ..kernels._roc_area import RampTable, sweep_bins
+from .base import EPS, LONG_EPS, Array, Interval, Plane, RiskValue
+
+#: Numbers in a bin: weight and excess, of z and of z - kappa.
+BIN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Examples that make pairs.
+
+    Attributes
+    ----------
+    rows : pair of arrays
+        The positives and the negatives among the examples here.
+    weights : ndarray or None
+        Of all examples here; None for ones.
+    counts, mass : pairs
+        Numbers of the positives and negatives that make pairs, and their weights; of all members.
+    n_examples : int
+        How many examples there are in all.
+    together : Collective
+        Whom to ask about the others.
+    """
+
+    rows: tuple[NDArray[np.intp], NDArray[np.intp]]
+    weights: Array | None
+    counts: tuple[int, int]
+    mass: tuple[float, float]
+    n_examples: int
+    together: Collective = ALONE
+
+    @property
+    def small(self) -> int:
+        """The class that is sorted, 0 for the positives.
+
+        A pair is violated by z - a, where a = f_i sorted and z = margin + f_j; or, when there are fewer negatives, a =
+        -f_j sorted and z = margin - f_i.
+        """
+        return 0 if self.counts[0] <= self.counts[1] else 1
+
+    @property
+    def sign(self) -> float:
+        """Of the scores in a and z."""
+        return 1.0 if self.small == 0 else -1.0
+
+
+class RampSums(NamedTuple):
+    """Sums over all pairs, with the weights of both examples.
+
+    Attributes
+    ----------
+    value, height, hinges, slopes : float
+        Of ``H(z - a)``, of ``beta (z - a)``, of the hinge itself, and of ``beta``.
+    reach : float
+        The largest violation plus the largest ``|z|``: how long ramps are, for the rounding bound.
+    crowd : float
+        Most weight in one bin, and
+    excess : float
+        the sum of all excesses: what the rounding of the bins depends on.
+    """
+
+    value: float
+    height: float
+    hinges: float
+    slopes: float
+    reach: float
+    crowd: float
+    excess: float
+
+
+def mean_over_pairs(
+    pairs: Pairs, scores: Array, *, margin: float, kappa: float, gradient: Array, direction: Array | None = None
+) -> RiskValue:
+    """Weighted mean of the Huber hinge of ``margin - (f_i - f_j)`` over pairs, the hinge itself for ``kappa = 0``.
+
+    The gradient is filled at the rows of the pairs, and nowhere else.
+    """
+    mass = pairs.mass[0] * pairs.mass[1]
+    sums = pair_ramps(pairs, scores, margin, kappa, pairs.sign / mass, gradient)
+    excess, along = sums.excess, None
+    if kappa > 0.0:
+        # Everybody has the sum of the excesses, but only that of one member counts: rounding may differ.
+        mine = excess if pairs.together.rank == 0 else 0.0
+        excess, along = total(pairs.together, mine, 0.0 if direction is None else float(gradient @ direction))
+    # Rounding (docs/maths.md). A slope is a difference of two ramps divided by kappa. Ramps are at most ``reach`` long;
+    # they are summed in long double and stored in double. The bins hold up to ``crowd`` terms each, summed in double:
+    # their weight, which is a whole number without sample weights, and an ``excess`` whose mean is small where scores
+    # are dense.
+    large = 1 - pairs.small
+    weighted = pairs.weights is not None
+    crowd = float(pairs.counts[large]) if weighted else sums.crowd  # a weight does not tell the number of terms
+    sums_rounding = 4 * pairs.n_examples * LONG_EPS
+    bins_rounding = 2 * crowd * EPS if weighted else 0.0
+    rounding = 256 * EPS + sums_rounding + bins_rounding
+    if kappa > 0.0:
+        mean_excess = excess / pairs.mass[large]
+        rounding += (
+            (16 * EPS + sums_rounding + bins_rounding) * sums.reach + 2 * (crowd + 2) * EPS * mean_excess
+        ) / kappa
+    return RiskValue(
+        Plane(gradient, margin * sums.slopes / mass, rounding),
+        sums.value / mass,
+        sums.height / mass,
+        exact=Interval(sums.hinges / mass, sums.hinges / mass),
+        derivative=None if direction is None else along,
+    )
+
+
+def pair_ramps(pairs: Pairs, scores: Array, margin: float, kappa: float, scale: float, gradient: Array) -> RampSums:
+    """Sum over all pairs, and fill the gradient at their rows.
+
+    It is ``scale c_l sum_s c_s beta(z_l - a_s)`` for the larger class, ``-scale c_s sum_l c_l beta(z_l - a_s)`` for the
+    smaller.
+    """
+    sign, weights = pairs.sign, pairs.weights
+    centre, ordered, ordered_weights = _sorted_class(pairs, scores)
+    table = RampTable(ordered, ordered_weights)
+    bins = np.zeros((ordered.shape[0] + 2, BIN))  # with a row for the four sums
+    others = pairs.rows[1 - pairs.small]
+    *sums, low, high = table.ramps(scores, weights, others, sign, centre, margin, kappa, scale, gradient, bins[:-1])
+    bins[-1] = sums
+    bins, low, high = sum_and_extremes(pairs.together, bins, low, high)
+    slopes = np.empty(ordered.shape[0])
+    crowd, excess = sweep_bins(ordered, bins[:-1], kappa, slopes)
+    table.look_up(scores, weights, pairs.rows[pairs.small], sign, centre, scale, slopes, gradient)
+    reach = max(high - float(ordered[0]), 0.0) + max(high, -low)
+    value, height, hinges, slope = bins[-1].tolist()
+    return RampSums(value, height, hinges, slope, reach, crowd, excess)
+
+
+def _sorted_class(pairs: Pairs, scores: Array) -> tuple[float, Array, Array | None]:
+    """About the mean of the scores; ``a``, less that and sorted; and the weights that belong to it.
+
+    Centring keeps the sums of squares small.
+    """
+    rows = pairs.rows[pairs.small]
+    weights = pairs.weights
+    mean_here = float(scores.sum() if weights is None else weights @ scores) / sum(pairs.mass)
+    here = [np.array([mean_here]), scores[rows]]
+    if weights is not None:
+        here.append(weights[rows])
+    gathered = pairs.together.gather(np.concatenate(here))
+    centre = math.fsum(float(part[0]) for part in gathered)
+    if weights is None:
+        a = pairs.sign * (np.concatenate([part[1:] for part in gathered]) - centre)
+        a.sort()
+        return centre, a, None
+    found, weights = np.concatenate([part[1:].reshape(2, -1) for part in gathered], axis=1)
+    a = pairs.sign * (found - centre)
+    if weights.min() == weights.max():
+        a.sort()
+        return centre, a, weights
+    order = np.argsort(a)
+    return centre, a[order], weights[order]

@@ -1,0 +1,311 @@
+r"""The projection onto the capped simplex, put together from the passes of :mod:`smoothperf.kernels._top_k`.
+
+    v_i = t_i + (slope f_i - gain [i positive]) / mu
+    u_i = clip(v_i - tau, 0, 1)     with tau such that   sum_i c_i u_i = total
+
+From a guess of the root tau, an interval around it leaves few examples undecided, and the root is found among them. The
+guess is the root of a small sample; if the root for nearby scores is known, only the change since then is taken from
+the sample. If the root lies outside, the interval grows. In the end, it lies between ``level - 1`` and ``level``, the
+largest v that the weight ``total`` is not below (:mod:`smoothperf.measures.threshold_search`): at one end u is 1 for
+at least that weight, at the other it is 0 for all but less than that. The same holds for the cut that is looked for on
+the way. Cost: two passes over the examples, and a few over the undecided.
+
+In a group (:mod:`smoothperf.collective`) the root for nearby scores is the guess as it is, with a wider interval around
+it, and the next one is that of the level. Undecided examples that are few travel; if they are many they stay, and each
+step of the root finder is a round of a few numbers. With a good guess there are 4 rounds, or 5 to 7; without, 4 more.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import threads
+from ..collective import agreed, gathered, total
+from ..kernels import _top_k
+from .examples import Examples
+from .threshold_search import level_of
+
+Array = NDArray[np.float64]
+
+#: Half the width of the first interval around a guess from nearby scores, of one from a sample alone, and of one from
+#: nearby scores without a sample; in units of u, which goes from 0 to 1 over a ramp.
+NEAR_MARGIN = 0.1
+FIRST_MARGIN = 0.5
+GROUP_MARGIN = 4.0
+#: Up to this margin an interval grows.
+LAST_MARGIN = 50.0
+#: Guesses beyond it are no good.
+BEYOND = 1e308
+#: Size of the sample.
+SAMPLE = 1 << 11
+#: Undecided examples of all members together that are few enough to travel.
+FEW = 1 << 14
+#: The cut of the exact risk is found to so many binary digits, in units of u.
+CUT_DIGITS = 8
+#: Rows for which a thread pays.
+LEAST_ROWS = 1 << 13
+
+
+class Roots(NamedTuple):
+    """``mu * tau`` for all examples and for the sample (0 in a group), and ``mu * theta``; they serve any other mu."""
+
+    all: float
+    sample: float
+    cut: float
+
+
+class Projection(NamedTuple):
+    """What comes out of a projection beside the gradient; sums are over all examples.
+
+    Attributes
+    ----------
+    missed : float
+        ``sum_i c_i (t_i - u_i)`` over the positives: what is missed of them beyond what the target misses.
+    excess : float
+        ``sum_i c_i u_i - total``: what the root finder and rounding left.
+    inner : float
+        ``sum_i c_i f_i (u_i - t_i)``.
+    prox : float
+        ``sum_i c_i (u_i - t_i)^2 / 2``.
+    roots : Roots
+        Where to start for nearby scores.
+    ceiling : float
+        ``mu sum_i c_i (max(0, x_i) - t_i x_i)`` with ``x_i = v_i - t_i - theta``. For any theta it is at least, and
+        for the theta that was found almost, the maximum over u of ``sum_i c_i (slope f_i - gain [i positive]) (u_i -
+        t_i)`` that is not smoothed: (prbep-ceiling).
+    looseness : float
+        At most so much, up to rounding, is ``ceiling`` above that maximum.
+    along : float
+        ``<gradient, direction>``, 0 without a direction.
+    """
+
+    missed: float
+    excess: float
+    inner: float
+    prox: float
+    roots: Roots
+    ceiling: float
+    looseness: float
+    along: float
+
+
+class CappedSimplex:
+    """``{u in [0, 1]^n : sum_i c_i u_i = total}``, and what is maximised over it.
+
+    Parameters
+    ----------
+    examples : Examples
+        Positives and weights.
+    total, slope, gain : float
+        See the module.
+    targets : tuple of float
+        t for positives and for negatives.
+    """
+
+    def __init__(self, examples: Examples, total: float, slope: float, gain: float, targets: tuple[float, float]):
+        self.together = examples.together
+        self.positive = examples.positive.view(np.uint8)
+        self.weights = examples.weights
+        self.mass = examples.weight
+        self.step = max(1, examples.count // SAMPLE)
+        self.total = total
+        self.slope = slope
+        self.gain = gain
+        self.targets = targets
+
+    def project(
+        self, scores: Array, mu: float, nearby: Roots | None, direction: Array | None, gradient: Array
+    ) -> Projection:
+        """Project, and fill ``gradient = slope c (u - t)``.
+
+        Parameters
+        ----------
+        nearby : Roots or None
+            Those for nearby scores and any mu, if known.
+        direction : ndarray or None
+            Along which the derivative is wanted.
+        """
+        on_positives, on_negatives = self.targets
+        target_step = on_positives - on_negatives
+        line = _Line(self.slope / mu, on_negatives, target_step - self.gain / mu)
+        asked = _Asked(self, scores, line, gradient)
+        root, sampled = _root(asked, mu, nearby)
+        sums = _top_k.finish(
+            scores, self.positive, self.weights, *line, on_negatives, target_step, self.slope,
+            root.tau, root.correction, root.other, root.blend, root.theta, direction, gradient, asked.pieces,
+        )  # fmt: skip
+        missed, mass, inner, prox, violation, along = total(self.together, *sums)
+        roots = Roots(mu * root.tau, sampled, mu * root.theta)
+        return Projection(missed, mass - self.total, inner, prox, roots, mu * violation, mu * root.looseness, along)
+
+
+class _Line(NamedTuple):
+    """``v_i = scale f_i + shift + shift_step [i positive]``."""
+
+    scale: float
+    shift: float
+    shift_step: float
+
+
+class _Interval(NamedTuple):
+    """Where the root is looked for, and from where on."""
+
+    start: float
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, tau: float, cut: float, margin: float) -> _Interval:
+        """Around a guess of the root and one of the cut."""
+        return cls(tau, min(tau, cut) - margin, max(tau, cut) + margin)
+
+
+class _Root(NamedTuple):
+    """What a search has found: see ``_top_k.RootSearch``; and theta with the looseness of its bound."""
+
+    tau: float
+    outside: float
+    correction: float
+    other: float
+    blend: float
+    theta: float
+    looseness: float
+
+
+class _Undecided(NamedTuple):
+    """The v of the examples inside an interval, their weights by class, and the weight above the interval."""
+
+    negatives: Array
+    positives: Array
+    negative_weights: Array | None
+    positive_weights: Array | None
+    above: float
+
+    def both(self) -> tuple[Array, Array | None]:
+        """The v and weights of both classes."""
+        values = np.concatenate((self.negatives, self.positives))
+        if self.negative_weights is None or self.positive_weights is None:
+            return values, None
+        return values, np.concatenate((self.negative_weights, self.positive_weights))
+
+
+class _Asked:
+    """What the examples are asked about the scores of one projection."""
+
+    def __init__(self, simplex: CappedSimplex, scores: Array, line: _Line, gradient: Array):
+        self.simplex = simplex
+        self.pieces = threads.pieces(scores.shape[0], least=LEAST_ROWS)
+        self._scores = scores
+        self._line = line
+        self._gradient = gradient
+
+    def sampled_root(self, start: float) -> float:
+        """``tau`` for every so manieth example, all of them being here, given where it may be."""
+        simplex, step = self.simplex, self.simplex.step
+        values = np.empty(-(-self._scores.shape[0] // step))
+        _top_k.sample(self._scores, simplex.positive, *self._line, step, values)
+        weights = None if simplex.weights is None else np.ascontiguousarray(simplex.weights[::step])
+        share = 1.0 / step if weights is None else float(weights.sum()) / simplex.mass
+        search = _top_k.RootSearch(share * simplex.total, start, values.min() - 1.0, values.max(), True)
+        search.search(values, weights, 0.0)
+        return search.tau
+
+    def root_at_level(self) -> _Root:
+        """Look for the root where it must be."""
+        simplex, values = self.simplex, self._gradient
+        _top_k.sample(self._scores, simplex.positive, *self._line, 1, values)
+        level = level_of(values, simplex.weights, simplex.total, simplex.together).at
+        rounding = 4.4e-16 * abs(level)
+        return self.root_in(_Interval(level - 0.5, level - 1.0 - rounding, level + rounding), certain=True)
+
+    def root_in(self, interval: _Interval, *, certain: bool = False) -> _Root:
+        """Look for the root in an interval, in which it may lie or is certain to, and for theta there."""
+        _, low, high = interval
+        undecided = self._collect(low, high + 1.0)
+        cells = 1 << (CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0))))
+        # Weights of v - t in cells and above them, how many are undecided, and the weight above those.
+        sums = np.zeros(cells + 3)
+        on_positives, on_negatives = self.simplex.targets
+        for values, weights, target in (
+            (undecided.positives, undecided.positive_weights, on_positives),
+            (undecided.negatives, undecided.negative_weights, on_negatives),
+        ):
+            _top_k.weigh_cells(values, weights, low + target, high + target, sums[:-2])
+            sums[-2] += values.size
+        sums[-1] = undecided.above
+        sums = self.simplex.together.sum(sums)
+        count, above = sums[-2:].tolist()
+        search = _top_k.RootSearch(self.simplex.total, *interval, certain)
+        self._search(search, undecided, above, few=count <= FEW)
+        theta, looseness = _top_k.cut_of_cells(sums[:-2], above, self.simplex.total, low, high)
+        root = search.tau, search.outside, search.correction, search.other, search.blend, theta, looseness
+        return _Root(*agreed(self.simplex.together, *root))
+
+    def _collect(self, low: float, high: float) -> _Undecided:
+        """What lies between. It goes where the gradient will be: no memory beyond the result."""
+        simplex, n, kept = self.simplex, self._scores.shape[0], self._gradient
+        kept_weights = None if simplex.weights is None else np.empty_like(kept)
+        found = _top_k.collect(
+            self._scores, simplex.positive, simplex.weights, *self._line, low, high, kept, kept_weights, self.pieces
+        )
+        front, back = [], []
+        for piece, (n_negative, n_positive, _) in enumerate(found):
+            begin, end = n * piece // self.pieces, n * (piece + 1) // self.pieces
+            front.append(slice(begin, begin + n_negative))
+            back.append(slice(end - n_positive, end))
+        return _Undecided(
+            _joined(kept, front),
+            _joined(kept, back),
+            None if kept_weights is None else _joined(kept_weights, front),
+            None if kept_weights is None else _joined(kept_weights, back),
+            math.fsum(f[2] for f in found),
+        )
+
+    def _search(self, search: _top_k.RootSearch, undecided: _Undecided, above: float, *, few: bool) -> None:
+        """Let a search find the root."""
+        together = self.simplex.together
+        values, weights = undecided.both()
+        if few or together.size == 1:
+            columns = gathered(together, values) if weights is None else gathered(together, values, weights)
+            search.search(columns[0], None if weights is None else columns[1], above)
+            return
+        go_on = True
+        while go_on:
+            mass, lost, active = total(together, *_top_k.sums_at(search.tau, values, weights))
+            go_on = search.tell(math.fsum((mass, lost, above, -search.total)), active)
+
+
+def _root(asked: _Asked, mu: float, nearby: Roots | None) -> tuple[_Root, float]:
+    """Find the root; and ``mu * tau`` for the sample, where one was taken."""
+    sampled = 0.0
+    if asked.simplex.together.size == 1:
+        known = nearby or Roots(0.0, 0.0, 0.0)
+        sampled = mu * asked.sampled_root(known.sample / mu)
+        tau, cut = _guesses(known, sampled - known.sample, mu)
+        margin, last = NEAR_MARGIN if nearby else FIRST_MARGIN, LAST_MARGIN
+    elif nearby is None:
+        return asked.root_at_level(), sampled
+    else:
+        tau, cut = _guesses(nearby, 0.0, mu)
+        margin = last = GROUP_MARGIN
+    while abs(tau) < BEYOND and margin <= last:
+        root = asked.root_in(_Interval.around(tau, cut, margin))
+        if not root.outside:
+            return root, sampled
+        tau = root.tau
+        margin *= 6.0
+    return asked.root_at_level(), sampled
+
+
+def _guesses(near: Roots, change: float, mu: float) -> tuple[float, float]:
+    """Where root and cut may be, given those for nearby scores and how far they may have moved."""
+    tau, cut = (near.all + change) / mu, (near.cut + change) / mu
+    return tau, cut if abs(cut - tau) <= LAST_MARGIN else tau
+
+
+def _joined(values: Array, pieces: list[slice]) -> Array:
+    return values[pieces[0]] if len(pieces) == 1 else np.concatenate([values[piece] for piece in pieces])

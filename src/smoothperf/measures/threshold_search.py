@@ -1,0 +1,259 @@
+"""Where to cut scores: found without a sort where all are here, and in a few rounds where they are in a group.
+
+Of values v with weights c the *level* of a wanted weight is the largest one with ``sum_{v_i >= level} c_i >= wanted``.
+Alone it is found by partitioning, in expected O(n). In a group values stay where they are. Floating-point numbers have
+the order of their bits (read as an integer, with those of negative ones reversed), so the leading 16 bits of a value
+are the number of a cell. Members add up the weight of each cell, cells that cannot matter are dropped, and the next
+bits count. Whatever the scale of the values and however they are tied, after four rounds each cell is one number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collective import ALONE, Collective
+from .cuts import Cuts, between
+
+Array = NDArray[np.float64]
+#: What a cut is worth: a function of the weights of the positives and of the negatives above it. More positives are
+#: never worse, more negatives never better.
+Worth = Callable[[Array, Array], Array]
+
+#: Bits of a value that a round of a group looks at, if it looks into one cell; and if it looks into many.
+BITS = 16
+FEWEST_BITS = 4
+#: Rounding of sums of weights, relatively, for which a cell is not dropped.
+SLACK = 1e-12
+
+
+class Level(NamedTuple):
+    """A level, the weight of the values above it, and of those equal to it."""
+
+    at: float
+    above: float
+    tied: float
+
+
+def level_of(values: Array, weights: Array | None, wanted: float, together: Collective = ALONE) -> Level:
+    """The level that a wanted weight lies above; the lowest value if there is less."""
+    if together.size > 1:
+        return _level_of_group(values, weights, wanted, together)
+    at = _partitioned(values, wanted) if weights is None else _weighted_quickselect(values, weights, wanted)
+    return Level(at, _weight(values > at, weights), _weight(values == at, weights))
+
+
+def room_for_ties(
+    values: Array, weights: Array | None, level: Level, wanted: float, together: Collective = ALONE
+) -> float:
+    """What weight of the values at a level fits this member: the first members get all that is left."""
+    room = wanted - level.above
+    if room >= level.tied:
+        return math.inf
+    if together.size > 1 and room > 0.0:
+        tied = together.gather(np.array([_weight(values == level.at, weights)]))
+        room -= sum(float(each[0]) for each in tied[: together.rank])
+    return room
+
+
+def filled(values: Array, weights: Array | None, level: float, room: float) -> Array:
+    """``u``: 1 for values above a level; of those at it the first ones get 1, as far as there is room for their weight.
+
+    At most one of these gets a part, and with unit weights and whole room none.
+    """
+    u = (values > level).astype(np.float64)
+    if room > 0.0:
+        at = np.flatnonzero(values == level)
+        c = np.ones(at.size) if weights is None else weights[at]
+        # A running sum tells how many fit, but rounds too much to tell what is left for the next one.
+        whole = int(np.searchsorted(np.cumsum(c), room, side="right"))
+        u[at[:whole]] = 1.0
+        left = room - float(c[:whole].sum())
+        if whole < at.size:
+            u[at[whole]] = min(1.0, max(0.0, left / c[whole]))
+    return u
+
+
+def threshold_for_weight(scores: Array, weights: Array | None, wanted: float, together: Collective = ALONE) -> float:
+    """Return a threshold such that the weight of ``scores > threshold`` is as close to ``wanted`` as ties allow.
+
+    It lies midway between two neighbouring scores, or a little beyond all of them, so that rounding in new scores of
+    the same examples changes nothing. Of equally good ones it is the lowest.
+
+    Examples
+    --------
+    >>> threshold_for_weight(np.array([0.0, 1.0, 2.0, 3.0]), None, 1.0)
+    2.5
+    """
+    level = level_of(scores, weights, wanted, together)
+    counts = None if weights is None else weights > 0.0
+    below, above, lowest, highest = _neighbours(scores, counts, level.at, together)
+    if abs(level.above + level.tied - wanted) > abs(level.above - wanted):
+        below = level.at
+    elif weights is None:
+        above = level.at
+    else:
+        # Below scores without weight, too, which lie on either side of the level.
+        above = _neighbours(scores, counts, below, together)[1] if below > -math.inf else lowest
+    return between(below, above, lowest, highest)
+
+
+def best_cut(
+    scores: Array, positive: NDArray[np.bool_], weights: Array | None, worth: Worth, together: Collective = ALONE
+) -> float:
+    """Return the threshold that is worth most, of equally good ones the lowest.
+
+    Parameters
+    ----------
+    scores, positive, weights : ndarray
+        Of the examples of this process; weights are None for ones.
+    worth : callable
+        See :data:`Worth`; positive if all examples lie above.
+    """
+    c = np.ones(scores.shape[0]) if weights is None else weights
+    columns = c * positive, c * ~positive
+    if together.size == 1:
+        cuts = Cuts(scores)
+        return cuts.threshold(int(worth(*map(cuts.above, columns)).argmax()))
+
+    def may_be_best(sums: Array, beyond: Array) -> NDArray[np.intp]:
+        """Cells inside which a cut can reach what cuts below cells do reach."""
+        (_, hits, _), (_, _, false) = beyond + sums, beyond
+        best = float(reached(sums, beyond).max())
+        return np.flatnonzero(worth(hits, false) >= best - SLACK * abs(best))
+
+    def reached(sums: Array, beyond: Array) -> Array:
+        """What cuts below cells are worth."""
+        _, hits, false = beyond + sums
+        return worth(hits, false)
+
+    values, sums, beyond = _cells_that_matter(scores, columns, may_be_best, together)
+    at = float(values[reached(sums, beyond).argmax()])
+    below, _, lowest, highest = _neighbours(scores, None, at, together)
+    return between(below, at, lowest, highest)
+
+
+def _partitioned(values: Array, wanted: float) -> float:
+    """The level of values of weight 1."""
+    n = values.shape[0]
+    k = min(max(math.ceil(wanted), 1), n)
+    return float(np.partition(values, n - k)[n - k])
+
+
+def _weighted_quickselect(values: Array, weights: Array, wanted: float) -> float:
+    """The level of values with weights: each round drops half of those that are left."""
+    while values.size > 1:
+        half = values.size // 2
+        order = np.argpartition(values, values.size - half)
+        upper_weight = weights[order[-half:]].sum()
+        if upper_weight < wanted:
+            wanted -= upper_weight
+            order = order[:-half]
+        else:
+            order = order[-half:]
+        values, weights = values[order], weights[order]
+    return float(values[0])
+
+
+def _level_of_group(values: Array, weights: Array | None, wanted: float, together: Collective) -> Level:
+    """The level of the values of all members."""
+
+    def holds_level(sums: Array, beyond: Array) -> NDArray[np.intp]:
+        """The highest cell from which on there is as much as is wanted, or else the lowest."""
+        enough = np.flatnonzero(beyond[-1] + sums[-1] >= wanted)
+        return enough[-1:] if enough.size else np.array([0])
+
+    columns = () if weights is None else (weights,)
+    at, sums, beyond = _cells_that_matter(values, columns, holds_level, together)
+    return Level(float(at[0]), float(beyond[-1, 0]), float(sums[-1, 0]))
+
+
+def _cells_that_matter(
+    values: Array,
+    columns: tuple[Array, ...],
+    matter: Callable[[Array, Array], NDArray[np.intp]],
+    together: Collective,
+) -> tuple[Array, Array, Array]:
+    """Look into cells, and into those that matter again, until each is one number.
+
+    Parameters
+    ----------
+    values : ndarray
+        Those of this member.
+    columns : tuple of ndarray
+        Numbers to sum up in each cell, such as weights.
+    matter : callable
+        Is given ``sums`` and ``beyond`` for the cells that have values, in ascending order, and says which matter.
+
+    Returns
+    -------
+    values : ndarray
+        The numbers, in ascending order.
+    sums : ndarray of shape (1 + number of columns, number of cells)
+        How many values each cell has, and the sums of their columns.
+    beyond : ndarray of the same shape
+        The same of all values above the cell.
+    """
+    keys = _keys(values)
+    cells = np.zeros(keys.shape, dtype=np.intp)
+    leading, bits = np.zeros(1, dtype=np.uint64), 64  # the bits that values of a cell share, and how many they do not
+    beyond = np.zeros((1 + len(columns), 1))
+    while bits > 0:
+        more = min(bits, max(FEWEST_BITS, BITS - (leading.size - 1).bit_length()))
+        bits -= more
+        finer = 1 << more
+        cells = cells * finer + ((keys >> np.uint64(bits)) & np.uint64(finer - 1)).astype(np.intp)
+        count = leading.size * finer
+        here = [np.bincount(cells, weights=column, minlength=count) for column in (None, *columns)]
+        sums = together.sum(np.array(here, dtype=np.float64))
+        # From what lies beyond a former cell downwards.
+        inside = sums.reshape(*beyond.shape, finer)[:, :, :0:-1]
+        downwards = np.concatenate([beyond[:, :, None], inside], axis=2).cumsum(axis=2)
+        beyond = downwards[:, :, ::-1].reshape(sums.shape)
+        occupied = np.flatnonzero(sums[0])
+        kept = occupied[matter(sums[:, occupied], beyond[:, occupied])]
+        sums, beyond = sums[:, kept], beyond[:, kept]
+        leading = leading[kept // finer] << np.uint64(more) | (kept % finer).astype(np.uint64)
+        places = np.full(count, -1)
+        places[kept] = np.arange(kept.size)
+        cells = places[cells]
+        left = cells >= 0
+        cells, keys, columns = cells[left], keys[left], tuple(column[left] for column in columns)
+    return _values(leading), sums, beyond
+
+
+def _keys(values: Array) -> NDArray[np.uint64]:
+    """Whole numbers in the order of some values; zeros of either sign have the same."""
+    bits = (values + 0.0).view(np.uint64)
+    sign = np.uint64(1 << 63)
+    return np.where(bits >= sign, ~bits, bits | sign)
+
+
+def _values(keys: NDArray[np.uint64]) -> Array:
+    """The values of keys."""
+    sign = np.uint64(1 << 63)
+    return np.where(keys >= sign, keys ^ sign, ~keys).view(np.float64)
+
+
+def _neighbours(
+    scores: Array, counts: NDArray[np.bool_] | None, at: float, together: Collective
+) -> tuple[float, float, float, float]:
+    """The next score below that counts, the next one above of all, and the lowest and the highest of all."""
+    lower = scores < at if counts is None else (scores < at) & counts
+    here = [
+        -scores.max(where=lower, initial=-math.inf),
+        scores.min(where=scores > at, initial=math.inf),
+        scores.min(initial=math.inf),
+        -scores.max(initial=-math.inf),
+    ]
+    below, above, lowest, highest = np.min(together.gather(np.array(here)), axis=0).tolist()
+    return -below, above, lowest, -highest
+
+
+def _weight(chosen: NDArray[np.bool_], weights: Array | None) -> float:
+    """Weight of some values."""
+    return float(np.count_nonzero(chosen) if weights is None else weights[chosen].sum())
