@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import HEAVIEST, whole_number
+from .._validation import HEAVIEST, choice, whole_number
 from .queries import Queries
 from .query_measure import QueryMeasure
 from .ranking_risk import RankingRisk, ranked_shares
@@ -42,6 +42,10 @@ class NDCG(QueryMeasure):
     discount : "log2", callable or sequence, default="log2"
         What a place counts: ``1 / log2(1 + place)``, or what a function makes of an array of places, the first of
         which is 1, or the entries of a sequence, and 0 beyond. It must not rise from place to place.
+    tight_target : "best" or "order", default="best"
+        What the tight bound compares rankings with (:mod:`smoothperf.measures.ranking_risk`): the best ones, where
+        only documents with equal gains may be in the order that the scores give them; or that order itself. The
+        second bound is closer to NDCG and never collapses; the first one forgets less of what margins tell.
 
     Examples
     --------
@@ -59,10 +63,12 @@ class NDCG(QueryMeasure):
     k: int | None = None
     gain: str | Function | Sequence[float] = "exponential"
     discount: str | Function | Sequence[float] = "log2"
+    tight_target: str = "best"
 
     def __post_init__(self) -> None:
         if self.k is not None:
             whole_number("k", self.k, at_least=1)
+        choice("tight_target", self.tight_target, ("best", "order"))
         for name, known in (("gain", ("exponential", "linear")), ("discount", ("log2",))):
             value = getattr(self, name)
             if isinstance(value, str):
@@ -79,7 +85,13 @@ class NDCG(QueryMeasure):
 
     def risk(self, queries: Queries) -> RankingRisk:
         """Return the convex risk (ranking-risk) for queries."""
-        return RankingRisk(queries, self._gains(queries.grades), self._discounts(queries), name=self.name)
+        return RankingRisk(
+            queries,
+            self._gains(queries.grades),
+            self._discounts(queries),
+            aims_at_best=self.tight_target == "best",
+            name=self.name,
+        )
 
     def of_queries(self, queries: Queries, scores: Array) -> Array:
         """Return the NDCG of each query here; NaN for those whose documents all gain the same."""

@@ -16,6 +16,13 @@ The scale ``s = 1 / sum_q c_q sum(d)`` makes the sum of the absolute values of a
 other measures; it is the same for all queries, so it only says what alpha means.
 
 ``D = sum_q c_q |t - t'|^2 / 2``, where t' are the discounts in the opposite order of t.
+
+The convex bound asks documents with equal gains for equal scores, and is often least where all scores are equal. Its
+tight form is ``R - R0`` with ``R0(f) = sum_q c_q max_v s <v - t, f>`` (:mod:`smoothperf.solvers.retargeting`), a maximum
+
+- over all rankings, attained by the order of the scores: it is bounded, and between the loss and the largest loss; or
+- over the best rankings, attained by the one that breaks ties by the scores: it asks for all the margins between
+  different gains, and for none between equal ones.
 """
 
 from __future__ import annotations
@@ -60,12 +67,24 @@ class RankingRisk(QueryRisk):
         ``d``, for as many places as the longest query here has.
     units : ndarray or None
         For each query what its gains are divided by; by default what the best ranking gains.
+    aims_at_best : bool
+        Whether :meth:`loss_free` looks at rankings with the highest gain only.
     name : str
         Of the measure, for messages.
     """
 
-    def __init__(self, queries: Queries, gains: Array, discount: Array, units: Array | None = None, *, name: str):
+    def __init__(
+        self,
+        queries: Queries,
+        gains: Array,
+        discount: Array,
+        units: Array | None = None,
+        *,
+        aims_at_best: bool = False,
+        name: str,
+    ):
         super().__init__(queries)
+        self._aims_at_best = aims_at_best
         self._discount = discount
         self._by_gain, self._begins, shares = ranked_shares(queries, gains, discount)
         by_place = discount[queries.places]
@@ -138,39 +157,23 @@ class RankingRisk(QueryRisk):
         )
 
     def loss_free(self, scores: Array) -> RiskValue:
-        """``R0(f) = sum_q c_q max_v s <v - t, f>`` over the rankings with the highest gain, whose average t is.
-
-        So documents with different gains have the places that they should have, and those with equal gains are
-        ranked by the scores: ``R - R0`` asks no more for an order among them.
-        """
+        """``R0(f) = sum_q c_q max_v s <v - t, f>`` over all rankings, or over those with the highest gain."""
         gradient = np.empty_like(scores)
-        queries, groups = self.queries, self._begins[:-1]
-        rows = self._by_gain if queries.rows is None else queries.rows[self._by_gain]
-        query = np.searchsorted(queries.starts, groups, "right") - 1
-        _, inner, *_ = rank_queries(
-            scores,
-            rows,
-            self._begins,
-            groups - queries.starts[query],
-            np.zeros_like(scores),
-            self._target[self._by_gain],
-            self._discount,
-            self._coefficients[query],
-            self._scale,
-            0.0,
-            0.0,
-            None,
-            gradient,
-            queries.pieces(),
-        )
-        value = self._scale * total(queries.together, inner)[0]
+        if self._aims_at_best:
+            inner = self._rank_among_equals(scores, gradient)
+        else:
+            inner = self._ranked(scores, 0.0, None, gradient, loss=0.0)[1]
+        value = self._scale * inner
         return RiskValue(Plane(gradient, 0.0, self._rounding), value, value)
 
     def lipschitz(self, mu: float) -> float:
         """``s^2 / (mu W)``: projections bring points no further apart."""
         return self._lipschitz / mu
 
-    def _ranked(self, scores: Array, mu: float, direction: Array | None, gradient: Array | None) -> tuple[float, ...]:
+    def _ranked(
+        self, scores: Array, mu: float, direction: Array | None, gradient: Array | None, loss: float = 1.0
+    ) -> tuple[float, ...]:
+        """Sums over all queries; see :func:`smoothperf.kernels.rank_queries`."""
         queries = self.queries
         return total(
             queries.together,
@@ -184,10 +187,32 @@ class RankingRisk(QueryRisk):
                 self._discount,
                 self._coefficients,
                 self._scale,
-                1.0,
+                loss,
                 mu,
                 direction,
                 gradient,
                 queries.pieces(),
             ),
         )
+
+    def _rank_among_equals(self, scores: Array, gradient: Array) -> float:
+        """Rank documents with equal gains by their scores, each group in the places that it has: ``<v - t, f>``."""
+        queries, groups = self.queries, self._begins[:-1]
+        query = np.searchsorted(queries.starts, groups, "right") - 1
+        _, inner, *_ = rank_queries(
+            scores,
+            self._by_gain if queries.rows is None else queries.rows[self._by_gain],
+            self._begins,
+            groups - queries.starts[query],
+            self._relevance,
+            self._target[self._by_gain],
+            self._discount,
+            self._coefficients[query],
+            self._scale,
+            0.0,
+            0.0,
+            None,
+            gradient,
+            queries.pieces(),
+        )
+        return total(queries.together, inner)[0]
