@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._validation import HEAVIEST, choice, whole_number
 from .queries import Queries
-from .query_measure import QueryMeasure
+from .query_measure import QueryMeasure, quotients
 from .ranking_risk import RankingRisk, ranked_shares
 
 Array = NDArray[np.float64]
@@ -57,7 +57,7 @@ class NDCG(QueryMeasure):
     'ndcg@10'
     >>> import numpy as np
     >>> round(NDCG().bind(grades, qid).exact_value(np.zeros(5)), 4)
-    0.3916
+    0.3911
     """
 
     k: int | None = None
@@ -100,8 +100,7 @@ class NDCG(QueryMeasure):
         found = queries.sums(shares * gains[order])
         ideal = queries.sums(discount[queries.places] * gains[queries.sorted_by(gains)])
         counted = queries.reduced(np.minimum, gains) < queries.reduced(np.maximum, gains)
-        result: Array = np.divide(found, ideal, out=np.full(found.shape, np.nan), where=counted)
-        return result
+        return quotients(found, ideal, counted)
 
     def _gains(self, grades: Array) -> Array:
         """What documents gain."""

@@ -98,3 +98,10 @@ def checked_weight(weight: float, name: str) -> float:
             f"{HEAVIEST:g}; multiply all weights by one constant, which changes nothing else."
         )
     return weight
+
+
+def quotients(numerators: Array, denominators: Array, counted: NDArray[np.bool_]) -> Array:
+    """Quotients for the queries that count, NaN for the others."""
+    result = np.full(numerators.shape, np.nan)
+    np.divide(numerators, denominators, out=result, where=counted)
+    return result

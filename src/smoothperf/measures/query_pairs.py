@@ -23,7 +23,7 @@ from ..collective import extremes, total
 from ..kernels import query_hinges
 from .base import EPS, LONG_EPS, Interval, Plane, RiskValue
 from .queries import Queries
-from .query_measure import QueryMeasure, QueryRisk, checked_weight
+from .query_measure import QueryMeasure, QueryRisk, checked_weight, quotients
 
 Array = NDArray[np.float64]
 
@@ -35,17 +35,14 @@ class _Pairs:
         self.queries = queries
         order = queries.sorted_by(-queries.grades)
         begins = queries.ties(-queries.grades[order])
-        first = np.isin(begins[:-1], queries.starts[:-1], assume_unique=True)
-        # Groups of equal grades, numbered upwards within each query.
-        numbers = np.cumsum(~first)
-        heads = np.flatnonzero(first)
-        groups = np.diff(np.append(heads, first.size))
-        numbers -= np.repeat(numbers[heads], groups)
-        counts = np.diff(begins)
+        groups, counts = begins[:-1], np.diff(begins)
+        first_groups = np.searchsorted(groups, queries.starts[:-1])
+        query = np.searchsorted(queries.starts, groups, "right") - 1
+        # Grades are numbered upwards within each query.
         self.levels = np.empty(queries.here_count, dtype=np.intp)
-        self.levels[order] = np.repeat(numbers, counts)
-        squares = np.add.reduceat(counts.astype(np.float64) ** 2, heads) if heads.size else np.zeros(0)
-        self.numbers: Array = (queries.sizes.astype(np.float64) ** 2 - squares) / 2.0
+        self.levels[order] = np.repeat(np.arange(groups.size) - first_groups[query], counts)
+        equal = np.bincount(query, counts.astype(np.float64) ** 2, minlength=queries.sizes.size)
+        self.numbers: Array = (queries.sizes.astype(np.float64) ** 2 - equal) / 2.0
 
     def sums(
         self,
@@ -190,8 +187,7 @@ class QueryROCArea(QueryMeasure):
         """Return the ROC area of each query here; NaN for those with one grade."""
         pairs = _Pairs(queries)
         swapped, ordered = pairs.wrong(scores), pairs.wrong(-scores)  # tied pairs are neither
-        right = 0.5 * (pairs.numbers + ordered - swapped)
-        return np.divide(right, pairs.numbers, out=np.full(right.shape, np.nan), where=pairs.numbers > 0.0)
+        return quotients(0.5 * (pairs.numbers + ordered - swapped), pairs.numbers, pairs.numbers > 0.0)
 
     def weights(self, queries: Queries) -> Array:
         """Return what each query here counts."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._validation import whole_number
 from .queries import Queries
-from .query_measure import QueryMeasure
+from .query_measure import QueryMeasure, quotients
 from .ranking_risk import RankingRisk, ranked_shares
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ class _AtK(QueryMeasure):
         order, _, shares = ranked_shares(queries, queries.by_document(scores), self._places(queries))
         hits, numbers = queries.sums(shares * gains[order]), queries.sums(gains)
         counted = (numbers > 0.0) & (numbers < queries.sizes)
-        return np.divide(hits, self._units(numbers), out=np.full(hits.shape, np.nan), where=counted)
+        return quotients(hits, self._units(numbers), counted)
 
     def _places(self, queries: Queries) -> Array:
         return (np.arange(int(queries.sizes.max(initial=1))) < self.k).astype(np.float64)

@@ -18,7 +18,7 @@ other measures; it is the same for all queries, so it only says what alpha means
 ``D = sum_q c_q |t - t'|^2 / 2``, where t' are the discounts in the opposite order of t.
 
 The convex bound asks documents with equal gains for equal scores, and is often least where all scores are equal. Its
-tight form is ``R - R0`` with ``R0(f) = sum_q c_q max_v s <v - t, f>`` (:mod:`smoothperf.solvers.retargeting`), a maximum
+tight form is ``R - R0`` (:mod:`smoothperf.solvers.retargeting`), where ``R0(f) = sum_q c_q max_v s <v - t, f>`` is taken
 
 - over all rankings, attained by the order of the scores: it is bounded, and between the loss and the largest loss; or
 - over the best rankings, attained by the one that breaks ties by the scores: it asks for all the margins between
