@@ -98,7 +98,8 @@ class RankingProblem:
             x = cp.Variable(len(losses), nonneg=True)
             change = changes.T @ x
             problem = cp.Problem(
-                cp.Maximize(losses @ x + self.scale * (f @ change) - mu / 2.0 * cp.sum_squares(change)), [cp.sum(x) == 1]
+                cp.Maximize(losses @ x + self.scale * (f @ change) - mu / 2.0 * cp.sum_squares(change)),
+                [cp.sum(x) == 1],
             )
             problem.solve(solver=cp.CLARABEL)
             value += c * problem.value

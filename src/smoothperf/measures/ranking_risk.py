@@ -121,9 +121,11 @@ class RankingRisk(QueryRisk):
         self._lipschitz = self._scale**2 / weight
         self.diameter = square / weight
         self.score_scale = high / weight / self._scale
-        # Each query's sums are in double, over queries they are in long double (docs/maths.md, ranking-rounding).
+        # Sums over a query are in double: what it gains, which is at most 1, and shares of discounts in the target, each
+        # of at most m terms. Sums over queries are in long double, and over pieces and members in double.
         self._rounding = (4 * documents / weight + 4 * queries.together.size + 64) * EPS + queries.count * LONG_EPS
-        # A v that is not in the hull is wrong by its distance, as are relevances and scores for it.
+        # A v that is not in the hull is worth less by its distance from it, for each unit of relevance and score. The
+        # kernel measures that distance from sums of up to m discounts in long double, at each of m places.
         self._reach = max(self._scale, most)
         self._unseen = LONG_EPS * departures / weight
 
