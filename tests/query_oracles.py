@@ -29,8 +29,8 @@ def log_discounts(m, k=None):
 class RankingProblem:
     """Gains at places, in whatever kind of numbers the arguments are: floats or fractions.
 
-    ``R = sum_q c_q max_v 1 - <v, g>/unit + s <v - t, f>`` over permutations v of the discounts; ``unit`` is what the best
-    of them gains unless there is a function of the gains of a query.
+    ``R = sum_q c_q max_v 1 - <v, g>/unit + s <v - t, f>`` over permutations v of the discounts. The unit is what the
+    best of them gains, or a function of the gains of a query.
     """
 
     def __init__(self, gains, qid, discounts, weights=None, unit=None, number=float):

@@ -93,6 +93,23 @@ def test_gradients_and_derivatives(weighting, seed):
     assert found.value + found.derivative - 1e-12 <= risk.smoothed(f + direction, mu).value <= most + 1e-12
 
 
+@pytest.mark.parametrize(
+    ("weighting", "weights"), [("queries", (1.0, 3.0)), ("queries", (4.0, 1.0)), ("pairs", (1.0, 3.0))]
+)
+def test_the_lipschitz_bound_is_attained(weighting, weights):
+    """By a query of two documents, or by the longer one where pairs count, if all pairs are on the ramp."""
+    qid = np.repeat([0, 1], [2, 4])
+    risk = QueryROCArea(weighting).bind([1, 0, 0, 0, 0, 1], qid, np.array(weights)[qid])
+    directions = np.array([[1.0, -1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, 1.0, -3.0]])
+    mu, zero = 10.0, np.zeros(6)
+    bends = []
+    for h in 0.1 * directions:
+        start = risk.smoothed(zero, mu, direction=h)
+        bend = risk.smoothed(h, mu).value - start.value - start.derivative
+        bends.append(bend / (np.sum(np.array(weights)[qid] * h**2) / 2.0))
+    assert risk.lipschitz(mu) == pytest.approx(max(bends), rel=1e-9)
+
+
 def test_one_query_with_two_grades_is_roc_area():
     rng = np.random.default_rng(0)
     y, f = rng.integers(0, 2, size=50), rng.normal(size=50)

@@ -77,10 +77,9 @@ def test_weights_of_queries():
     for name in QUERY_MEASURE_NAMES:
         measure = get_query_measure(name)
         values = measure.of_queries(Queries.of(grades, qid), scores)
-        by_query = {query: value for query, value in zip(dict.fromkeys(qid.tolist()), values, strict=True)}
-        counted = [(by_query[query], weight) for query, weight in enumerate([2.0, 0.0, 1.0, 5.0])
-                   if not np.isnan(by_query[query])]  # fmt: skip
-        expected = np.average(*np.array(counted).T[:1], weights=np.array(counted)[:, 1])
+        counts = np.array([2.0, 0.0, 1.0, 5.0])[list(dict.fromkeys(qid.tolist()))]
+        counted = ~np.isnan(values)
+        expected = np.average(values[counted], weights=counts[counted])
         assert measure.score(grades, scores, qid, weights) == pytest.approx(expected)
 
 

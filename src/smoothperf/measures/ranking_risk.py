@@ -18,7 +18,7 @@ other measures; it is the same for all queries, so it only says what alpha means
 ``D = sum_q c_q |t - t'|^2 / 2``, where t' are the discounts in the opposite order of t.
 
 The convex bound asks documents with equal gains for equal scores, and is often least where all scores are equal. Its
-tight form is ``R - R0`` (:mod:`smoothperf.solvers.retargeting`), where ``R0(f) = sum_q c_q max_v s <v - t, f>`` is taken
+tight form is ``R - R0`` with ``R0(f) = sum_q c_q max_v s <v - t, f>`` (:mod:`smoothperf.solvers.retargeting`), taken
 
 - over all rankings, attained by the order of the scores: it is bounded, and between the loss and the largest loss; or
 - over the best rankings, attained by the one that breaks ties by the scores: it asks for all the margins between
@@ -121,8 +121,8 @@ class RankingRisk(QueryRisk):
         self._lipschitz = self._scale**2 / weight
         self.diameter = square / weight
         self.score_scale = high / weight / self._scale
-        # Sums over a query are in double: what it gains, which is at most 1, and shares of discounts in the target, each
-        # of at most m terms. Sums over queries are in long double, and over pieces and members in double.
+        # Sums over a query are in double: what it gains, at most 1, and the shares of discounts in the target, both of at
+        # most m terms. Sums over queries are in long double, and over pieces and members in double.
         self._rounding = (4 * documents / weight + 4 * queries.together.size + 64) * EPS + queries.count * LONG_EPS
         # A v that is not in the hull is worth less by its distance from it, for each unit of relevance and score. The
         # kernel measures that distance from sums of up to m discounts in long double, at each of m places.
