@@ -230,8 +230,9 @@ def test_groups(case, size):
         np.testing.assert_allclose(weighed, whole.weighed(f)[rows[rank]], atol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(10_000, 10), (1, 100_000)])
+@pytest.mark.parametrize("shape", [(100_000, 10), (10, 100_000)])
 def test_many_and_long_queries(shape):
+    """A million documents; one evaluation takes less than a tenth of a second."""
     rng = np.random.default_rng(0)
     n = shape[0] * shape[1]
     grades, qid, f = rng.integers(0, 5, size=n), np.repeat(np.arange(shape[0]), shape[1]), rng.normal(size=n)
@@ -243,9 +244,11 @@ def test_many_and_long_queries(shape):
     assert one.value == pytest.approx(many.value, rel=1e-12)
     np.testing.assert_array_equal(one.plane.gradient, many.plane.gradient)
     assert risk.exact_value(f) - 0.1 * risk.diameter <= one.value <= risk.exact_value(f)
-    assert one.plane.rounding < 1e-6
-    score = NDCG(10, gain="linear").score(grades, f, qid)
-    assert score == pytest.approx(ndcg_score(grades.reshape(shape), f.reshape(shape), k=10), rel=1e-10)
+    assert one.plane.rounding < (1e-11 if shape[1] == 10 else 1e-8)
+    some = 1000 * shape[1] if shape[0] > 1000 else n
+    score = NDCG(10, gain="linear").score(grades[:some], f[:some], qid[:some])
+    expected = ndcg_score(grades[:some].reshape(-1, shape[1]), f[:some].reshape(-1, shape[1]), k=10)
+    assert score == pytest.approx(expected, rel=1e-10)
 
 
 # --- scores -----------------------------------------------------------------------------------------------------

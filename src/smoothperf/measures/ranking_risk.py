@@ -121,8 +121,8 @@ class RankingRisk(QueryRisk):
         self._lipschitz = self._scale**2 / weight
         self.diameter = square / weight
         self.score_scale = high / weight / self._scale
-        # Sums over a query are in double: what it gains, at most 1, and the shares of discounts in the target, both of at
-        # most m terms. Sums over queries are in long double, and over pieces and members in double.
+        # Sums over a query are in double: what it gains, at most 1, and the shares of discounts in the target, both of
+        # at most m terms. Sums over queries are in long double, and over pieces and members in double.
         self._rounding = (4 * documents / weight + 4 * queries.together.size + 64) * EPS + queries.count * LONG_EPS
         # A v that is not in the hull is worth less by its distance from it, for each unit of relevance and score. The
         # kernel measures that distance from sums of up to m discounts in long double, at each of m places.
