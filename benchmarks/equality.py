@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from distributed import Client, LocalCluster
 from numpy.typing import NDArray
+from smoothperf.dask.training import objective_on
 
 from smoothperf import MeasureClassifier
 from smoothperf import dask as on_cluster
-from smoothperf.dask.training import objective_on
 from smoothperf.design import as_design
 from smoothperf.io import StoreWriter, open_store
 from smoothperf.measures import get_measure

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from smoothperf import MeasureClassifier
 from smoothperf.design import StoredDesign
-from smoothperf.design.compressed import CompressedRows
+from smoothperf.design.sparse import CompressedRows
 from smoothperf.io import Store, StoreWriter
 
 from .common import write_csv

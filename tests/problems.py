@@ -17,16 +17,16 @@ MEASURES = [PRBEP(), ROCArea(), ROCArea(as_printed=True)]
 class TunedError(ErrorRate):
     """An error rate that cuts the training scores where it likes, as F-beta does; nothing knows it by name."""
 
-    cut: float = 0.25
+    share: float = 0.25
 
     @property
     def name(self):
         """A name that no table has."""
         return "tuned"
 
-    def threshold(self, y, scores, sample_weight=None):
+    def cut(self, examples, scores):
         """A share of the way from the lowest to the highest score."""
-        return float(np.min(scores) + self.cut * np.ptp(scores))
+        return float(np.min(scores) + self.share * np.ptp(scores))
 
 
 def gaussians(n_positive=5, n_negative=7, n_features=3, *, shift=0.7, scale=1.0, seed=0):

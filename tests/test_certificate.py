@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import oracles
 from problems import gaussians, problem
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, PartialROCArea, ROCArea, Status
-from smoothperf.certificate import SURPLUS, Bundle, accumulated
+from smoothperf.certificate import SURPLUS, Bundle, _Bound, accumulated
 from smoothperf.design import as_design
 from smoothperf.row_space import RowSpace, WeightSpace
 
@@ -149,7 +149,7 @@ def test_the_bound_is_computed_within_the_rounding_that_is_taken_off(scale, rows
             else oracles.fractions(slope)
         )
         bundle.solve()
-        found, k = bundle._bound(), len(bundle)
+        found, k = _Bound(*bundle._bound()), len(bundle)
         true = exact_bound(bundle._weights[:k], exact_slopes, offsets[:k], alpha)
         assert abs(Fraction(found.value) - true) <= Fraction(SURPLUS) * Fraction(found.fixed)
         # It is not generous beyond need: relative to the numbers that go in it is rounding.

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from problems import MEASURES, problem
 from smoothperf import LBFGS, MeasureClassifier, MeasureClassifierCV, threads
-from smoothperf.design import as_design, compressed
+from smoothperf.design import as_design, sparse
 from smoothperf.measures import bins, projection
 from smoothperf.threads import n_threads, use_threads
 
@@ -21,7 +21,7 @@ def eager(monkeypatch):
     """Threads for the smallest of problems."""
     monkeypatch.setattr(projection, "LEAST_ROWS", 50)
     monkeypatch.setattr(bins, "LEAST_ROWS", 50)
-    monkeypatch.setattr(compressed, "LEAST_ENTRIES", 50)
+    monkeypatch.setattr(sparse, "LEAST_ENTRIES", 50)
 
 
 def sparse_problem(measure, n=1500, d=20, seed=0):
@@ -68,7 +68,7 @@ def test_sparse_products_are_the_same(number, format, eager):
     design = as_design(X)
     w, g = rng.normal(size=17), rng.normal(size=311) * (rng.random(311) < 0.7)
     with use_threads(number):
-        assert threads.pieces(design.n_entries, least=compressed.LEAST_ENTRIES) == number
+        assert threads.pieces(design.n_entries, least=sparse.LEAST_ENTRIES) == number
         np.testing.assert_allclose(design.matvec(w), X @ w, rtol=0, atol=1e-13)
         np.testing.assert_allclose(design.rmatvec(g), X.T @ g, rtol=0, atol=1e-13)
         np.testing.assert_allclose(design.rmatvec(g, out=np.full(17, 7.0)), X.T @ g, rtol=0, atol=1e-13)
@@ -122,7 +122,7 @@ def test_estimators_use_the_threads_they_are_given_and_agree(model, measure, eag
 
 
 def _fit_in_child(queue):
-    projection.LEAST_ROWS = compressed.LEAST_ENTRIES = 50
+    projection.LEAST_ROWS = sparse.LEAST_ENTRIES = 50
     with use_threads(3):
         queue.put(LBFGS(tol=1e-4).run(sparse_problem(MEASURES[0])).objective)
 

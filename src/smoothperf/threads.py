@@ -1,4 +1,4 @@
-"""How many threads the compiled loops use.
+"""How many threads the compiled loops use, and BLAS.
 
 Kernels release the GIL, cut their rows into pieces, and share these out among the threads of one pool for the whole
 process (kernels/_pool.h). How many pieces, is a matter of context:
@@ -13,9 +13,13 @@ depend on the number of pieces, and on nothing else.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from functools import cache
+
+from threadpoolctl import ThreadpoolController
 
 from ._validation import whole_number
 
@@ -68,3 +72,38 @@ def pieces(n: int, *, least: int) -> int:
     (2, 1)
     """
     return max(1, min(n_threads(), n // least))
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through the loaded libraries, which takes a millisecond or two
+
+
+_lock = threading.Lock()
+_runs = 0  # that want one thread at present
+_limit = ExitStack()
+
+
+@contextmanager
+def one_blas_thread(*, unless: bool = False) -> Iterator[None]:
+    """One BLAS thread during a run, unless products with X are BLAS calls themselves, and large.
+
+    Between two products with a sparse X a solver does many small vector operations. BLAS threads gain nothing
+    there, and on a machine that is busy otherwise they wait for each other: runs of a second were seen to take
+    thirty. The setting is that of the process, so of several runs at once the first makes and the last undoes it.
+    """
+    global _runs
+    if unless:
+        yield
+        return
+    with _lock:
+        _runs += 1
+        if _runs == 1:
+            _limit.enter_context(_controller().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _lock:
+            _runs -= 1
+            if _runs == 0:
+                _limit.close()

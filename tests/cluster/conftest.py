@@ -1,7 +1,5 @@
 """Clusters for tests: workers in this process, which start at once, or processes that can be killed."""
 
-from contextlib import ExitStack
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,16 +16,20 @@ def client():
         yield client
 
 
+@pytest.fixture(scope="session")
+def _three_processes():
+    with (
+        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
 @pytest.fixture
-def processes():
-    """A function that starts workers which are processes; a nanny starts those again that die."""
-    with ExitStack() as stack:
-
-        def start(n_workers):
-            cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0")
-            return stack.enter_context(Client(stack.enter_context(cluster), set_as_default=False))
-
-        yield start
+def processes(_three_processes):
+    """Three workers that are processes, which take seconds to start; a nanny starts those again that die."""
+    _three_processes.wait_for_workers(3, timeout=60.0)
+    return _three_processes
 
 
 @pytest.fixture

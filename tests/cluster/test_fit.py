@@ -1,6 +1,7 @@
 """Fits on a cluster: the objective, the certificate and the model of the same rows in memory."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import dask.dataframe as dd
 import numpy as np
@@ -13,15 +14,19 @@ from sklearn.exceptions import ConvergenceWarning
 
 import smoothperf
 from smoothperf import BMRM, Checkpoint, Nesterov, ZeroModelWarning
-from smoothperf.dask import MeasureClassifier, wire
-from smoothperf.dask.training import objective_on
-from smoothperf.design import as_design
+from smoothperf.dask import MeasureClassifier, group
+from smoothperf.dask.agreement import agree
+from smoothperf.dask.inputs import sources
+from smoothperf.dask.placement import Placement
+from smoothperf.design import SharedDesign, as_design
 from smoothperf.io.checkpoint import CheckpointError
-from smoothperf.measures import get_measure
-from smoothperf.objective import RegularizedRisk
+from smoothperf.measures import Examples, get_measure
+from smoothperf.objective import RegularizedRisk, Run
 
 MEASURES = ["prbep", "precision@30", "recall@10%", "roc_area", "f1", "jaccard", "error_rate@5:1", "balanced_error_rate"]
 MEASURES += ["log_loss", "squared_hinge"]
+#: Of these, several machines know how many examples have about which margin.
+BINNED = ["f1", "jaccard"]
 TOL = 1e-4
 
 
@@ -37,6 +42,18 @@ def one_class_blocks(X, y, weights=None):
     return X[order], y[order], None if weights is None else weights[order]
 
 
+def points_of_members(measure, alpha, weights_and_mus):
+    """A program: what the objective is at given weights, on every member."""
+
+    def program(part, together):
+        risk = measure.risk(Examples(part.positive, part.weights, together))
+        objective = RegularizedRisk(SharedDesign(part.design, together), risk, alpha)
+        run = Run(objective)
+        return risk, [(run.evaluate(w, mu), objective.exact(w)) for w, mu in weights_and_mus]
+
+    return program
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("order", ["mixed", "one class"])
 @pytest.mark.parametrize("measure", MEASURES)
@@ -46,21 +63,32 @@ def test_risk_and_gradient_are_those_in_memory(client, data, measure, order, wei
     weights = rng.integers(0, 4, size=y.size).astype(float) if weighted else None
     if order == "one class":
         X, y, weights = one_class_blocks(X, y, weights)
-    expected = RegularizedRisk(as_design(X), get_measure(measure).bind(y, weights), 1e-3)
-    with objective_on(client, measure, 1e-3, in_blocks(X, y, weights, number=5)) as objective:
-        assert objective.risk.diameter == pytest.approx(expected.risk.diameter, rel=1e-12)
-        assert objective.risk.n_examples == y.size
-        for scale, mu in ((0.0, 1e-2), (0.1, 1e-1), (1.0, 1e-3), (10.0, 1e-4)):
-            w = scale * rng.normal(size=X.shape[1])
-            ours, theirs = objective.evaluate(w, mu), expected.evaluate(w, mu)
-            assert ours.value == pytest.approx(theirs.value, rel=1e-12)
-            assert ours.risk.offset == pytest.approx(theirs.risk.offset, rel=1e-10, abs=1e-12)
-            np.testing.assert_allclose(
-                ours.slope, theirs.slope, rtol=0, atol=1e-12 * max(1e-3, np.linalg.norm(theirs.slope))
-            )
-            assert objective.exact(w) == pytest.approx(expected.exact(w), rel=1e-12)
-            norm = objective.vectors.norm(ours.risk.gradient)
-            assert norm == pytest.approx(np.linalg.norm(theirs.risk.gradient), rel=1e-11)
+    bound = get_measure(measure).bind(y, weights)
+    expected = RegularizedRisk(as_design(X), bound, 1e-3)
+    scales = ((0.0, 1e-2), (0.1, 1e-1), (1.0, 1e-3), (10.0, 1e-4))
+    where = [(scale * rng.normal(size=X.shape[1]), mu) for scale, mu in scales]
+    program = points_of_members(get_measure(measure), 1e-3, where)
+    placement = Placement(client, sources(in_blocks(X, y, weights, number=5)), n_threads=1, patience=5.0)
+    risk, points = placement.run(agree(placement.summaries), program, program)
+    assert risk.diameter == pytest.approx(bound.diameter, rel=1e-12)
+    assert risk.examples.count == y.size
+    run = Run(expected)
+    for (w, mu), (ours, exact) in zip(where, points, strict=True):
+        theirs = run.evaluate(w, mu)
+        if measure in BINNED:  # other planes in a group, which are below the risk, too
+            assert exact == pytest.approx(expected.exact(w), rel=1e-6)
+            assert ours.value == pytest.approx(theirs.value, rel=1e-2)
+            for other, _ in where:
+                height = ours.slope @ other + ours.risk.plane.offset
+                assert height <= bound.exact_value(X @ other) * (1.0 + 1e-12)
+            continue
+        assert ours.value == pytest.approx(theirs.value, rel=1e-12)
+        assert ours.risk.plane.offset == pytest.approx(theirs.risk.plane.offset, rel=1e-10, abs=1e-12)
+        np.testing.assert_allclose(
+            ours.slope, theirs.slope, rtol=0, atol=1e-12 * max(1e-3, np.linalg.norm(theirs.slope))
+        )
+        assert exact == pytest.approx(expected.exact(w), rel=1e-12)
+        assert ours.steepness == pytest.approx(theirs.steepness, rel=1e-11)
 
 
 def test_rows_that_are_too_large_for_alpha_are_refused(client, data):
@@ -168,21 +196,13 @@ ROWS = 200_000
 def small_messages(monkeypatch):
     """Messages with a number for each row of one of two workers are an error; returns how many bytes these are."""
     limit = 8 * ROWS // 2
-    send, receive = wire.Link.send_parts, wire.Link.receive
+    send = group._Line.send
 
-    def checked_send(self, parts, **options):
-        size = sum(part.nbytes for part in parts)
-        assert size < limit, f"a message of {size} bytes was sent"
-        send(self, parts, **options)
+    async def checked_send(self, kind, values, lengths=()):
+        assert values.nbytes < limit, f"a message of {values.nbytes} bytes was sent"
+        await send(self, kind, values, lengths)
 
-    def checked_receive(self):
-        before = self.received
-        message = receive(self)
-        assert self.received - before < limit, f"a message of {self.received - before} bytes came"
-        return message
-
-    monkeypatch.setattr(wire.Link, "send_parts", checked_send)
-    monkeypatch.setattr(wire.Link, "receive", checked_receive)
+    monkeypatch.setattr(group._Line, "send", checked_send)
     return limit
 
 
@@ -193,7 +213,7 @@ def test_no_message_has_a_number_for_each_row(client, small_messages, measure):
     X[y] += 2.0
     fit = MeasureClassifier(measure, 1e-3, tol=1e-2, client=client).fit(in_blocks(X, y, number=2))
     assert fit.gap_ <= 1e-2
-    assert fit.traffic_.largest_reply < small_messages
+    assert fit.traffic_.largest < small_messages
     assert fit.traffic_.iterations == fit.n_iter_
 
 
@@ -204,7 +224,7 @@ def test_traffic_is_counted_and_printed(client, data, capsys):
     assert f"{fit.traffic_}" in shown
     assert "gap" in shown
     traffic = fit.traffic_
-    # Weights to two workers in every iteration, and gradients back.
+    # Gradients of two workers in every iteration, and their sum back.
     assert traffic.sent > 2 * 8 * X.shape[1] * fit.n_iter_
     assert traffic.received > 2 * 8 * X.shape[1] * fit.n_iter_
     assert traffic.rounds >= 3 * fit.n_iter_
@@ -314,6 +334,27 @@ def test_labels_and_weights_of_all_blocks(client, data):
         clf.fit([(X, y), (X, 2 * y)])
     with pytest.raises(ValueError, match="sample_weight is 0 for every positive example"):
         clf.fit([(X, y, (y < 0).astype(float)), (X[y < 0], y[y < 0])])
+
+
+def test_a_callback_stops_all_members(client, data):
+    X, y = data(n=600)
+    for bound, at in (("convex", 3), ("tight", 2), ("tight", 30)):
+        clf = MeasureClassifier("prbep", 1e-3, bound=bound, tol=1e-9, client=client)
+        clf.set_params(callback=lambda row, at=at: row.iteration == at).fit(in_blocks(X, y))
+        assert clf.result_.status is smoothperf.Status.STOPPED
+        assert clf.n_iter_ <= at + 1
+
+
+def test_two_fits_at_once(client, data):
+    """On two workers of one thread each."""
+    X, y = data(n=600)
+    expected = MeasureClassifier("error_rate", 1e-3, client=client).fit(in_blocks(X, y))
+    with ThreadPoolExecutor(3) as pool:
+        fits = list(
+            pool.map(lambda _: MeasureClassifier("error_rate", 1e-3, client=client).fit(in_blocks(X, y)), "abc")
+        )
+    for fit in fits:
+        np.testing.assert_array_equal(fit.coef_, expected.coef_)
 
 
 def test_an_encrypted_cluster(data):

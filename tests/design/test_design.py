@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smoothperf.design import BiasedDesign, CSCDesign, CSRDesign, DenseDesign, Design, as_design
-from smoothperf.design.compressed import CompressedRows
-from smoothperf.design.sparse import PRODUCTS_BEFORE_COPY
+from smoothperf.design.sparse import PRODUCTS_BEFORE_COPY, CompressedRows
 
 #: Values that every type holds exactly, so that all doors must lead to the very same products.
 X = np.array(

@@ -266,3 +266,15 @@ def test_the_ceiling_is_close_where_examples_are_many(deviation, weighted):
     exact = problem.expected()[0].ceiling
     slack = exact - (missed * problem.gain + problem.slope * inner)
     assert 0.0 <= ceiling - exact <= 0.1 * slack
+
+
+@pytest.mark.parametrize("nudge", [-1, 0, 1])
+def test_a_guess_that_hits_a_value_where_numbers_are_coarser_than_u(nudge):
+    """Where 1e20 - 1 and 1e20 are the same number, what is above and what is at the guess must not be mixed up."""
+    problem = projection([1, 0], [1e8, 0.0], None, 1, 1e-12)
+    v = 1.0 + (problem.slope * 1e8 - problem.gain) / problem.mu
+    guess = v if nudge == 0 else np.nextafter(v, nudge * np.inf)
+    roots = top_k_smoothed(problem)[0].roots
+    found, gradient = top_k_smoothed(problem, roots._replace(all=guess * problem.mu))
+    assert found.excess == 0.0
+    assert not gradient.any()

@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from problems import gaussians
 from smoothperf import LBFGS, PRBEP
 from smoothperf.design import as_design
-from smoothperf.solvers.blas_threads import one_blas_thread
 from smoothperf.solvers.continuation import Continuation
+from smoothperf.threads import one_blas_thread
 
 
 def blas_threads():
@@ -24,7 +24,7 @@ def blas_threads():
 def test_small_products_get_one_thread_and_what_was_set_comes_back(X):
     with threadpool_limits(2, "blas"):
         before = blas_threads()
-        with one_blas_thread(as_design(X)):
+        with one_blas_thread(unless=as_design(X).wants_blas_threads):
             assert blas_threads() == {1}
         assert blas_threads() == before
 
@@ -32,7 +32,7 @@ def test_small_products_get_one_thread_and_what_was_set_comes_back(X):
 def test_large_dense_products_keep_their_threads():
     with threadpool_limits(2, "blas"):
         before = blas_threads()
-        with one_blas_thread(as_design(np.zeros((1 << 10, 1 << 10)))):
+        with one_blas_thread(unless=as_design(np.zeros((1 << 10, 1 << 10))).wants_blas_threads):
             assert blas_threads() == before
 
 
@@ -42,7 +42,9 @@ def test_the_search_between_two_runs_of_a_path_gets_one_thread(monkeypatch):
     risk = PRBEP().bind(y)
     continuation = Continuation(as_design(sp.csr_matrix(X)), risk, LBFGS())
     seen, smoothed = set(), risk.smoothed
-    monkeypatch.setattr(risk, "smoothed", lambda *arguments: seen.update(blas_threads()) or smoothed(*arguments))
+    monkeypatch.setattr(
+        risk, "smoothed", lambda *args, **options: seen.update(blas_threads()) or smoothed(*args, **options)
+    )
     with threadpool_limits(2, "blas"):
         for alpha in (1e-1, 1e-2):
             continuation.solve(alpha)

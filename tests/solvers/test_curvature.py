@@ -5,7 +5,7 @@ import pytest
 
 from smoothperf.design import as_design
 from smoothperf.row_space import RowSpace, WeightSpace
-from smoothperf.solvers.curvature import CurvatureMemory
+from smoothperf.solvers.lbfgs import CurvatureMemory
 
 
 def push(memory, s, y):

@@ -18,7 +18,6 @@ from smoothperf import (
     MeasureClassifier,
     Nesterov,
     PrecisionAtK,
-    Retargeting,
     ROCArea,
     Status,
 )
@@ -27,7 +26,8 @@ from smoothperf import objective as objective_module
 from smoothperf import row_space as row_space_module
 from smoothperf.design import BiasedDesign, SharedDesign, as_design
 from smoothperf.objective import RegularizedRisk
-from smoothperf.solvers import curvature as curvature_module
+from smoothperf.solvers import Retargeting
+from smoothperf.solvers import lbfgs as lbfgs_module
 
 MEASURES = [PRBEP(), PrecisionAtK(0.1), ROCArea(), FBeta(), ErrorRate(), LogLoss()]
 #: Rows of the members: the first has none, as a client that has no rows itself.
@@ -130,8 +130,8 @@ def test_a_member_that_rounds_differently_stays_with_the_others(solver, measure,
     perturb(monkeypatch, objective_module, "along", outputs=(3,))
     perturb(monkeypatch, row_space_module, "along", outputs=(3,))
     perturb(monkeypatch, row_space_module, "sum_and_squares", outputs=(5,))
-    perturb(monkeypatch, curvature_module, "differences", outputs=(6, 7))
-    perturb(monkeypatch, curvature_module, "two_loop", outputs=(7,))
+    perturb(monkeypatch, lbfgs_module, "differences", outputs=(6, 7))
+    perturb(monkeypatch, lbfgs_module, "two_loop", outputs=(7,))
     perturb(monkeypatch, certificate_module, "maximise_on_simplex")
     X, y = noisy(seed=3)
 

@@ -11,8 +11,7 @@ except ImportError as _error:
     ) from _error
 
 from .classifier import MeasureClassifier
-from .placement import RowsLostError
-from .remote import Traffic
-from .wire import WorkerError
+from .group import Traffic
+from .placement import RowsLostError, WorkerError
 
 __all__ = ["MeasureClassifier", "RowsLostError", "Traffic", "WorkerError"]

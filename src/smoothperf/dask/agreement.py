@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import Any
 
 import numpy as np
-from distributed.protocol.pickle import dumps
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
-from ..estimators.bias import Bias
 from ..estimators.inputs import encode_labels
-from .rows import Summary
-from .server import Settings
+from .rows import Settings, Summary
 
 
-def agree(summaries: list[Summary], bias: Bias, class_weight: Any = None, pos_label: Any = None) -> Settings:
+def agree(summaries: list[Summary], class_weight: Any = None, pos_label: Any = None) -> Settings:
     """Make the blocks one data set: what the workers need to know of it."""
     n_features, zero_based = common_columns(summaries)
     classes = common_labels(summaries, pos_label)
     return Settings(
-        measure=dumps(bias.measure),
         classes=classes,
         class_weights=weights_of_classes(class_weight, classes, summaries),
         weighted=any(summary.weighted is not None for summary in summaries),
         n_features=n_features,
         zero_based=zero_based,
-        height=bias.height if bias.trained else None,
     )
+
+
+def digest_of(settings: Settings, summaries: list[Summary]) -> str:
+    """What tells labels and weights of all blocks from others."""
+    told = repr((settings.classes.tolist(), settings.class_weights, [each.digest for each in summaries]))
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
 def common_columns(summaries: list[Summary]) -> tuple[int, bool]:

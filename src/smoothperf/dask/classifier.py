@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,23 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import choice, positive_number
 from ..estimators import classifier as local
 from ..estimators.bias import Bias
-from ..estimators.inputs import check_suits, make_callback, make_solver, report_end
-from ..estimators.tight import retargeting
-from ..io.checkpoint import Checkpoint, CheckpointKeeper
+from ..estimators.inputs import make_callback, make_solver, report_end
+from ..io.checkpoint import Checkpoint
 from ..measures import Measure, get_measure
-from ..measures.base import IN_BLOCKS
-from ..solvers import Callback, ConvexSolver, Newton, Result, Solver
+from ..measures.base import IN_GROUPS
+from ..solvers import Callback, Newton, Solver
 from ..solvers.smoothing import Smoothing
-from ..solvers.story import Sequel
 from ..threads import check_n_threads
-from .agreement import agree, common_names
+from .agreement import agree, common_names, digest_of
+from .group import Traffic
 from .inputs import sources
 from .placement import Placement
 from .prediction import is_lazy, lazily, score
-from .remote import Traffic
-from .rows import Summary
-from .server import Settings
-from .training import Training, convex_start, fingerprint
+from .program import Job, Notes, train
+from .rows import Settings, Summary
 
 Array = NDArray[np.float64]
 #: Parameters that the estimator in memory does not have.
@@ -152,20 +150,24 @@ pos_label, warm_start, callback
         check_n_threads(self.n_threads)
         patience = positive_number("patience", self.patience)
         tight = choice("bound", self.bound, ("convex", "tight")) == "tight"
-        check_works_in_blocks(measure, solver)
-        blocks = sources(X, y, sample_weight)
-        placement = Placement(self._cluster(), blocks, n_threads=self.n_threads, patience=patience)
+        check_works_in_groups(measure, solver)
+        job = Job(bias, self.alpha, solver, tight)
+        placement = Placement(
+            self._cluster(), sources(X, y, sample_weight), n_threads=self.n_threads, patience=patience
+        )
         try:
-            training = Training(placement, self._settle(placement.summaries, bias), measure, self.alpha)
-            if tight:
-                training.on_all_rows(lambda objective: check_suits(solver, measure, objective.risk, tight=True))
-            result = self._train(training, bias, solver, tight=tight)
-            threshold = training.threshold(result.coef) if bias.fit_intercept else 0.0
-            excess = training.on_all_rows(lambda objective: bias.excess_of_zero(objective, result))
-            self.traffic_: Traffic = placement.servers.traffic(max(1, result.n_iter))
-            self.n_losses_ = placement.losses
+            settings = self._settle(placement.summaries)
+            notes = Notes(
+                make_callback(self.verbose, self.callback),
+                self._start(bias),
+                self.checkpoint,
+                digest_of(settings, placement.summaries),
+            )
+            result, threshold, excess = placement.run(settings, partial(train, job), partial(train, job, notes=notes))
         finally:
             placement.close()
+        self.traffic_: Traffic = placement.traffic + Traffic(iterations=max(1, result.n_iter))
+        self.n_losses_ = placement.losses
         self._keep(result, *bias.cut_at(result.coef, threshold))
         report_end(result, solver.tol, self.verbose)
         if self.verbose:
@@ -225,26 +227,16 @@ pos_label, warm_start, callback
         # A client belongs to its process; a copy elsewhere uses the client that is there.
         return {**super().__getstate__(), "client": None}
 
-    def _train(self, training: Training, bias: Bias, solver: ConvexSolver, *, tight: bool) -> Result:
-        """Minimise, from where a checkpoint or an earlier fit ended if there is one."""
-        start, file = None, None
+    def _start(self, bias: Bias) -> Array | None:
+        """Weights of an earlier fit to begin with, if they are wanted."""
         previous: Array | None = getattr(self, "coef_", None)
-        if self.warm_start and previous is not None and previous.shape[1] == self.n_features_in_:
-            start = bias.start(self._sign * previous[0], self.result_.coef)
-        if self.checkpoint is not None:
-            file = CheckpointKeeper(self.checkpoint, fingerprint(training, bound=self.bound))
-        callback = make_callback(self.verbose, self.callback)
-        if not tight:
-            return training.run(solver, start, callback, file)
-        if (file is not None and file.state is not None) or (start is not None and start.any()):
-            return training.run(retargeting(solver), start, callback, file)
-        first, start = convex_start(training, bias, solver, callback)
-        sequel = Sequel(first, callback)
-        return sequel.join(training.run(retargeting(solver, after=first), start, sequel.add, file))
+        if not self.warm_start or previous is None or previous.shape[1] != self.n_features_in_:
+            return None
+        return bias.start(self._sign * previous[0], self.result_.coef)
 
-    def _settle(self, summaries: list[Summary], bias: Bias) -> Settings:
+    def _settle(self, summaries: list[Summary]) -> Settings:
         """Make the blocks one data set, and remember what scikit-learn keeps of it."""
-        settings = agree(summaries, bias, self.class_weight, self.pos_label)
+        settings = agree(summaries, self.class_weight, self.pos_label)
         names = common_names(summaries)
         self._keep_labels(settings.classes)
         self.n_features_in_ = settings.n_features
@@ -267,11 +259,11 @@ pos_label, warm_start, callback
         return client
 
 
-def check_works_in_blocks(measure: Measure, solver: Solver) -> None:
+def check_works_in_groups(measure: Measure, solver: Solver) -> None:
     """Say before the work begins that a measure or a solver needs all rows in one place."""
-    if type(measure).bind_blocks is Measure.bind_blocks:
+    if not measure.works_in_groups:
         raise ValueError(
-            f"{measure.name} needs all rows in memory; the measures that work on a cluster are {IN_BLOCKS}."
+            f"{measure.name} needs all rows in memory; the measures that work on a cluster are {IN_GROUPS}."
         )
     if isinstance(solver, Newton):
         raise ValueError('solver "newton" needs all rows in memory; use "lbfgs".')

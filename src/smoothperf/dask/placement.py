@@ -1,35 +1,49 @@
-"""Where the rows are: blocks in groups, each served by a worker; and what happens when one of them dies.
+"""Where the rows are: blocks in groups, each on a worker; and what happens when one of them dies.
 
 Blocks are cut into as many groups of neighbours as there are workers, by their number alone. So the same blocks on the
 same number of workers make the same groups, whichever worker has which, and sums come out the same. The groups stay as
-they are when workers come and go. The group of a worker that dies is loaded again, by a worker without a group if there
-is one, and otherwise by the one with the fewest; Dask computes again what was lost, and files are read again.
+they are when workers come and go. Loaded rows are the result of a task, which stays on its worker; a program that all
+members run (:mod:`smoothperf.dask.program`) is a task beside each of them. When the group of these breaks, what
+was on workers that are gone is loaded again, by a worker without a group if there is one, and otherwise by the one with
+the fewest; Dask computes again what was lost, and files are read again. Then the program begins again.
 """
 
 from __future__ import annotations
 
 import itertools
-import secrets
+import logging
 import time
+import traceback
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any, TypeVar
 
-from distributed import CancelledError, Client, Future, wait
+from distributed import CancelledError, Client, Future, get_worker, secede, wait
 
-from . import server, wire
+from ..threads import use_threads
+from .group import GroupBrokenError, Member, Traffic, lead, member_here, open_door
 from .inputs import Source
-from .remote import RemoteBlocks, RemoteDesign, Servers
-from .rows import Summary
+from .rows import Part, Rows, Settings, Summary, no_rows
+
+logger = logging.getLogger("smoothperf.dask")
 
 #: Times that a group may lose its worker in one fit; it is probably too large for any of them then.
 MOST_LOSSES = 5
 #: Seconds between two looks at the cluster while blocks are loaded.
 LOOK = 0.5
 
+T = TypeVar("T")
+#: What a member does with its rows.
+Program = Callable[[Part, Member], Any]
+
 
 class RowsLostError(RuntimeError):
     """Rows were on a worker that is gone, and cannot be had again."""
+
+
+class WorkerError(RuntimeError):
+    """Something failed on a worker; the message has its traceback."""
 
 
 class Placement:
@@ -44,14 +58,14 @@ class Placement:
     n_threads : int or None
         For each worker; as many as it has for tasks if None.
     patience : float
-        Seconds to wait for workers when there are none.
+        Seconds to wait for workers when there are none, and for members of a group to connect.
 
     Attributes
     ----------
     summaries : list of Summary
         What the workers said about the blocks.
-    servers : Servers
-        The workers that have rows, in the order of these.
+    traffic : Traffic
+        What has gone over the connections of the client.
     """
 
     def __init__(self, client: Client, sources: Sequence[Source], *, n_threads: int | None, patience: float):
@@ -59,77 +73,118 @@ class Placement:
         self._sources = list(sources)
         self._n_threads = n_threads
         self._patience = patience
-        self._keys: dict[int, bytes] = {}  # of each group, so that no worker knows that of another
         self._losses: Counter[int] = Counter()
-        self._unusable: set[str] = set()
+        self._breaks = 0
         self._homes: dict[int, str] = {}
-        self._shapes: list[server.Shape] = []
-        self._settings: server.Settings | None = None
+        self._rows: dict[int, Future] = {}
+        self._tasks: list[Future] = []
+        self.traffic = Traffic()
         count = min(len(self._workers()), len(self._sources))
         bounds = [len(self._sources) * group // count for group in range(count + 1)]
         self._groups = [range(*each) for each in itertools.pairwise(bounds)]
-        links, summaries = self._load(list(range(count)))
+        summaries = self._load(list(range(count)))
         self.summaries = [summary for group in range(count) for summary in summaries[group]]
         # A group without a row has nothing to say.
         self._served = [group for group in range(count) if any(summary.n_rows for summary in summaries[group])]
-        for group in set(links) - set(self._served):
-            links.pop(group).close()
-        self.servers = Servers([links[group] for group in self._served], [self._homes[group] for group in self._served])
 
     @property
     def losses(self) -> int:
         """How often a group was loaded again because its worker was gone."""
         return self._losses.total()
 
-    def begin(self, settings: server.Settings) -> tuple[RemoteDesign, RemoteBlocks]:
-        """Design and risk of all rows, for a run; those of an earlier one are of no use any more."""
-        self._settings = settings
-        shapes = self.servers.ask("rows", "begin", settings)
-        if self._shapes and shapes != self._shapes:
-            changed = [
-                group for group, *both in zip(self._served, self._shapes, shapes, strict=True) if both[0] != both[1]
-            ]
-            raise RowsLostError(
-                f"{self._named(changed[0])} came out differently when they were made again after a worker was gone; "
-                "what makes them must give the same numbers every time."
-            )
-        self._shapes = shapes
-        design = RemoteDesign(self.servers, shapes)
-        return design, RemoteBlocks(self.servers, design.vectors)
+    @property
+    def homes(self) -> list[str]:
+        """Addresses of the workers of members 1, 2, ..."""
+        return [self._homes[group] for group in self._served]
 
-    def is_ready_for(self, settings: server.Settings) -> bool:
-        """Whether it was these settings that design and risk were made with last."""
-        return self._settings is settings
-
-    def contents(self) -> int:
-        """What tells the entries of all rows from others: :mod:`smoothperf.design.contents`."""
-        first_rows = itertools.accumulate((shape.n_rows for shape in self._shapes[:-1]), initial=0)
-        parts = self.servers.ask_each("rows", "contents", [(first_row,) for first_row in first_rows])
-        return int(sum(parts) % 2**64)
-
-    def mend(self) -> None:
-        """Load again what workers had that are gone; the others have done what they were told."""
-        gone = self.servers.gone()
-        for place in gone:
-            self._lose(self._served[place])
-        links, summaries = self._load([self._served[place] for place in gone])
-        for place in gone:
-            group = self._served[place]
-            self.servers.replace(place, links[group], self._homes[group])
-            before = self.summaries[self._groups[group].start : self._groups[group].stop]
-            if [each.digest for each in before] != [each.digest for each in summaries[group]]:
-                raise RowsLostError(
-                    f"{self._named(group)} had other labels when they were made again after a worker was gone; what "
-                    "makes them must give the same every time."
-                )
+    def run(self, settings: Settings, program: Program, here: Callable[[Part, Member], T]) -> T:
+        """Have all members run a program, and this process, member 0, its own form of it; again if the group breaks."""
+        while True:
+            try:
+                with lead(self._client, self.homes, seconds=self._patience) as together:
+                    try:
+                        self._begin(together, settings, program)
+                        return here(no_rows(settings), together)
+                    finally:
+                        self.traffic += together.traffic()
+            except GroupBrokenError as error:
+                self._mend(error)
 
     def close(self) -> None:
-        """Let the workers go."""
-        self.servers.close()
+        """Let the rows go, even if an error whose traceback leads here is kept."""
+        self._rows.clear()
+        self._tasks.clear()
 
-    def _load(self, groups: list[int]) -> tuple[dict[int, wire.Link], dict[int, list[Summary]]]:
-        """Have workers load groups of blocks, again and again if these die, and connect to them."""
-        links: dict[int, wire.Link] = {}
+    def _begin(self, together: Member, settings: Settings, program: Program) -> None:
+        self._tasks = [
+            self._client.submit(
+                _run_member,
+                (together.name, rank),
+                self._rows[group],
+                settings,
+                program,
+                self._n_threads,
+                workers=[self._homes[group]],
+                allow_other_workers=False,
+                pure=False,
+            )
+            for rank, group in enumerate(self._served, start=1)
+        ]
+
+    def _mend(self, error: GroupBrokenError) -> None:
+        """After a group is broken: load again what workers had that are gone."""
+        self._await_tasks()
+        workers = self._client.nthreads()
+        gone = [
+            group
+            for group in self._served
+            if self._homes[group] not in workers or self._rows[group].status != "finished"
+        ]
+        if not gone:
+            self._breaks += 1
+            if self._breaks > MOST_LOSSES:
+                raise WorkerError(
+                    f"connections between workers have broken {self._breaks} times, though no worker is gone: {error}."
+                ) from error
+            logger.warning("%s, though its worker is not; the fit goes on.", error)
+        for group in gone:
+            logger.warning("the worker %s is gone; its rows are loaded again, and the fit goes on.", self._homes[group])
+            self._lose(group)
+        for group, found in self._load(gone).items():
+            self._check_same(group, found)
+
+    def _await_tasks(self) -> None:
+        """Wait until the tasks of a broken group have ended, but for those on workers that are gone."""
+        tasks = list(zip(self.homes, self._tasks, strict=True)) if self._tasks else []
+        self._tasks = []
+        while True:
+            workers = self._client.nthreads()
+            running = [task for home, task in tasks if task.status == "pending" and home in workers]
+            if not running:
+                break
+            self._wait(running)
+        for home, task in tasks:
+            error = task.exception() if task.status == "error" else None
+            if error is not None:
+                where = "".join(traceback.format_tb(task.traceback()))
+                raise WorkerError(f"the fit failed on the worker {home}:\n{where}{type(error).__name__}: {error}")
+
+    def _check_same(self, group: int, found: list[Summary]) -> None:
+        numbers = self._groups[group]
+        before = self.summaries[numbers.start : numbers.stop]
+        if [each.digest for each in before] != [each.digest for each in found]:
+            raise RowsLostError(
+                f"{self._named(group)} had other labels when they were made again after a worker was gone; what "
+                "makes them must give the same every time."
+            )
+        if [(each.n_features, each.size) for each in before] != [(each.n_features, each.size) for each in found]:
+            raise RowsLostError(
+                f"{self._named(group)} came out differently when they were made again after a worker was gone; "
+                "what makes them must give the same numbers every time."
+            )
+
+    def _load(self, groups: list[int]) -> dict[int, list[Summary]]:
+        """Have workers load groups of blocks, again and again if these die; returns what they say about them."""
         summaries: dict[int, list[Summary]] = {}
         loading: dict[Future, int] = {}
         try:
@@ -137,16 +192,13 @@ class Placement:
                 for group in groups:
                     loading[self._submit(group)] = group
                 groups = []
-                with self._client.as_current(), suppress(TimeoutError, CancelledError):  # looked at below
-                    wait(list(loading), timeout=LOOK, return_when="FIRST_COMPLETED")
+                self._wait(list(loading))
                 workers = self._client.nthreads()
                 for future, group in list(loading.items()):
                     if future.status == "finished":
                         del loading[future]
                         try:
-                            summaries[group], link = self._connect(group, future.result())
-                            if link is not None:
-                                links[group] = link
+                            summaries[group] = future.result()
                         except (OSError, CancelledError):
                             groups.append(group)
                     elif future.status == "error":
@@ -163,49 +215,40 @@ class Placement:
         except BaseException:
             for future in loading:
                 future.cancel()
-            for link in links.values():
-                link.close()
+            self.close()
             raise
-        return links, summaries
+        return summaries
 
     def _submit(self, group: int) -> Future:
+        """Have a worker load a group of blocks, and say what they are like."""
         workers = self._workers()
         load = Counter(self._homes.values())
         home = self._homes[group] = min(workers, key=lambda address: (load[address], address))
         blocks = [self._sources[number].near(self._client, home) for number in self._groups[group]]
-        key = self._keys[group] = secrets.token_bytes(32)
-        return self._client.submit(
-            server.host, key, self._n_threads, *blocks, workers=[home], allow_other_workers=False, pure=False
-        )
+        there: dict[str, Any] = {"workers": [home], "allow_other_workers": False, "pure": False}
+        self._rows[group] = self._client.submit(_load_rows, *blocks, **there)
+        return self._client.submit(_summaries, self._rows[group], **there)
+
+    def _wait(self, futures: list[Future]) -> None:
+        """Wait for any of them for a moment."""
+        with self._client.as_current(), suppress(TimeoutError, CancelledError):  # looked at afterwards
+            wait(futures, timeout=LOOK, return_when="FIRST_COMPLETED")
 
     def _workers(self) -> list[str]:
         """Addresses of the workers; waits for one if there is none."""
         deadline = time.monotonic() + self._patience
-        while True:
-            known = set(self._client.nthreads())
-            self._unusable &= known  # one that comes back is a new one
-            if known - self._unusable:
-                return sorted(known - self._unusable)
+        while not (known := sorted(self._client.nthreads())):
             if time.monotonic() > deadline:
                 raise RowsLostError(
                     f"the cluster at {self._client.scheduler.address} has had no worker for {self._patience:g} s; "
                     "start some, or raise patience."
                 )
             time.sleep(0.1)
-
-    def _connect(self, group: int, hosted: server.Hosted) -> tuple[list[Summary], wire.Link | None]:
-        if any(summary.problem is not None for summary in hosted.summaries):
-            return hosted.summaries, None
-        home = self._homes[group]
-        context = None
-        if home.startswith("tls://"):
-            context = self._client.security.get_connection_args("client")["ssl_context"]
-        connection = wire.connect(hosted.address, self._keys[group], context, seconds=server.PATIENCE)
-        return hosted.summaries, wire.Link(connection, is_alive=lambda: home in self._client.nthreads())
+        return known
 
     def _lose(self, group: int) -> None:
         """Take note that the worker of a group is gone."""
-        self._unusable.add(self._homes.pop(group))
+        del self._homes[group], self._rows[group]
         self._losses[group] += 1
         if self._losses[group] > MOST_LOSSES:
             raise RowsLostError(
@@ -232,3 +275,24 @@ class Placement:
     def _named(self, group: int) -> str:
         numbers = self._groups[group]
         return f"blocks {numbers.start} to {numbers.stop - 1}"
+
+
+def _load_rows(*sources: Any) -> Rows:
+    """Load blocks on the worker that this runs on, which may become a member of a group from now on."""
+    open_door(get_worker())
+    return Rows(sources)
+
+
+def _summaries(rows: Rows) -> list[Summary]:
+    return rows.summaries
+
+
+def _run_member(
+    member: tuple[str, int], rows: Rows, settings: Settings, program: Program, n_threads: int | None
+) -> None:
+    """A task: run a program as a member of a group, beside its rows."""
+    secede()  # so that a task of another group can begin, whose members may wait for it
+    threads = get_worker().state.nthreads if n_threads is None else n_threads
+    # A group that has broken is mended by the client.
+    with suppress(GroupBrokenError), use_threads(threads), member_here(*member) as together:
+        program(rows.part(settings), together)

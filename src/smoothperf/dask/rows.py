@@ -1,4 +1,4 @@
-"""Rows on a worker: blocks of a user's data, checked, one below the other as one design matrix.
+"""Rows on a worker: blocks of a user's data, checked, one below the other as one design matrix with labels.
 
 Little is copied. Blocks of CSR rows are used where they are, but for their indices, of which there is a copy of half
 the size if columns are few: workers of one machine share its memory, and wait for it. A dense block stays dense if
@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 from .._validation import vector
 from ..design import CSRDesign, Design, as_design
 from ..design.base import Array
-from ..design.compressed import CompressedRows
 from ..design.contents import contents
-from ..design.sparse import RowBlocks
+from ..design.sparse import CompressedRows, RowBlocks
 from ..io import DataError, read_data
 from ..io.labels import problem_of
 from ..io.store import open_store
@@ -57,6 +56,8 @@ class Summary:
         How the indices count, of a part in svmlight format; such a part need not have all columns.
     digest : str
         Of labels and weights.
+    size : tuple of int and float
+        Entries of X, and the root of the sum of their squares.
     problem : str or None
         Why the block cannot be used; all else is of no meaning then.
     """
@@ -69,7 +70,33 @@ class Summary:
     feature_names: list[str] | None = None
     zero_based: bool | None = None
     digest: str = ""
+    size: tuple[int, float] = (0, 0.0)
     problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the client has learnt from all blocks, and decided.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (2,)
+        The labels; the second is positive.
+    class_weights : tuple of float or None
+        Of the two classes.
+    weighted : bool
+        Whether any block has weights.
+    n_features : int
+        Columns of all blocks.
+    zero_based : bool
+        Whether indices in parts of svmlight format count from 0.
+    """
+
+    classes: NDArray[Any]
+    class_weights: tuple[float, float] | None
+    weighted: bool
+    n_features: int
+    zero_based: bool
 
 
 @dataclass
@@ -197,6 +224,7 @@ def _checked(X: Any, y: NDArray[Any], weights: Any, names: list[str] | None, zer
         feature_names=names,
         zero_based=zero_based,
         digest=digest.hexdigest(),
+        size=(X.n_entries, X.frobenius_norm) if isinstance(X, Design) else (X.nnz, float(np.linalg.norm(X.data))),
     )
     return Block(X, y, weights, summary)
 
@@ -310,3 +338,58 @@ def settle(block: Block, n_features: int, zero_based: bool | None) -> Design:
     indices = matrix.indices + 1 if zero_based and not block.summary.zero_based else matrix.indices
     whole = sp.csr_array((matrix.data, indices, matrix.indptr), shape=(matrix.shape[0], n_features))
     return CSRDesign(whole).with_short_indices()
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of one member of a group, with which are positive, and weights if there are any."""
+
+    design: Design
+    positive: NDArray[np.bool_]
+    weights: Array | None
+
+
+def no_rows(settings: Settings) -> Part:
+    """The part of a member without rows: the client."""
+    weighted = settings.weighted or settings.class_weights is not None
+    return Part(as_design(np.empty((0, settings.n_features))), np.empty(0, bool), np.empty(0) if weighted else None)
+
+
+class Rows:
+    """Blocks on a worker. They stay there, as the result of a task, as long as the client needs them.
+
+    Parameters
+    ----------
+    sources : sequence
+        What blocks are loaded from; see :func:`load`.
+
+    Attributes
+    ----------
+    summaries : list of Summary
+        What the client needs to know of each.
+    """
+
+    def __init__(self, sources: Sequence[Any]):
+        loaded = [load(source) for source in sources]
+        self.summaries = [block.summary if isinstance(block, Block) else block for block in loaded]
+        self._blocks = [block for block in loaded if isinstance(block, Block) and block.summary.n_rows]
+        self._part: Part | None = None
+
+    def part(self, settings: Settings) -> Part:
+        """All rows, one below the other; made once."""
+        if self._part is None:
+            design = stacked([settle(block, settings.n_features, settings.zero_based) for block in self._blocks])
+            positive = np.concatenate([block.y == settings.classes[1] for block in self._blocks])
+            self._part = Part(design, positive, self._weights(settings, positive))
+        return self._part
+
+    def _weights(self, settings: Settings, positive: NDArray[np.bool_]) -> Array | None:
+        weights: Array | None = None
+        if settings.weighted:
+            weights = np.concatenate(
+                [np.ones(block.y.size) if block.weights is None else block.weights for block in self._blocks]
+            )
+        if settings.class_weights is not None:
+            by_class = np.where(positive, settings.class_weights[1], settings.class_weights[0])
+            weights = by_class if weights is None else weights * by_class
+        return weights

@@ -10,12 +10,6 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def check_rows(g: Array, n: int) -> None:
-    """Refuse coefficients that are not one for each of n rows."""
-    if g.shape != (n,):
-        raise ValueError(f"coefficients of shape {g.shape} do not fit {n} rows.")
-
-
 class Design(ABC):
     """``X`` as an operator. It refers to the user's arrays, never writes to them, and sums in float64.
 

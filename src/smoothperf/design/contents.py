@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import BiasedDesign, CSCDesign, DenseDesign, Design
-from .compressed import CompressedRows
-from .sparse import RowBlocks
+from . import BiasedDesign, CSCDesign, DenseDesign, Design, SharedDesign
+from .sparse import CompressedRows, RowBlocks
 
 Numbers = NDArray[np.uint64]
 
@@ -79,6 +78,15 @@ def _(design: BiasedDesign, first_row: int = 0) -> int:
     n, d = design.shape
     constant = _hashed(np.array([design._height])) * _odd(COLUMNS, d - 1, 1)
     return (contents(design._design, first_row) + _total(_odd(ROWS, first_row, n) * constant)) % 2**64
+
+
+@contents.register
+def _(design: SharedDesign, first_row: int = 0) -> int:
+    together = design.together
+    rows_before = together.gather(np.array([float(design.shape[0])]))[: together.rank]
+    here = contents(design.here, first_row + int(sum(each[0] for each in rows_before)))
+    halves = together.gather(np.array([here >> 32, here & (2**32 - 1)], dtype=np.float64))  # which are exact
+    return sum((int(high) << 32) + int(low) for high, low in halves) % 2**64
 
 
 def _compressed(block: CompressedRows, of_rows: Numbers, of_columns: Numbers) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Array, Design, check_rows
+from .base import Array, Design
 
 #: Elements in a block: 512 KiB as float64, which stays in a core's second-level cache.
 BLOCK = 1 << 16
@@ -49,7 +49,8 @@ class DenseDesign(Design):
 
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:
         """``X^T g``; rows with ``g_i = 0`` are not read where they are the majority."""
-        check_rows(g, self.shape[0])
+        if g.shape != self.shape[:1]:
+            raise ValueError(f"coefficients of shape {g.shape} do not fit {self.shape[0]} rows.")
         result = np.zeros(self.shape[1]) if out is None else out
         if out is not None:
             result[:] = 0.0

@@ -23,6 +23,8 @@ class SharedDesign(Design):
 
     Attributes
     ----------
+    here, together
+        The same.
     shape : tuple of int
         Rows here, and columns.
     n_entries, row_norm, frobenius_norm
@@ -30,8 +32,8 @@ class SharedDesign(Design):
     """
 
     def __init__(self, design: Design, together: Collective):
-        self._design = design
-        self._together = together
+        self.here = design
+        self.together = together
         self.wants_blas_threads = design.wants_blas_threads
         self.shape = design.shape
         entries, squares = total(together, design.n_entries, design.frobenius_norm**2)
@@ -40,12 +42,12 @@ class SharedDesign(Design):
 
     def matvec(self, w: Array, out: Array | None = None) -> Array:
         """``X w`` for the rows here."""
-        return self._design.matvec(w, out=out)
+        return self.here.matvec(w, out=out)
 
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:
         """``X^T g``, a sum over all rows."""
-        here = self._design.rmatvec(g, out=out)
-        every = self._together.sum(here)
+        here = self.here.rmatvec(g, out=out)
+        every = self.together.sum(here)
         if out is None:
             return every
         out[:] = every
@@ -53,4 +55,4 @@ class SharedDesign(Design):
 
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows of each member."""
-        return self._together.sum(self._design.gram(rows, weights))
+        return self.together.sum(self.here.gram(rows, weights))

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .compressed import CompressedRows
-from .sparse import RowBlocks
+from .sparse import CompressedRows, RowBlocks
 
 if TYPE_CHECKING:
     from ..io.store import Store

@@ -201,16 +201,15 @@ class MeasureClassifier(LinearMeasureClassifier):
         report_end(result, solver.tol, self.verbose)
         warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight)
         assert result.scores is not None
-        self._keep(result, *bias.cut(result.coef, problem.risk.examples, result.scores))
+        self._keep(result, *bias.cut(result.coef, problem.rows.examples, result.scores))
         return self
 
     def _minimise(self, problem: Problem, objective: RegularizedRisk, *, tight: bool) -> Result:
         """Run the solver, from where a checkpoint or an earlier fit ended if there is one."""
-        positive, weights = problem.rows.positive, problem.rows.weights
         start, planes, mu = self._last_weights(problem.bias), None, None
         keeper = None
         if self.checkpoint is not None:
-            what = fingerprint(objective, problem.measure, positive, weights, bound=self.bound)
+            what = fingerprint(objective, problem.measure, bound=self.bound)
             keeper = CheckpointKeeper(self.checkpoint, what)
             if keeper.state is not None:
                 start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu

@@ -21,6 +21,7 @@ from .._validation import choice, vector, whole_number
 from ..evaluation import tells_nothing
 from ..measures import Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
+from ..measures.examples import Examples
 from ..measures.targets import TARGETS, checked_target
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.smoothing import Smoothing
@@ -227,13 +228,13 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         check_n_threads(self.n_threads)
         refuse_store(X, "cross-validation")
         given = labelled_rows(self, X, y, sample_weight)
-        X, positive, weights = given.X, given.positive, given.weights
+        X, examples = given.X, given.examples
         self._keep_labels(given.pair)
         if sample_weight is not None:
             sample_weight = vector("sample_weight", sample_weight)
         for candidate in candidates:
             tight = candidate.bound == "tight"
-            check_suits(solver, candidate.measure, candidate.measure.bind(positive, weights), tight=tight)
+            check_suits(solver, candidate.measure, candidate.measure.risk(examples), tight=tight)
         settings = Settings(
             replace(solver, tol=max(solver.tol, LOOSE_TOL), max_iter=min(solver.max_iter, FEW_ITERATIONS)),
             self.fit_intercept,
@@ -241,21 +242,20 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             self.low_memory,
             literal=self.alphas is not None,
         )
-        total = float(positive.shape[0] if weights is None else weights.sum())
         race = Race(
-            measure.as_share(total),
-            [replace(candidate, measure=candidate.measure.as_share(total)) for candidate in candidates],
-            self._levels(X, weights),
+            measure.as_share(examples.weight),
+            [replace(candidate, measure=candidate.measure.as_share(examples.weight)) for candidate in candidates],
+            self._levels(X, examples.weights),
             open_end=self.alphas is None,
         )
-        self._compare(race, X, positive, sample_weight, settings)
+        self._compare(race, X, examples.positive, sample_weight, settings)
         with use_threads(self.n_threads):
-            rows = Rows(X, positive, weights, settings)
+            rows = Rows(X, examples, settings)
             winner, index, trail, result = self._winner(race, rows, solver)
         report_end(result, solver.tol, self.verbose)
         self._keep_choice(race, rows, candidates, winner, index)
         held_out = self._keep_model(race, trail, result, winner, index)
-        self._keep_point(race.measure, point, held_out, positive.shape[0])
+        self._keep_point(race.measure, point, held_out, examples.count)
         return held_out
 
     def _levels(self, X: Any, weights: Array | None) -> Array:
@@ -280,7 +280,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             held_out = HeldOut(row_numbers[test], positive[test], after, cut_weights)
             # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
             with use_threads(self.n_threads):
-                rows = Rows(X[train], positive[train], weights, settings)
+                rows = Rows(X[train], Examples.of(positive[train], weights), settings)
                 X_test = X[test]
                 for candidate in race.candidates:
                     race.follow(

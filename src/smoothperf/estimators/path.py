@@ -192,9 +192,9 @@ class _Step:
 def _step(problem: Problem, held_out: _HeldOut | None, solution: Solution) -> _Step:
     """Cut the scores of a solution, and score it."""
     measure, bias, rows = problem.measure, problem.bias, problem.rows
-    coef, intercept = bias.cut(solution.coef, problem.risk.examples, solution.scores)
+    coef, intercept = bias.cut(solution.coef, rows.examples, solution.scores)
     threshold = bias.split(solution.coef)[1] - intercept
-    train_score = measure.score(rows.positive, solution.scores - threshold, rows.weights)
+    train_score = measure.score(rows.examples.positive, solution.scores - threshold, rows.examples.weights)
     validation_score = None
     if held_out is not None:
         X, positive, weights = held_out

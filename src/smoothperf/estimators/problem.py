@@ -13,12 +13,12 @@ from sklearn.utils.validation import validate_data
 from ..design import Design
 from ..io.store import Store, as_store
 from ..measures import Measure, Risk, get_measure
+from ..measures.examples import Examples
 from ..solvers import ConvexSolver
 from ..threads import check_n_threads
 from .bias import Bias
 from .inputs import check_lengths, check_suits, encode_labels, example_weights, make_solver
 
-Array = NDArray[np.float64]
 #: Matrices that are taken as they are.
 ACCEPTED: dict[str, Any] = {"accept_sparse": ["csr", "csc"], "dtype": [np.float64, np.float32]}
 
@@ -33,16 +33,13 @@ class LabelledRows:
         The features.
     pair : ndarray of shape (2,)
         The negative label and the positive one.
-    positive : ndarray of bool
-        Which rows have the positive one.
-    weights : ndarray or None
-        Sample weights times class weights.
+    examples : Examples
+        Which rows have the positive one, and their weights: sample weights times class weights.
     """
 
     X: Any
     pair: NDArray[Any]
-    positive: NDArray[np.bool_]
-    weights: Array | None
+    examples: Examples
 
 
 def labelled_rows(estimator: Any, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> LabelledRows:
@@ -59,7 +56,8 @@ def labelled_rows(estimator: Any, X: Any, y: ArrayLike | None, sample_weight: Ar
         estimator.__dict__.pop("feature_names_in_", None)
         if store.feature_names is not None:
             estimator.feature_names_in_ = np.array(store.feature_names, dtype=object)
-    return LabelledRows(X, pair, positive, example_weights(estimator.class_weight, pair, positive, sample_weight))
+    weights = example_weights(estimator.class_weight, pair, positive, sample_weight)
+    return LabelledRows(X, pair, Examples.of(positive, weights))
 
 
 def _labels_of(store: Store, y: ArrayLike | None, pos_label: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -126,6 +124,6 @@ class Problem:
         )
         check_n_threads(estimator.n_threads)
         rows = labelled_rows(estimator, X, y, sample_weight)
-        risk = measure.bind(rows.positive, rows.weights)
+        risk = measure.risk(rows.examples)
         check_suits(solver, measure, risk, tight=tight)
         return cls(measure, bias, solver, rows, bias.design(rows.X, low_memory=estimator.low_memory), risk)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..design import BiasedDesign, Design, as_design
 from ..measures import PRBEP, Risk, ROCArea
+from ..measures.examples import Examples
 from ..objective import RegularizedRisk
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.continuation import Continuation
@@ -50,17 +51,14 @@ class Rows:
     ----------
     X : matrix
         The features.
-    positive : ndarray of bool
-        The labels.
-    weights : ndarray or None
-        The weights.
+    examples : Examples
+        Their labels and weights.
     settings : Settings
         How to train.
     """
 
-    def __init__(self, X: Any, positive: NDArray[np.bool_], weights: Array | None, settings: Settings):
-        self.positive = positive
-        self.weights = weights
+    def __init__(self, X: Any, examples: Examples, settings: Settings):
+        self.examples = examples
         self.settings = settings
         self._design = as_design(X, low_memory=settings.low_memory)
         self._rankings: dict[float, tuple[Array, Array]] = {}
@@ -73,7 +71,7 @@ class Rows:
     def ranking(self, alpha: float) -> tuple[Array, Array]:
         """The minimiser for ROC area, and its scores."""
         if self._path is None:
-            self._path = Continuation(self._design, ROCArea().bind(self.positive, self.weights), self.settings.solver)
+            self._path = Continuation(self._design, ROCArea().risk(self.examples), self.settings.solver)
         if alpha not in self._rankings:
             solution = self._path.solve(alpha)
             self._rankings[alpha] = solution.coef, solution.scores
@@ -97,7 +95,7 @@ class Trail:
         self._tight = candidate.bound == "tight"
         self.bias = Bias(candidate.measure, settings.fit_intercept, settings.intercept_scaling)
         self._design = rows.design(self.bias)
-        self._risk = candidate.measure.bind(rows.positive, rows.weights)
+        self._risk = candidate.measure.risk(rows.examples)
         self.solver = solver_for(self._risk, settings.solver)
         self._path: Continuation | None = None
         self._weights: Array | None = None
@@ -136,7 +134,7 @@ class Trail:
         coef, scores = self._rows.ranking(self.alpha(level) * self._risk.score_scale**2)
         if not self.bias.trained:
             return coef
-        threshold = PRBEP().threshold(self._rows.positive, scores, self._rows.weights)
+        threshold = PRBEP().cut(self._rows.examples, scores)
         return self.bias.with_threshold(np.append(coef, 0.0), threshold)
 
     def _method(self) -> Solver:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._validation import positive_number
 from ..certificate import Planes
@@ -132,18 +131,12 @@ def worth_keeping(length: int) -> int:
     return int(np.clip(PLANE_MEMORY // (8 * length), 1, MOST_PLANES))
 
 
-def fingerprint(
-    objective: RegularizedRisk,
-    measure: Measure,
-    positive: NDArray[np.bool_],
-    weights: Array | None,
-    *,
-    bound: str = "convex",
-) -> dict[str, Any]:
+def fingerprint(objective: RegularizedRisk, measure: Measure, *, bound: str = "convex") -> dict[str, Any]:
     """What tells a problem from another, with the bound of the measure's loss: one pass over the data."""
-    digest = hashlib.sha256(np.packbits(positive).tobytes())
-    if weights is not None:
-        digest.update(weights.tobytes())
+    examples = objective.risk.examples
+    digest = hashlib.sha256(np.packbits(examples.positive).tobytes())
+    if examples.weights is not None:
+        digest.update(examples.weights.tobytes())
     return description(objective, measure, digest.hexdigest(), contents(objective.design), bound=bound)
 
 
@@ -155,7 +148,7 @@ def description(
         "measure": repr(measure),
         "bound": bound,
         "alpha": objective.alpha,
-        "shape": list(objective.design.shape),
+        "shape": [objective.risk.examples.count, objective.design.shape[1]],
         "labels": labels[:16],
         "entries": f"{entries:016x}",
     }

@@ -197,7 +197,7 @@ def flip_smoothed(
     double slope,
     double[::1] gradient,
 ):
-    """Gradient of the flips that two tables of :func:`level_sets` describe; returns ``sum c x beta``."""
+    """Gradient of the flips that two tables of knots, values and slopes describe; returns ``sum c x beta``."""
     cdef Py_ssize_t i = 0, end, n = scores.shape[0]
     cdef double x, beta, block
     cdef long double inner = 0.0

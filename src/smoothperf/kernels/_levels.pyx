@@ -11,6 +11,7 @@ from libc.stdlib cimport free, malloc
 
 import numpy as np
 
+from ._lengths cimport check_room
 from ._sides cimport Loss, Side, loss_at, loss_of, mass_of, side_of, weight_of
 
 cdef enum:
@@ -382,14 +383,18 @@ def level_sets(positives, negatives, fractional_loss, double slope, double w, do
     cdef double best = -INFINITY, cut = nu * (NEGLIGIBLE + log(<double>count)), total = 0.0, share, t
     cdef double offset = 0.0, wobble = 0.0
     cdef long double peak = -INFINITY
-    cdef Level* levels = <Level*>malloc((2 * MOST_LEVELS + 1) * sizeof(Level))
-    cdef Level* following = <Level*>malloc((2 * MOST_LEVELS + 1) * sizeof(Level))
+    cdef Level* levels
+    cdef Level* following
     cdef Level top
     cdef double[:, ::1] view
+    problem.pos, problem.neg = side_of(positives), side_of(negatives)
+    check_room("positives", problem.pos.size, 1)
+    check_room("negatives", problem.neg.size, 1)
+    levels = <Level*>malloc((2 * MOST_LEVELS + 1) * sizeof(Level))
+    following = <Level*>malloc((2 * MOST_LEVELS + 1) * sizeof(Level))
     if levels == NULL or following == NULL:
         free(levels); free(following)
         raise MemoryError("no memory for levels")
-    problem.pos, problem.neg = side_of(positives), side_of(negatives)
     problem.loss = loss_of(fractional_loss)
     problem.slope, problem.w, problem.count = slope, w, count
     with nogil:
@@ -447,3 +452,18 @@ def level_sets(positives, negatives, fractional_loss, double slope, double w, do
         view[2, i] /= total
     value = <double>peak + nu * log(total * block / (count + block))
     return value, offset / total, wobble / total, table, problem.steps
+
+
+def ramp_masses(side, const double[::1] z, double w):
+    """Weights ``sum c clip(1/2 + (z[k] - x) / w, 0, 1)`` that ramps flip of a side, or less by what rounding may add."""
+    cdef Side this = side_of(side)
+    cdef Flips flips
+    cdef Py_ssize_t k
+    masses = np.empty(z.shape[0])
+    cdef double[::1] view = masses
+    flips.full = flips.reached = 0
+    with nogil:
+        for k in range(z.shape[0]):
+            _flip(&this, z[k], w, &flips, FEW)
+            view[k] = max(flips.mass - flips.wobble, 0.0)
+    return masses

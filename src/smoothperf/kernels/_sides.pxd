@@ -36,7 +36,6 @@ cdef inline Side side_of(parts):
     """The tuple, whose arrays must stay alive."""
     cdef const double[::1] x = parts[0], mass = parts[1], first = parts[2], second = parts[3]
     cdef Side side
-    check_room("x", x.shape[0], 1)
     check_room("first", first.shape[0], x.shape[0] + 1)
     if mass is not None:
         check_room("mass", mass.shape[0], x.shape[0] + 1)

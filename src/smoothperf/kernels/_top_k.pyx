@@ -312,10 +312,6 @@ cdef class RootSearch:
             self._right = self.tau
             self._right_seen = True
         candidate = self.tau + step / active if active > 0.0 else (self._right if step > 0.0 else self._left)
-        if candidate >= self._right:
-            candidate = 0.5 * (self._left + self._right) if self._right_seen else self._right
-        elif candidate <= self._left:
-            candidate = 0.5 * (self._left + self._right) if self._left_seen else self._left
         # Newton has landed when the step no longer changes anything but the last digits of sum u.
         if (
             active > 0.0
@@ -323,7 +319,12 @@ cdef class RootSearch:
             and fabs(candidate - self.tau) <= 1e-14 * (fabs(self.tau) + 1.0)
         ):
             self._finish(excess, active)
-        elif (
+            return
+        if candidate >= self._right:
+            candidate = 0.5 * (self._left + self._right) if self._right_seen else self._right
+        elif candidate <= self._left:
+            candidate = 0.5 * (self._left + self._right) if self._left_seen else self._left
+        if (
             (candidate <= self._left and self._left_seen)
             or (candidate >= self._right and self._right_seen)
             or self._passes == 200

@@ -36,7 +36,7 @@ class Examples:
         self.weights = weights
         self.together = together
         masses = [self.here(positive), self.here(~positive)]
-        counts = positive.shape[0], np.count_nonzero(positive)
+        counts = positive.shape[0], int(np.count_nonzero(positive))
         count, positives, *masses = total(together, *counts, *masses)
         self.count, self.positives = int(count), int(positives)
         self.positive_weight, self.negative_weight = masses

@@ -8,7 +8,7 @@ are is decided by thresholds and ramps on the margin, and one pass over the unso
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ class FractionalLoss(NamedTuple):
     r: float
     M: float
 
-    def at(self, b: float, c: float) -> float:
-        """The loss."""
+    def at(self, b: Any, c: Any) -> Any:
+        """The loss, of numbers or of arrays."""
         return (self.p * b + c) / (self.M - self.r * b + c)
 
 
@@ -56,11 +56,9 @@ class Side(NamedTuple):
         x, mass = self.x, self.mass
         last = math.ceil(weight) if mass is None else int(np.searchsorted(mass, weight))
         at = float(x[min(last, x.size) - 1])
-        begin, end = (float(k if mass is None else mass[k]) for k in (x.searchsorted(at, side) for side in SIDES))
+        places = np.searchsorted(x, at, side="left"), np.searchsorted(x, at, side="right")
+        begin, end = (float(k if mass is None else mass[k]) for k in places)
         return at, min(max((weight - begin) / (end - begin), 0.0), 1.0) if end > begin else 0.0
-
-
-SIDES = ("left", "right")
 
 
 def sorted_side(margins: Array, weights: Array | None, first: Array, second: Array) -> Side:

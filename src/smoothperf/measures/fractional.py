@@ -1,4 +1,4 @@
-"""Linear-fractional measures: F-beta and the Jaccard index; :mod:`smoothperf.measures.fractional_risk` has their risk."""
+"""Linear-fractional measures: F-beta and the Jaccard index. See :mod:`.fractional_risk` for their risk."""
 
 from __future__ import annotations
 

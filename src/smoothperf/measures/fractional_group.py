@@ -5,28 +5,30 @@ C that they do flip,
 
     R(f') >= delta(B, C) - (2/N) sum_i c_i y_i f'_i beta_i        for every f'
 
-So thresholds and ramps are sought as if all examples of a bin were at its mean (:mod:`smoothperf.measures.margin_bins`),
-each member flips its own examples by these, and B and C are summed up. How much is lost by that is of second order in
-the length of a bin (docs/maths.md, eq. binned-flips); that R lies between the two bounds that bins give is exact.
+So thresholds, and the ramps of all levels, are sought as if all examples of a bin were at its mean
+(:mod:`.margin_bins`); each member flips its own examples by these, and B and C are summed up, for each level. What is
+lost by that is of second order in the length of a bin (docs/maths.md, eq. binned-flips). The bounds of R that come from
+bins hold whatever the bins are.
 
-Cost: a sort of the examples here, and four rounds.
+Cost: a sort of the examples here, and four rounds; five for :meth:`FractionalGroupRisk.smoothed`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ..collective import agreed, total_and_agreed
-from ..kernels._flips import flip_smoothed, ramp_table
+from ..kernels._flips import flip_smoothed
+from ..kernels._levels import ramp_masses
 from .base import Array, Interval, Plane, RiskValue
 from .flips import BestFlips, Side, SmoothedFlips
 from .fractional_risk import FractionalRisk
 from .margin_bins import Bins, Ranges, margin_bins
 
-#: The levels of the soft maximum are mixed in as many parts, each with flips of its own.
-PARTS = 4
+#: How far apart knots are at least: one over that does not overflow.
 TINY = 1e-300
 
 
@@ -38,8 +40,13 @@ class FractionalGroupRisk(FractionalRisk):
         bins = margin_bins(self._sides(scores), self._cuts, self.examples.together)
         best, high = self._bounds(bins)
         tables = _step(bins[1], best.false), _step(bins[0], best.missed)
-        plane, height, (value,) = self._flipped_by([tables], scores, np.empty_like(scores), high)
-        return RiskValue(plane, value, height)
+        gradient = np.empty_like(scores)
+        inner = flip_smoothed(scores, self._labels, self.examples.weights, *tables, self._slope, gradient)
+        flipped = (float(gradient[rows].sum()) / self._slope for rows in self._rows)
+        (inner, missed, false), (value,) = total_and_agreed(self.examples.together, (inner, *flipped), (high,))
+        offset = self._loss.at(-missed, false)
+        # Twice: B and C are sums of the gradient, which was rounded.
+        return RiskValue(Plane(gradient, offset, 2.0 * self._rounding), value, offset - self._slope * inner)
 
     def exact_value(self, scores: Array) -> float:
         """``R``, or a little more."""
@@ -51,23 +58,27 @@ class FractionalGroupRisk(FractionalRisk):
         self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu``, or a little less, and a plane with flips that are almost those of its gradient."""
+        together = self.examples.together
         gradient = np.empty_like(scores) if out is None else out
+        p, n = self._sides(scores)
 
         def ramps(bins: tuple[Bins, Bins]) -> Ranges:
             flips, width = self._smoothed_flips(_means(bins), mu)
-            cuts = self._cuts(bins)
-            p, n = (
+            of_p, of_n = (
                 (min(low, float(z.min()) - width / 2.0), max(high, float(z.max()) + width / 2.0))
-                for (low, high), z in zip(cuts, flips.places[::-1], strict=True)
+                for (low, high), z in zip(self._cuts(bins), flips.places[::-1], strict=True)
             )
-            return p, n
+            return of_p, of_n
 
-        bins = margin_bins(self._sides(scores), ramps, self.examples.together)
+        bins = margin_bins((p, n), ramps, together)
         best, high = self._bounds(bins)
         flips, width = self._smoothed_flips(_means(bins), mu)
-        parts = _parts(flips, width)
-        value = flips.value - width / 4.0
-        plane, height, (value, low, high) = self._flipped_by(parts, scores, gradient, value, best.value, high)
+        # All follow the first member, as others may find other levels where they round differently.
+        message = np.append([flips.value - width / 4.0, best.value, high], flips.levels)
+        message = together.gather(message if together.rank == 0 else np.empty(0))[0]
+        value, low, high = message[:3].tolist()
+        flips = flips._replace(levels=message[3:].reshape(5, -1))
+        plane, height = self._flipped_along(flips, width, (p, n), scores, gradient)
         return RiskValue(plane, value, height, exact=Interval(low, high))
 
     def _bounds(self, bins: tuple[Bins, Bins]) -> tuple[BestFlips, float]:
@@ -85,22 +96,21 @@ class FractionalGroupRisk(FractionalRisk):
             n.append(sides[1].threshold(best.false)[0])
         return (min(p), max(p)), (min(n), max(n))
 
-    def _flipped_by(
-        self, parts: list[tuple[Array, Array]], scores: Array, gradient: Array, *decided: float
-    ) -> tuple[Plane, float, tuple[float, ...]]:
-        """The plane of the mean of flips that tables describe, its height, and the first member's numbers."""
-        positives, negatives = self._rows
-        part, slope = np.empty_like(scores), self._slope / len(parts)
-        sums: list[float] = []
-        gradient.fill(0.0)
-        for tables in parts:
-            inner = flip_smoothed(scores, self._labels, self.examples.weights, *tables, slope, part)
-            gradient += part
-            sums += inner, -float(part[positives].sum()) / slope, float(part[negatives].sum()) / slope
-        flat, agreed_numbers = total_and_agreed(self.examples.together, tuple(sums), decided)
-        offset = sum(self._loss.at(*flat[k + 1 : k + 3]) for k in range(0, len(flat), 3)) / len(parts)
-        height = offset - slope * sum(flat[::3])
-        return Plane(gradient, offset, self._rounding), height, agreed_numbers
+    def _flipped_along(
+        self, flips: SmoothedFlips, width: float, sides: tuple[Side, Side], scores: Array, gradient: Array
+    ) -> tuple[Plane, float]:
+        """The plane of the mixture of all levels, with the losses that they have, and its height."""
+        p, n = sides
+        of_negatives, of_positives = flips.places
+        tables = flips.tables(width)
+        inner = flip_smoothed(scores, self._labels, self.examples.weights, *tables, self._slope, gradient)
+        masses = ramp_masses(p, of_positives, width), ramp_masses(n, of_negatives, width)
+        sums = self.examples.together.sum(np.concatenate([[inner], *masses]))
+        missed, false = sums[1:].reshape(2, -1)
+        # (Not a product of vectors, which processors may add up in different orders.)
+        offset = math.fsum((flips.shares * self._loss.at(missed, false)).tolist())
+        rounding = self._rounding + self._ramp_rounding(flips, tables, width)
+        return Plane(gradient, offset, rounding), offset - self._slope * float(sums[0])
 
 
 def _means(bins: tuple[Bins, Bins]) -> tuple[Side, Side]:
@@ -112,22 +122,5 @@ def _step(bins: Bins, weight: float) -> Array:
     mass = np.append(0.0, np.cumsum(bins.weight))
     last = min(max(int(np.searchsorted(mass, weight)), 1), bins.weight.size) - 1
     share = min(max((weight - mass[last]) / bins.weight[last], 0.0), 1.0)
-    # Knots are not so close that one over their distance would overflow.
     end = max(np.nextafter(bins.high[last], np.inf), bins.high[last] + TINY)
     return np.array([[bins.low[last], end], [1.0, share], [0.0, 0.0]])
-
-
-def _parts(flips: SmoothedFlips, width: float) -> list[tuple[Array, Array]]:
-    """Tables of the levels in parts that share the soft maximum equally; a level may be in several.
-
-    The offset is the mean of the losses of the parts, and so almost that of the levels.
-    """
-    begin = np.append(0.0, np.cumsum(flips.shares))
-    begin /= begin[-1]
-    parts = []
-    for k in range(PARTS):
-        shares = PARTS * np.diff(np.clip(begin, k / PARTS, (k + 1) / PARTS))
-        of_negatives, of_positives = (z[shares > 0.0] for z in flips.places)
-        shares = shares[shares > 0.0]
-        parts.append((ramp_table(of_negatives, shares, width), ramp_table(of_positives, shares, width)))
-    return parts

@@ -103,10 +103,9 @@ class FractionalRisk(Risk):
         tables = flips.tables(width)
         weights = self.examples.weights
         inner = flip_smoothed(scores, self._labels, weights, *tables, self._slope, gradient)
-        # Of beta, whose ramps begin and end at rounded knots; it enters sums with a total weight of 2.
-        ramps = (16 * EPS + 16 * flips.shares.size * LONG_EPS) * (1.0 + largest_knot(*tables) / width)
+        rounding = self._rounding + flips.wobble + self._ramp_rounding(flips, tables, width)
         return RiskValue(
-            Plane(gradient, flips.offset, self._rounding + flips.wobble + ramps),
+            Plane(gradient, flips.offset, rounding),
             value=flips.value - width / 4.0,
             height=flips.offset - self._slope * inner,
             exact=Interval(best.value, best.value),
@@ -135,6 +134,10 @@ class FractionalRisk(Risk):
         width = mu * self._total / 2.0
         count, nu = levels(LEVELS_SHARE * width / 4.0)
         return SmoothedFlips.of(sides, self._loss, self._slope, width, nu, count), width
+
+    def _ramp_rounding(self, flips: SmoothedFlips, tables: tuple[Array, Array], width: float) -> float:
+        """Of beta, whose ramps begin and end at rounded knots; it enters sums with a total weight of 2."""
+        return (16 * EPS + 16 * flips.shares.size * LONG_EPS) * (1.0 + largest_knot(*tables) / width)
 
     def _flipped(self, scores: Array, cuts: Array, shares: Array, offset: float) -> RiskValue:
         """The plane of flips below thresholds."""

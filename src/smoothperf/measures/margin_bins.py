@@ -1,9 +1,9 @@
 """Margins of a group of processes, in bins: enough of them where it matters, in three rounds.
 
 Each member sorts its own margins, so that sums between any edges cost it a search. First all send *groups* of
-neighbours, about equally many in each: lowest and highest margin, weight, and weight times margin. They tell about where
-thresholds and ramps are. There, edges are set close to each other, the same on all members, and the sums between
-them are those of all.
+neighbours, about equally many in each: lowest and highest margin, weight, and weight times margin. They tell about
+where thresholds and ramps are. There, edges are set close to each other, the same on all members, and the sums
+between them are those of all.
 
 A maximum over flips is a convex function of each margin. So bounds of it are found as if there were few examples:
 
@@ -87,8 +87,8 @@ def _groups(side: Side, most: int, label: float) -> Array:
         return np.empty((0, 5))
     pieces = min(most, x.size)
     starts = np.unique(np.searchsorted(x, x[np.arange(pieces) * x.size // pieces]))
-    weight, first = _sums_from(side, starts)
-    return np.stack([np.full(starts.size, label), x[starts], x[np.append(starts[1:], x.size) - 1], weight, first], axis=1)
+    lasts = np.append(starts[1:], x.size) - 1
+    return np.stack([np.full(starts.size, label), x[starts], x[lasts], *_sums_from(side, starts)], axis=1)
 
 
 def _moments(side: Side, edges: Array) -> Array:

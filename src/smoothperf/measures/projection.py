@@ -12,7 +12,7 @@ the way. Cost: two passes over the examples, and a few over the undecided.
 
 In a group (:mod:`smoothperf.collective`) the root for nearby scores is the guess as it is, with a wider interval around
 it, and the next one is that of the level. Undecided examples that are few travel; if they are many they stay, and each
-step of the root finder is a round of a few numbers. With a good guess there are 4 rounds, or 5 to 7; without, 4 more.
+step of the root finder is a round of a few numbers. A good guess takes 4 rounds, or 5 to 8; none, 4 to 6 more.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ FIRST_MARGIN = 0.5
 GROUP_MARGIN = 4.0
 #: Up to this margin an interval grows.
 LAST_MARGIN = 50.0
-#: Guesses beyond it are no good.
-BEYOND = 1e308
+#: Up to this size, numbers are fine enough to tell the u of an interval apart.
+RESOLVED = 1e15
 #: Size of the sample.
 SAMPLE = 1 << 11
 #: Undecided examples of all members together that are few enough to travel.
 FEW = 1 << 14
-#: The cut of the exact risk is found to so many binary digits, in units of u.
-CUT_DIGITS = 8
+#: The cut of the exact risk is found to so many binary digits, in units of u; and in so many cells, as a power of 2, at
+#: most: where numbers are so large that an interval has to be long, there is no finer cut anyway.
+CUT_DIGITS, MOST_DIGITS = 8, 16
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 13
 
@@ -226,7 +227,7 @@ class _Asked:
         """Look for the root in an interval, in which it may lie or is certain to, and for theta there."""
         _, low, high = interval
         undecided = self._collect(low, high + 1.0)
-        cells = 1 << (CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0))))
+        cells = 1 << min(CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0))), MOST_DIGITS)
         # Weights of v - t in cells and above them, how many are undecided, and the weight above those.
         sums = np.zeros(cells + 3)
         on_positives, on_negatives = self.simplex.targets
@@ -292,7 +293,7 @@ def _root(asked: _Asked, mu: float, nearby: Roots | None) -> tuple[_Root, float]
     else:
         tau, cut = _guesses(nearby, 0.0, mu)
         margin = last = GROUP_MARGIN
-    while abs(tau) < BEYOND and margin <= last:
+    while abs(tau) < RESOLVED and margin <= last:
         root = asked.root_in(_Interval.around(tau, cut, margin))
         if not root.outside:
             return root, sampled

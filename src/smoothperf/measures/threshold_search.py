@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collective import ALONE, Collective
-from .cuts import Cuts, between
 
 Array = NDArray[np.float64]
 #: What a cut is worth: a function of the weights of the positives and of the negatives above it. More positives are
@@ -29,6 +28,8 @@ BITS = 16
 FEWEST_BITS = 4
 #: Rounding of sums of weights, relatively, for which a cell is not dropped.
 SLACK = 1e-12
+#: How far beyond all scores a cut is, relative to the largest: further than rounding carries a score.
+MARGIN = 1e-9
 
 
 class Level(NamedTuple):
@@ -82,7 +83,7 @@ def threshold_for_weight(scores: Array, weights: Array | None, wanted: float, to
     """Return a threshold such that the weight of ``scores > threshold`` is as close to ``wanted`` as ties allow.
 
     It lies midway between two neighbouring scores, or a little beyond all of them, so that rounding in new scores of
-    the same examples changes nothing. Of equally good ones it is the lowest.
+    the same examples changes nothing. Of two that are equally close, but for rounding, it is the higher one.
 
     Examples
     --------
@@ -92,7 +93,8 @@ def threshold_for_weight(scores: Array, weights: Array | None, wanted: float, to
     level = level_of(scores, weights, wanted, together)
     counts = None if weights is None else weights > 0.0
     below, above, lowest, highest = _neighbours(scores, counts, level.at, together)
-    if abs(level.above + level.tied - wanted) > abs(level.above - wanted):
+    with_ties, without = abs(level.above + level.tied - wanted), abs(level.above - wanted)
+    if level.tied > 0.0 and with_ties >= without - SLACK * wanted:
         below = level.at
     elif weights is None:
         above = level.at
@@ -117,8 +119,8 @@ def best_cut(
     c = np.ones(scores.shape[0]) if weights is None else weights
     columns = c * positive, c * ~positive
     if together.size == 1:
-        cuts = Cuts(scores)
-        return cuts.threshold(int(worth(*map(cuts.above, columns)).argmax()))
+        cuts = Thresholds(scores)
+        return cuts.at(int(worth(*map(cuts.above, columns)).argmax()))
 
     def may_be_best(sums: Array, beyond: Array) -> NDArray[np.intp]:
         """Cells inside which a cut can reach what cuts below cells do reach."""
@@ -201,7 +203,7 @@ def _cells_that_matter(
     keys = _keys(values)
     cells = np.zeros(keys.shape, dtype=np.intp)
     leading, bits = np.zeros(1, dtype=np.uint64), 64  # the bits that values of a cell share, and how many they do not
-    beyond = np.zeros((1 + len(columns), 1))
+    beyond: Array = np.zeros((1 + len(columns), 1))
     while bits > 0:
         more = min(bits, max(FEWEST_BITS, BITS - (leading.size - 1).bit_length()))
         bits -= more
@@ -257,3 +259,39 @@ def _neighbours(
 def _weight(chosen: NDArray[np.bool_], weights: Array | None) -> float:
     """Weight of some values."""
     return float(np.count_nonzero(chosen) if weights is None else weights[chosen].sum())
+
+
+class Thresholds:
+    """All cuts of a score vector: cut i is below the i-th smallest different score, the last one above all.
+
+    An example is predicted positive if its score exceeds the threshold, so examples with equal scores share their fate:
+    only cuts between two different scores, below all or above all can be realised.
+    """
+
+    def __init__(self, scores: Array):
+        self._levels, self._members = np.unique(scores, return_inverse=True)
+
+    def above(self, weights: Array | None) -> Array:
+        """Weight (by default the number) of the examples above each cut."""
+        sums = np.bincount(self._members, weights=weights)
+        return np.append(np.cumsum(sums[::-1])[::-1], 0.0)
+
+    def at(self, cut: int) -> float:
+        """A number to cut at: midway between two scores, or a little beyond all of them."""
+        levels = self._levels
+        below = float(levels[cut - 1]) if cut > 0 else -np.inf
+        above = float(levels[cut]) if cut < levels.size else np.inf
+        return between(below, above, float(levels[0]), float(levels[-1]))
+
+
+def between(below: float, above: float, lowest: float, highest: float) -> float:
+    """A number from ``below`` to less than ``above``: midway, or a little beyond the one that is finite.
+
+    How little, is a matter of the lowest and the highest of all scores.
+    """
+    if np.isinf(below) or np.isinf(above):
+        outermost, away = (above, -1.0) if np.isinf(below) else (below, 1.0)
+        beyond = outermost + away * MARGIN * max(abs(lowest), abs(highest))
+        return beyond if beyond != outermost else float(np.nextafter(outermost, away * np.inf))
+    middle = below + (above - below) / 2.0
+    return middle if middle < above else below

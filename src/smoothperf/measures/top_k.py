@@ -141,7 +141,7 @@ class TopKRisk(Risk):
             Plane(gradient, offset, rounding),
             value=height - mu * found.prox,
             height=height,
-            exact=Interval(ceiling - found.looseness, ceiling),
+            exact=Interval(min(max(height, ceiling - found.looseness), ceiling), ceiling),
             hint=found.roots,
             derivative=None if direction is None else found.along,
         )

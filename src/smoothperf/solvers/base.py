@@ -10,10 +10,9 @@ from .._validation import positive_number, whole_number
 from ..certificate import Planes
 from ..design.base import Array
 from ..objective import RegularizedRisk, Run
-from .blas_threads import one_blas_thread
-from .curvature import Pairs
+from ..threads import one_blas_thread
 from .monitor import Callback, Keeper, Monitor, Observer
-from .result import Result
+from .result import Pairs, Result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +113,7 @@ class ConvexSolver(Solver):
     ) -> Result:
         """Minimise an objective to a certified gap; see :meth:`Solver.run`."""
         whole_number("keep_planes", keep_planes, at_least=0)
-        with one_blas_thread(objective.design):
+        with one_blas_thread(unless=objective.design.wants_blas_threads):
             run = Run(objective, start, in_weights=self.in_weights)
             monitor = Monitor(
                 run,

@@ -29,11 +29,10 @@ from ..kernels import maximise_on_simplex
 from ..measures import Risk
 from ..objective import StartingWithScores
 from ..row_space import smaller_space
+from ..threads import one_blas_thread
 from .base import Solver
-from .blas_threads import one_blas_thread
-from .curvature import Pairs
 from .monitor import Callback
-from .result import Result, Status
+from .result import Pairs, Result, Status
 from .smoothing import mu_for
 
 Array = NDArray[np.float64]
@@ -135,7 +134,7 @@ class Continuation:
     def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
         """Minimise J for an alpha below the one before."""
         # Not in runs of the solver only: the search along the ray has products of scores, too.
-        with one_blas_thread(self._design):
+        with one_blas_thread(unless=self._design.wants_blas_threads):
             return self._solve(alpha, callback)
 
     def _solve(self, alpha: float, callback: Callback | None) -> Solution:

@@ -10,19 +10,21 @@ adapts; the stopping rule is the certified gap of the exact objective.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .._validation import whole_number
 from ..collective import agreed
+from ..design.base import Array
+from ..kernels import along, differences, two_loop
 from ..objective import Point, Run, Trial
+from ..row_space import Space, WeightSpace
 from .base import ConvexSolver
-from .curvature import CurvatureMemory
 from .line_search import flat_point
-from .monitor import Monitor
-from .precision import Precision
-from .result import Result, Status
+from .monitor import Monitor, Precision
+from .result import Pairs, Result, Status
 from .smoothing import Adaptive, Smoothing
 
 #: Bounds of the number of pairs by default.
@@ -31,6 +33,8 @@ FEWEST_PAIRS, MOST_PAIRS = 8, 20
 SHORT = 1000
 #: Iterations without visible progress after which there will be none.
 PATIENCE = 30
+#: A pair shows curvature if ``<s, y>`` is above rounding.
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +88,7 @@ class LBFGS(ConvexSolver):
         if monitor.pairs is not None:
             memory.adopt(monitor.pairs, run.alpha)
         status = self._descend(run, monitor, memory)
-        return monitor.result(status, memory)
+        return monitor.result(status, memory.pairs(run.alpha))
 
     def _descend(self, run: Run, monitor: Monitor, memory: CurvatureMemory) -> Status:
         """Go downhill until the monitor is content or nothing helps."""
@@ -126,6 +130,94 @@ class LBFGS(ConvexSolver):
                 memory.push(following.coef, point.coef, following.gradient, point.gradient)
             run.give_back(point, but=following)
             point = following
+
+
+class CurvatureMemory:
+    """The last pairs of steps s and changes of gradient y, and the direction that they give.
+
+    Pairs of the first steps, far from the solution, mislead later ones. So of k pairs seen no more than ``k // 3 + 3``
+    are kept, whatever the memory. Measured on seven data sets, that takes 9% fewer iterations than 20 pairs from the
+    start and 6% fewer than 8.
+
+    Parameters
+    ----------
+    size : int
+        Most pairs.
+    space : Space
+        Where the vectors live.
+    """
+
+    def __init__(self, size: int, space: Space):
+        self._space = space
+        self._steps = np.empty((size, space.length))  # memory is taken up only as pairs come in
+        self._changes = np.empty((size, space.length))
+        self._curvatures = np.empty(size)
+        self._order: list[int] = []  # rows in use, oldest first
+        self._scale = 1.0
+        self._seen = 0
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def clear(self) -> None:
+        """Forget all pairs: the next direction is the negative gradient."""
+        self._order.clear()
+
+    def push(self, coef: Array, previous_coef: Array, gradient: Array, previous_gradient: Array) -> None:
+        """Remember the pair of two points if it shows positive curvature beyond rounding."""
+        size = self._curvatures.shape[0]
+        free = set(range(size)).difference(self._order)
+        row = min(free) if free else self._order[0]
+        space = self._space
+        inner_products = differences(
+            coef,
+            previous_coef,
+            gradient,
+            previous_gradient,
+            space.terms,
+            space.shift,
+            self._steps[row],
+            self._changes[row],
+        )
+        if not free:
+            del self._order[0]  # its place is taken, whatever comes of the new pair
+        self._accept(row, *inner_products)
+        self._seen += 1
+        del self._order[: max(0, len(self._order) - (self._seen // 3 + 3))]
+
+    def _accept(self, row: int, curvature: float, squared_change: float, squared_step: float) -> None:
+        """Make a pair that has been written the youngest one, if it shows curvature."""
+        if min(squared_step, squared_change) <= 0.0:
+            return  # nothing but rounding, which can be so in row space
+        if curvature > ROUNDING * math.sqrt(squared_step * squared_change):
+            self._curvatures[row] = curvature
+            self._scale = curvature / squared_change
+            self._order.append(row)
+
+    def pairs(self, alpha: float) -> Pairs | None:
+        """Return what is remembered, for a later run; None in row space, whose vectors depend on the start."""
+        if not isinstance(self._space, WeightSpace):
+            return None
+        return Pairs(self._steps, self._changes, self._order, alpha)
+
+    def adopt(self, pairs: Pairs, alpha: float) -> None:
+        """Begin with the pairs of an earlier run, as many as there is room for."""
+        chosen = pairs.order[-self._curvatures.shape[0] :]
+        self._seen = 3 * max(0, len(chosen) - 3)  # so many are kept
+        for row, earlier in enumerate(chosen):
+            s, y, inner = self._steps[row], self._changes[row], self._space.inner
+            s[:] = pairs.steps[earlier]
+            along(pairs.changes[earlier], alpha - pairs.alpha, s, y)
+            self._accept(row, inner(s, y), inner(y, y), inner(s, s))
+
+    def direction(self, gradient: Array) -> Array:
+        """``-H gradient``."""
+        p = np.negative(gradient, out=self._space.buffers.take())
+        if self._order:
+            space = self._space
+            order = np.array(self._order, dtype=np.intp)
+            two_loop(self._steps, self._changes, self._curvatures, order, self._scale, space.terms, space.shift, p)
+        return p
 
 
 def _first_step(point: Point, origin: Trial, alpha: float) -> float:

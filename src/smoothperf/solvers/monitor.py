@@ -4,6 +4,20 @@ Every solver stops on one criterion, ``gap <= tol``, where ``gap`` is the best e
 bound. The best is that of all iterates and of w = 0, whose J costs no pass over the data. Of an iterate an upper and a
 lower bound of J may be all that is known; where they do not tell which point is better, J is computed later on, from
 scores that are kept.
+
+Rounding ends a run as well (:class:`Precision`). Let ``S = B |w|``, with B the largest row norm of X; no score is
+larger. A plane is known up to ``r (1 + S)`` with the risk's own bound r (docs/maths.md, eq. plane-rounding), which
+grows with ``1 / mu`` for most risks. And two evaluations of J at the same place differ by a few units in the last place
+of the largest term in them,
+
+    noise = NOISE u (1 + 2 S),    u = 2^-53
+
+(a typical error; docs/maths.md, eq. evaluation-rounding, has the bound that the certificate uses). From this follows
+
+* when mu is small enough: the plane lies below the risk by ``slack <= mu D``, and as soon as that is little beside
+  its rounding, a smaller mu makes the plane worse and not better, and evaluations slower;
+* when a run is stuck: for some time neither J_mu nor the gap has fallen by more than the noise;
+* what a solved J_mu says about an open gap: it is the slack (docs/maths.md, slack) or else rounding.
 """
 
 from __future__ import annotations
@@ -18,17 +32,23 @@ import numpy as np
 
 from ..certificate import Bundle, Planes
 from ..collective import agreed
+from ..design import Design
 from ..design.base import Array
 from ..measures import Plane
-from ..objective import Estimate, Run
-from .curvature import CurvatureMemory, Pairs
-from .result import Result, Status, Trace, TraceRow, check_gap
+from ..objective import Estimate, Point, Run
+from .result import Pairs, Result, Status, Trace, TraceRow, check_gap
 from .smoothing import Adaptive, Smoothing
 
 #: Points that may be the best, before J is computed to tell. (Measured on a9a and w8a with ROC area, to a gap of 1e-5:
 #: if there is but one, it is computed for a third of the iterates, which takes 10 to 20% of the time; with four, for a
 #: fifteenth.)
 MOST_CANDIDATES = 4
+#: What part of its rounding the slack of a plane may be before mu is small enough. Less than 1, as the weights still
+#: become better when planes do not.
+LITTLE = 0.01
+#: Units in the last place that are noise.
+NOISE = 4.0
+UNIT_ROUNDOFF = 2.0**-53
 
 #: Called after every iteration; a true return value stops the run.
 Callback = Callable[[TraceRow], bool | None]
@@ -171,8 +191,8 @@ class Monitor:
             self._observer(row, lambda: self._weights_of(coef))
         if self._keeper is not None and self._keeper.due():
             self._keep(self._keeper, self._weights_of(self._best.coef))
-        stop = self._callback(row) if self._callback is not None else False
-        (stop,) = agreed(self._run.together, bool(stop))  # in a group the first member alone has a callback
+        wish = self._callback is not None and bool(self._callback(row))
+        (stop,) = agreed(self._run.together, wish)  # in a group the first member alone has a callback
         if self.gap <= self._tol:
             return Status.CONVERGED
         if stop:
@@ -181,7 +201,7 @@ class Monitor:
             return Status.ITERATION_LIMIT
         return None
 
-    def result(self, status: Status, memory: CurvatureMemory | None = None) -> Result:
+    def result(self, status: Status, pairs: Pairs | None = None) -> Result:
         """Finish. The scores are computed once more from the weights, so that no drift of updates is left in J."""
         self.catch_up()
         coef, scores = self._evaluate_again()
@@ -207,7 +227,7 @@ class Monitor:
             trace=self._trace,
             scores=scores,
             planes=self.bundle.heaviest(self._keep_planes) if self._keep_planes else None,
-            pairs=memory.pairs(self._run.alpha) if self._keep_planes and memory is not None else None,
+            pairs=pairs if self._keep_planes else None,
         )
 
     def _choose(self, new: _Candidate) -> None:
@@ -273,3 +293,47 @@ class Monitor:
     def _passes(self) -> tuple[int, int]:
         before, objective = self._passes_before, self._run.objective
         return objective.n_matvec - before[0], objective.n_rmatvec - before[1]
+
+
+class Precision:
+    """Watches what rounding lets see of a run.
+
+    Parameters
+    ----------
+    design : Design
+        X.
+    patience : int
+        Iterations with the same mu and without visible progress after which a run is stuck.
+    """
+
+    def __init__(self, design: Design, *, patience: int):
+        self._row_norm = design.row_norm
+        self._patience = patience
+        self._mu = math.nan
+        self._value = self._gap = math.inf
+        self._idle = 0
+
+    def next_mu(self, smoothing: Smoothing, point: Point, *, slack: float, gap: float) -> float:
+        """The mu that follows by a rule; the same one where rounding hides what smoothing does."""
+        return point.mu if self._hides(point, slack) else smoothing.following(point.mu, slack=slack, gap=gap)
+
+    def end(self, point: Point, *, slack: float, gap: float) -> Status:
+        """How a run ends in which J_mu is solved and mu is not to shrink."""
+        smoothing_matters = slack > 0.5 * gap and not self._hides(point, slack)
+        return Status.SMOOTHING_LIMIT if smoothing_matters else Status.PRECISION_LIMIT
+
+    def is_stuck(self, point: Point, gap: float) -> bool:
+        """Whether nothing has come of the last iterations; to be asked once in each."""
+        noise = NOISE * UNIT_ROUNDOFF * (1.0 + 2.0 * self._largest_score(point))
+        if point.mu != self._mu or point.value < self._value - noise or gap < self._gap - noise:
+            self._mu, self._value, self._gap, self._idle = point.mu, point.value, gap, 0
+        else:
+            self._idle += 1
+        return self._idle >= self._patience
+
+    def _hides(self, point: Point, slack: float) -> bool:
+        """Whether the slack is little beside the rounding of the plane."""
+        return slack <= LITTLE * point.risk.plane.rounding * (1.0 + self._largest_score(point))
+
+    def _largest_score(self, point: Point) -> float:
+        return self._row_norm * math.sqrt(point.coef_square)

@@ -25,8 +25,7 @@ from .._validation import choice
 from ..collective import agreed
 from ..objective import Estimate, Line, Point, RegularizedRisk, Run, Trial
 from .base import ConvexSolver
-from .monitor import Monitor
-from .precision import Precision
+from .monitor import Monitor, Precision
 from .result import Result, Status
 from .smoothing import Adaptive, Smoothing
 

@@ -39,8 +39,7 @@ from ..measures import Curvature
 from ..objective import Point, RegularizedRisk, Run
 from .base import ConvexSolver
 from .line_search import flat_point
-from .monitor import Monitor
-from .precision import Precision
+from .monitor import Monitor, Precision
 from .result import Result, Status
 from .smoothing import Adaptive, Smoothing
 

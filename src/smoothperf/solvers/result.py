@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate import Planes
-from .curvature import Pairs
 
 Array = NDArray[np.float64]
 
@@ -24,6 +23,26 @@ class Status(Enum):
     PRECISION_LIMIT = "Floating-point precision does not allow further progress."
     STOPPED = "The callback asked to stop."
     STATIONARY = "The last convex step could lower the tight bound by no more than the tolerance."
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Curvature of the risk to hand from one run to the next on the same design and risk, whatever alpha is.
+
+    Attributes
+    ----------
+    steps, changes : ndarray of shape (m, d)
+        Steps s, and changes of the gradient of ``J_mu``, some of which are meant.
+    order : list of int
+        Which, oldest first.
+    alpha : float
+        The alpha of J; for another one the changes differ by the difference times s.
+    """
+
+    steps: Array
+    changes: Array
+    order: list[int]
+    alpha: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,9 @@ from ..design.base import Array
 from ..measures.base import EPS, Curvature, Interval, Plane, Risk, RiskValue
 from ..objective import RegularizedRisk, StartingWithScores
 from .base import ConvexSolver, Solver
-from .curvature import Pairs
 from .lbfgs import LBFGS
 from .monitor import Callback, Keeper, Observer
-from .result import Result, Status, TraceRow
+from .result import Pairs, Result, Status, TraceRow
 from .story import Story
 
 #: A step is over when it has gained as large a share of what it can gain at most.
@@ -214,7 +213,9 @@ class Retargeting(Solver):
             previous = here.value
             assert result.scores is not None
             there = _Here.of(objective, result.coef, result.scores)
-            status = self._ended(result, watch, gain, more=story.iterations <= self.max_iter)
+            # In a group the first member alone has the callback of a user.
+            stopped = any(agreed(objective.together, watch.stopped_by_user))
+            status = self._ended(result, gain, stopped=stopped, more=story.iterations <= self.max_iter)
             if status is not None:
                 nan = float("nan")
                 return story.complete(
@@ -231,11 +232,11 @@ class Retargeting(Solver):
                 )
             here = there.further_from(here, objective)
 
-    def _ended(self, result: Result, watch: _Watch, gain: float, *, more: bool) -> Status | None:
+    def _ended(self, result: Result, gain: float, *, stopped: bool, more: bool) -> Status | None:
         """How the run ended with a step; None if another one is due, for which there must be more iterations."""
         if gain <= self.tol:
             return Status.STATIONARY
-        if watch.stopped_by_user:
+        if stopped:
             return Status.STOPPED
         if result.status in (Status.CONVERGED, Status.STOPPED, Status.ITERATION_LIMIT):
             return None if more else Status.ITERATION_LIMIT

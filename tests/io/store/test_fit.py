@@ -27,7 +27,7 @@ def vectors(shape, seed=0):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("number", [1, 3])
 def test_products_of_one_block_are_bit_identical(write_store, sparse_data, monkeypatch, number, dtype, values):
-    monkeypatch.setattr("smoothperf.design.compressed.LEAST_ENTRIES", 50)
+    monkeypatch.setattr("smoothperf.design.sparse.LEAST_ENTRIES", 50)
     X, y = sparse_data()
     if values != "any":
         X.data[:] = 1.0 if values == "ones" else np.repeat(np.arange(1, 401) / 7.0, np.diff(X.indptr))

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ... import __version__
-from ...design.compressed import CompressedRows
+from ...design.sparse import CompressedRows
 from ...design.stored import StoredDesign
 from ..streams import explain
 from .layout import (

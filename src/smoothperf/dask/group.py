@@ -1,0 +1,376 @@
+"""A group of processes over Dask's own connections: the client and some workers, as a tree.
+
+Member 0 is the client, the others are on workers; the parent of member r is member (r - 1) // 2, who has connected to
+it. A sum goes up the tree, each member adding its own array and those of its children, in this order, and comes down
+again. So everyone has the same bits, and they do not depend on who was first. It takes about 2 log2(size) messages one
+after the other, and a member deals with no more than three others.
+
+The connections are Dask's (``distributed.comm``), to the addresses that the workers have anyway; encryption and fast
+networks are its business. They are made by the event loops, before a task of the group runs: a worker has an operation
+(:func:`open_door`) by which it becomes a member, and connects to its children. A task on it then speaks for that member
+(:func:`member_here`), from a thread of its own.
+
+Connections are read all the time. When one ends, because a process has died or has left in the middle, a member
+breaks all of its own, so that the whole tree falls at once: whoever waits, or asks later, gets a
+:class:`GroupBrokenError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from secrets import token_hex
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from distributed import Client, Worker
+from distributed.comm import Comm, connect
+from distributed.core import Status
+from distributed.protocol import to_serialize
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+T = TypeVar("T")
+
+#: What a worker does when a parent connects to it.
+OPERATION = "smoothperf_join"
+#: What comes after the last message.
+_END = object()
+
+
+class GroupBrokenError(RuntimeError):
+    """A member of the group is gone."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What went over the connections of the client, who has one or two; a worker has up to three.
+
+    Attributes
+    ----------
+    sent, received : int
+        Bytes of arrays from the client to workers, and from them.
+    rounds : int
+        Times that the members met.
+    largest : int
+        Bytes of the largest array.
+    iterations : int
+        Of the solver.
+
+    Examples
+    --------
+    >>> print(Traffic(sent=4_000_000, received=2_000_000, rounds=500, largest=8_100, iterations=100))
+    an iteration: 40.0 kB sent, 20.0 kB received, 5.0 rounds
+    """
+
+    sent: int = 0
+    received: int = 0
+    rounds: int = 0
+    largest: int = 0
+    iterations: int = 0
+
+    @property
+    def bytes_per_iteration(self) -> float:
+        """Both ways."""
+        return (self.sent + self.received) / max(1, self.iterations)
+
+    def __add__(self, other: Traffic) -> Traffic:
+        return Traffic(
+            self.sent + other.sent,
+            self.received + other.received,
+            self.rounds + other.rounds,
+            max(self.largest, other.largest),
+            self.iterations + other.iterations,
+        )
+
+    def __str__(self) -> str:
+        n = max(1, self.iterations)
+        return (
+            f"an iteration: {self.sent / n / 1e3:.1f} kB sent, {self.received / n / 1e3:.1f} kB received, "
+            f"{self.rounds / n:.1f} rounds"
+        )
+
+
+class _Line:
+    """A connection to another member, and what has come over it. Belongs to the event loop."""
+
+    def __init__(self, comm: Comm):
+        self._comm = comm
+        self._messages: asyncio.Queue[Any] = asyncio.Queue()
+        self._is_cut = False
+        self.sent = self.received = self.largest = 0
+
+    async def read_on(self) -> None:
+        """Take what comes, until the connection ends."""
+        with suppress(OSError):
+            while True:
+                self._messages.put_nowait(await self._comm.read())
+
+    def cut(self) -> None:
+        """End the connection, and whoever waits for something from it."""
+        if not self._is_cut:
+            self._is_cut = True
+            self._comm.abort()
+            self._messages.put_nowait(_END)
+
+    async def send(self, kind: str, values: Array, lengths: Sequence[int] = ()) -> None:
+        """Send a copy of an array; of several, one after the other, if there are lengths."""
+        self._count("sent", values.nbytes)
+        try:
+            await self._comm.write({"kind": kind, "lengths": list(lengths), "values": to_serialize(values.copy())})
+        except OSError as error:
+            raise GroupBrokenError("a member of the group is gone") from error
+
+    async def receive(self, kind: str) -> tuple[Array, list[int]]:
+        """Return the next array, which must not be written to, with lengths; it must be of the kind that is due."""
+        message = await self._messages.get()
+        if message is _END:
+            self._messages.put_nowait(_END)  # for who asks next
+            raise GroupBrokenError("a member of the group is gone")
+        if not isinstance(message, dict) or "kind" not in message:
+            raise GroupBrokenError(f"the worker {self._comm.peer_address} is no member of a group: it says {message}")
+        if message["kind"] != kind:
+            raise RuntimeError(f"members of the group have parted ways: {kind} was due, and {message['kind']} came")
+        self._count("received", message["values"].nbytes)
+        return message["values"], list(message["lengths"])
+
+    def _count(self, way: str, n_bytes: int) -> None:
+        setattr(self, way, getattr(self, way) + n_bytes)
+        self.largest = max(self.largest, n_bytes)
+
+
+class Member:
+    """A member of a group, as a :class:`~smoothperf.collective.Collective`. Its methods are called from one thread.
+
+    Parameters
+    ----------
+    name : str
+        Of the group.
+    rank : int
+        Of this member.
+    addresses : sequence of str
+        Of the workers of members 1, 2, ...
+    loop : AbstractEventLoop
+        The event loop of the client or of the worker.
+
+    Attributes
+    ----------
+    name, rank, size
+        Of the group, of this member, and of all.
+    """
+
+    def __init__(self, name: str, rank: int, addresses: Sequence[str], loop: asyncio.AbstractEventLoop):
+        self.rank = rank
+        self.size = len(addresses) + 1
+        self.name = name
+        self._addresses = list(addresses)
+        self._loop = loop
+        self._parent: _Line | None = None
+        self._children: list[_Line] = []
+        self._lines: list[_Line] = []  # all of these
+        self._readers: set[asyncio.Task[None]] = set()
+        self._rounds = 0
+
+    def sum(self, values: Array) -> Array:
+        """Return the sum of the arrays of all members."""
+        self._rounds += 1
+        return self._wait(self._sum(np.asarray(values, dtype=np.float64)))
+
+    def gather(self, values: Array) -> list[Array]:
+        """Return the vectors of all members, by rank."""
+        self._rounds += 1
+        return self._wait(self._gather(np.asarray(values, dtype=np.float64)))
+
+    def first(self, values: Array) -> Array:
+        """Return the array of member 0, who does not wait for the others."""
+        self._rounds += 1
+        return self._wait(self._first(np.asarray(values, dtype=np.float64)))
+
+    def traffic(self) -> Traffic:
+        """What has gone over the connections to the children."""
+        return Traffic(
+            sum(child.sent for child in self._children),
+            sum(child.received for child in self._children),
+            self._rounds,
+            max((child.largest for child in self._children), default=0),
+        )
+
+    def leave(self) -> None:
+        """Break the group, unless it has ended; from any thread."""
+        with suppress(RuntimeError):  # the loop is closed, and the connections with it
+            self._loop.call_soon_threadsafe(self._break)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        # Members 1, 2, ... have said that they need nothing any more when member 0 ends the connections.
+        try:
+            if error is None:
+                self._wait(self._finish())
+        finally:
+            if error is not None or self.rank == 0:
+                self.leave()
+
+    async def join(self, parent: Comm | None, connection_args: dict[str, Any], seconds: float) -> None:
+        """Connect to the children, who do likewise, and wait until all below are there."""
+        try:
+            if parent is not None:
+                self._parent = self._watched(parent)
+            async with asyncio.timeout(seconds):
+                for rank in (2 * self.rank + 1, 2 * self.rank + 2):
+                    if rank < self.size:
+                        self._children.append(await self._connected(rank, connection_args, seconds))
+                for child in self._children:
+                    await child.receive("ready")
+            if self._parent is not None:
+                await self._parent.send("ready", np.empty(0))
+        except (OSError, TimeoutError) as error:
+            self._break()
+            raise GroupBrokenError(f"a member of the group cannot be reached: {error}") from error
+        except BaseException:
+            self._break()
+            raise
+
+    async def ended(self) -> None:
+        """Wait until the connections have ended."""
+        await asyncio.wait(set(self._readers))
+
+    async def _connected(self, rank: int, connection_args: dict[str, Any], seconds: float) -> _Line:
+        comm = await connect(self._addresses[rank - 1], **connection_args)
+        line = self._watched(comm)
+        await comm.write(
+            {"op": OPERATION, "name": self.name, "rank": rank, "addresses": self._addresses, "seconds": seconds}
+        )
+        return line
+
+    def _watched(self, comm: Comm) -> _Line:
+        """A connection that is read, and whose end breaks the group."""
+        line = _Line(comm)
+        self._lines.append(line)
+
+        async def watch() -> None:
+            try:
+                await line.read_on()
+            finally:
+                self._break()
+
+        reader = asyncio.create_task(watch())
+        self._readers.add(reader)
+        reader.add_done_callback(self._readers.discard)
+        return line
+
+    def _break(self) -> None:
+        for line in self._lines:
+            line.cut()
+
+    def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Have the event loop do something; whatever fails, or interrupts, breaks the group."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            self.leave()
+            raise
+
+    async def _sum(self, values: Array) -> Array:
+        total = values
+        for child in self._children:
+            part, _ = await child.receive("sum")
+            if part.size != total.size:
+                raise RuntimeError(f"members of the group have parted ways: {total.size} and {part.size} numbers")
+            total = total + part.reshape(values.shape)
+        if self._parent is not None:
+            await self._parent.send("sum", total)
+        return await self._down("sum", total)
+
+    async def _gather(self, values: Array) -> list[Array]:
+        parts, lengths = [values], [values.size]
+        for child in self._children:
+            part, below = await child.receive("gather")
+            parts.append(part)
+            lengths += below
+        every = np.concatenate(parts)
+        if self._parent is not None:
+            await self._parent.send("gather", every, lengths)
+            every, lengths = await self._parent.receive("gather")
+        for child in self._children:
+            await child.send("gather", every, lengths)
+        in_order = dict(zip(_downwards(0, self.size), np.split(every, np.cumsum(lengths)[:-1]), strict=True))
+        return [in_order[rank].copy() for rank in range(self.size)]
+
+    async def _first(self, values: Array) -> Array:
+        return await self._down("first", values)
+
+    async def _down(self, kind: str, values: Array) -> Array:
+        """What the parent sends in the place of an array of the same shape; the children get it as well."""
+        found = values.reshape(-1)
+        if self._parent is not None:
+            found, _ = await self._parent.receive(kind)
+        for child in self._children:
+            await child.send(kind, found)
+        return found.reshape(values.shape).copy()
+
+    async def _finish(self) -> None:
+        """Tell the parent that all below need nothing any more."""
+        for child in self._children:
+            await child.receive("done")
+        if self._parent is not None:
+            await self._parent.send("done", np.empty(0))
+
+
+def _downwards(rank: int, size: int) -> Iterator[int]:
+    """The members from one downwards, in the order in which arrays are gathered.
+
+    >>> list(_downwards(0, 6))
+    [0, 1, 3, 4, 2, 5]
+    """
+    if rank < size:
+        yield rank
+        yield from _downwards(2 * rank + 1, size)
+        yield from _downwards(2 * rank + 2, size)
+
+
+def lead(client: Client, addresses: Sequence[str], *, seconds: float = 60.0) -> Member:
+    """Make a group of this client and workers with an open door; a worker may be several members.
+
+    Returns member 0, to be used in a ``with`` statement, when all are connected; ``member.name`` is for their tasks.
+    """
+    loop = client.loop.asyncio_loop
+    member = Member(token_hex(8), 0, addresses, loop)
+    member._wait(member.join(None, client.connection_args, seconds))
+    return member
+
+
+#: Members on workers of this process, by the group and their rank.
+_here: dict[tuple[str, int], Member] = {}
+
+
+def member_here(name: str, rank: int) -> Member:
+    """The member of a group that is here, for its task, to be used in a ``with`` statement."""
+    try:
+        return _here[name, rank]
+    except KeyError:
+        raise GroupBrokenError("the group has ended before a task of it began") from None
+
+
+def open_door(worker: Worker) -> None:
+    """Have a worker become a member of a group when somebody connects to it for that."""
+
+    async def join(comm: Comm, name: str, rank: int, addresses: list[str], seconds: float) -> Status:
+        member = Member(name, rank, addresses, asyncio.get_running_loop())
+        _here[name, rank] = member
+        try:
+            with suppress(GroupBrokenError):
+                await member.join(comm, worker.connection_args, seconds)
+            await member.ended()
+        finally:
+            del _here[name, rank]
+        return Status.dont_reply
+
+    worker.handlers.setdefault(OPERATION, join)

@@ -1,0 +1,254 @@
+"""What every member of a group runs to train: the solvers of the estimator in memory, each member on its own rows.
+
+The client is member 0. It has no rows, but all that is not for everyone: the callback, the file of a checkpoint, and
+notes of how far the fit has come. The others learn from it where to begin, so that a group that is started again goes
+on with the fit of one that broke, from the best weights so far and the planes that certify them: planes hold for the
+same rows whoever has them. So it ends with the same certificate.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from ..certificate import Planes
+from ..collective import Collective, agreed
+from ..design import SharedDesign
+from ..design.base import Array
+from ..design.contents import contents
+from ..estimators.bias import Bias
+from ..estimators.inputs import check_suits
+from ..estimators.tight import convex_start, retargeting
+from ..io.checkpoint import Checkpoint, CheckpointKeeper, description, worth_keeping
+from ..io.checkpoint_file import State
+from ..measures import Examples
+from ..objective import RegularizedRisk
+from ..solvers import Callback, ConvexSolver, Result, Solver
+from ..solvers.story import Sequel, Story
+from .rows import Part
+
+#: Seconds between two copies of the state, and how many times as long as a copy takes they are at least.
+SECONDS = 1.0
+RARELY = 50.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is minimised, and how.
+
+    Attributes
+    ----------
+    bias : Bias
+        The measure, and how it wants the intercept to come about.
+    alpha : float
+        Strength of the regulariser.
+    solver : ConvexSolver
+        Of the convex bound.
+    tight : bool
+        Whether it is the tight bound.
+    """
+
+    bias: Bias
+    alpha: float
+    solver: ConvexSolver
+    tight: bool
+
+
+class Trained(NamedTuple):
+    """The result of a fit, where its scores are cut, and how far w = 0 is above it at most."""
+
+    result: Result
+    threshold: float
+    excess_of_zero: float
+
+
+class Leg:
+    """A run of a solver, however many groups it takes, as the client keeps it; see ``solvers.monitor.Keeper``.
+
+    Parameters
+    ----------
+    callback : callable, optional
+        Is shown every row, as one of the whole run.
+    start : ndarray, optional
+        Weights to begin with.
+    file : CheckpointKeeper, optional
+        Has a state to begin with, perhaps, and is given the state as well when it is time for that.
+    """
+
+    def __init__(self, callback: Callback | None, start: Array | None = None, file: CheckpointKeeper | None = None):
+        self.story = Story(callback)
+        self.start = start
+        self.file = file
+        self.state: State | None = None if file is None else file.state
+        self._due = 0.0
+
+    def due(self) -> bool:
+        """Whether it is time."""
+        return time.monotonic() >= self._due or (self.file is not None and self.file.due())
+
+    def most_planes(self, length: int) -> int:
+        """How many planes of a length are worth keeping."""
+        return worth_keeping(length)
+
+    def keep(self, coef: Array, objective: float, planes: Planes, mu: float) -> None:
+        """Keep a state, which may be the solver's own arrays."""
+        begin = time.monotonic()
+        self.state = State(coef.copy(), objective, planes, mu)
+        if self.file is not None and self.file.due():
+            self.file.keep(coef, objective, planes, mu)
+        now = time.monotonic()
+        self._due = now + max(SECONDS, RARELY * (now - begin))
+
+    def complete(self, result: Result) -> Result:
+        """The result of the last run as that of all; the file has the state of the end."""
+        if self.file is not None and self.state is not None:
+            self.file.keep(result.coef, result.objective, self.state.planes, self.state.mu)
+        return self.story.complete(result)
+
+
+class Notes:
+    """How far a fit has come; the client alone has them.
+
+    Parameters
+    ----------
+    callback : callable, optional
+        The user's.
+    start : ndarray, optional
+        Weights to begin with.
+    checkpoint : Checkpoint or path-like, optional
+        The file for states.
+    labels : str
+        A digest of labels and weights, for the file.
+    """
+
+    def __init__(
+        self,
+        callback: Callback | None = None,
+        start: Array | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        labels: str = "",
+    ):
+        self.checkpoint = checkpoint
+        self._callback = callback
+        self._start = start if start is not None and start.any() else None
+        self._labels = labels
+        self._file: CheckpointKeeper | None = None
+        self._first: Result | None = None
+        self.leg: Leg | None = None
+
+    def open(self, job: Job, objective: RegularizedRisk, entries: int) -> None:
+        """Open the file of the checkpoint."""
+        assert self.checkpoint is not None
+        bound = "tight" if job.tight else "convex"
+        problem = description(objective, job.bias.measure, self._labels, entries, bound=bound)
+        self._file = CheckpointKeeper(self.checkpoint, problem)
+        self.checkpoint = None
+
+    def needs_convex_start(self) -> bool:
+        """Whether a fit of the tight bound has yet to find where to begin."""
+        return self._first is None and self._start is None and (self._file is None or self._file.state is None)
+
+    def before(self) -> Leg:
+        """The run for the start of a fit of the tight bound."""
+        self.leg = self.leg or Leg(self._callback)
+        return self.leg
+
+    def begin_with(self, first: Result, start: Array) -> None:
+        """Take note of the start, and of the run that has found it."""
+        self._first, self._start, self.leg = first, start, None
+
+    def main(self) -> Leg:
+        """The run itself."""
+        callback = self._callback if self._first is None else Sequel(self._first, self._callback).add
+        self.leg = self.leg or Leg(callback, self._start, self._file)
+        return self.leg
+
+    def complete(self, result: Result) -> Result:
+        """The result of all runs together."""
+        return result if self._first is None else Sequel(self._first, None).join(result)
+
+
+def train(job: Job, part: Part, together: Collective, notes: Notes | None = None) -> Trained:
+    """Fit to the rows of all members; those of this one are ``part``. Every member calls it; member 0 has notes."""
+    bias, measure = job.bias, job.bias.measure
+    examples = Examples(part.positive, part.weights, together)
+    risk = measure.risk(examples)
+    check_suits(job.solver, measure, risk, tight=job.tight)
+    design = SharedDesign(bias.design(part.design, low_memory=False), together)
+    objective = RegularizedRisk(design, risk, job.alpha)
+    if any(agreed(together, notes is not None and notes.checkpoint is not None)):
+        entries = contents(design)
+        if notes is not None:
+            notes.open(job, objective, entries)
+    minimise = _minimise_tight if job.tight else _minimise
+    result = minimise(job, objective, notes)
+    assert result.scores is not None
+    threshold = measure.cut(examples, result.scores) if bias.fit_intercept else 0.0
+    return Trained(replace(result, scores=None), threshold, bias.excess_of_zero(objective, result))
+
+
+def _minimise(job: Job, objective: RegularizedRisk, notes: Notes | None) -> Result:
+    return _run(job.solver, objective, None if notes is None else notes.main())
+
+
+def _minimise_tight(job: Job, objective: RegularizedRisk, notes: Notes | None) -> Result:
+    if any(agreed(objective.together, notes is not None and notes.needs_convex_start())):
+        solver = cast(ConvexSolver, _Resumed(job.solver, None if notes is None else notes.before()))
+        first, start = convex_start(job.bias, objective, solver, None)
+        if notes is not None:
+            notes.begin_with(first, start)
+    result = _run(retargeting(job.solver), objective, None if notes is None else notes.main())
+    return result if notes is None else notes.complete(result)
+
+
+@dataclass(frozen=True)
+class _Resumed:
+    """A solver that goes on where the client says."""
+
+    solver: Solver
+    leg: Leg | None
+
+    def run(self, objective: RegularizedRisk, callback: Callback | None = None) -> Result:
+        return _run(self.solver, objective, self.leg)
+
+
+def _run(solver: Solver, objective: RegularizedRisk, leg: Leg | None) -> Result:
+    """Run a solver from where the client says, who has the leg, for as many iterations as are left."""
+    spent, start, planes, mu = _whereabouts(objective, leg)
+    rest: Solver = replace(cast(Any, solver), max_iter=max(0, cast(Any, solver).max_iter - spent))
+    if leg is None:
+        return rest.run(objective, start, planes=planes, mu=mu)
+    leg.story.continue_with(objective)
+    return leg.complete(rest.run(objective, start, leg.story.add, keeper=leg, planes=planes, mu=mu))
+
+
+def _whereabouts(objective: RegularizedRisk, leg: Leg | None) -> tuple[int, Array | None, Planes | None, float | None]:
+    """Iterations that are spent, and weights, planes and mu to go on from, all as the client has them."""
+    together, d = objective.together, objective.design.shape[1]
+    state = None if leg is None else leg.state
+    start = None if leg is None else leg.start if state is None else state.coef
+    known = state.planes if state is not None else _no_planes(0, 0)
+    spent, begun, mu, n_planes, length = agreed(
+        together,
+        0 if leg is None else leg.story.iterations,
+        start is not None,
+        math.nan if state is None else state.mu,
+        *known.slopes.shape,
+    )
+    coef = together.first(np.zeros(d) if start is None else start) if begun else None
+    planes = None
+    if not math.isnan(mu):
+        like = known if leg is not None else _no_planes(int(n_planes), int(length))
+        planes = Planes(**{each.name: together.first(getattr(like, each.name)) for each in fields(Planes)})
+    return int(spent), coef, planes, None if math.isnan(mu) else mu
+
+
+def _no_planes(count: int, length: int) -> Planes:
+    """Planes of which nothing is known but how many and how long they are."""
+    numbers = np.zeros(count)
+    return Planes(np.zeros((count, length)), numbers, numbers, numbers, numbers, np.zeros((count, count)), numbers)

@@ -1,0 +1,242 @@
+"""Groups over Dask's connections: sums of NumPy's, and an end for all when one of them ends."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster, get_worker, secede
+from distributed.security import Security
+
+from smoothperf.dask import group
+from smoothperf.dask.group import GroupBrokenError, Traffic, lead, member_here, open_door
+
+PATIENCE = 20.0
+
+
+def open_doors(client):
+    client.run(lambda dask_worker: open_door(dask_worker))
+
+
+def task_of_member():
+    """What runs on a worker; workers, which have no tests, are sent its code."""
+
+    def run_member(name, rank, program):
+        secede()
+        with member_here(name, rank) as together:
+            return program(together)
+
+    return run_member
+
+
+run_member = task_of_member()
+
+
+def start(client, program, size):
+    """Member 0 of a group, and the tasks of the others."""
+    open_doors(client)
+    workers = sorted(client.nthreads())
+    addresses = [workers[rank % len(workers)] for rank in range(size - 1)]
+    together = lead(client, addresses, seconds=PATIENCE)
+    tasks = [
+        client.submit(run_member, together.name, rank, program, workers=[addresses[rank - 1]], pure=False)
+        for rank in range(1, size)
+    ]
+    return together, tasks
+
+
+def run(client, program, size):
+    """What a program returns on every member."""
+    together, tasks = start(client, program, size)
+    with together:
+        first = program(together)
+    return [first, *client.gather(tasks)]
+
+
+def errors_of(tasks):
+    return [type(task.exception(timeout=PATIENCE)) for task in tasks]
+
+
+def eventually(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert condition()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("length", [0, 1, 7, 100_000])
+def test_rounds_are_those_of_numpy(client, size, length):
+    values = np.random.default_rng(0).normal(size=(size, length))
+
+    def program(together):
+        own = values[together.rank]
+        return together.sum(own), together.gather(own[: together.rank]), together.first(own), own
+
+    results = run(client, program, size)
+    for total, every, first, own in results:
+        np.testing.assert_allclose(total, values.sum(axis=0), rtol=1e-12, atol=1e-12)
+        assert total.tobytes() == results[0][0].tobytes()
+        assert [each.tobytes() for each in every] == [values[rank, :rank].tobytes() for rank in range(size)]
+        assert first.tobytes() == values[0].tobytes()
+        assert own.tobytes() in [each.tobytes() for each in values]  # nothing of the members was written to
+
+
+def test_shapes_are_kept_and_results_are_ones_own(client):
+    def program(together):
+        own = np.full((2, 3), float(together.rank))
+        total, first = together.sum(own), together.first(own)
+        for result in (total, first, *together.gather(own[0])):
+            result += 1.0 + together.rank  # which nobody else sees
+        return own, total, first
+
+    for rank, (own, total, first) in enumerate(run(client, program, 3)):
+        np.testing.assert_array_equal(own, np.full((2, 3), float(rank)))
+        np.testing.assert_array_equal(total, np.full((2, 3), 4.0 + rank))
+        np.testing.assert_array_equal(first, np.full((2, 3), 1.0 + rank))
+
+
+def test_many_rounds_of_processes(processes):
+    client = processes
+
+    def program(together):
+        x = np.arange(10.0) + together.rank
+        for _ in range(50):
+            x = together.sum(x) / together.size + together.first(x) * 1e-3
+        return x, together.sum(np.full(300_000, 0.1 * together.rank)).sum()
+
+    results = run(client, program, 4)
+    assert len({(x.tobytes(), total) for x, total in results}) == 1
+    # A worker that is killed ends all of them, those who wait and those who ask later.
+    pids = client.run(os.getpid)
+
+    def wait_for_ever(together):
+        if together.rank == 3:
+            time.sleep(600.0)
+        return together.sum(np.zeros(1))
+
+    together, tasks = start(client, wait_for_ever, 4)
+    workers = sorted(pids)
+    threading.Timer(0.3, os.kill, (pids[workers[2]], signal.SIGKILL)).start()
+    with pytest.raises(GroupBrokenError), together:
+        together.sum(np.zeros(1))
+    with pytest.raises(GroupBrokenError):
+        together.sum(np.zeros(1))
+    assert errors_of(tasks[:2]) == [GroupBrokenError, GroupBrokenError]
+
+
+def test_two_groups_at_once(client):
+    """Each has a task on both workers, of one thread each."""
+    barrier = threading.Barrier(2, timeout=PATIENCE)
+    results = {}
+
+    def program(together):
+        for _ in range(20):
+            total = together.sum(np.ones(3))
+        return total[0]
+
+    def fit(number):
+        barrier.wait()
+        results[number] = run(client, program, 3)
+
+    threads = [threading.Thread(target=fit, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert results == {0: [3.0] * 3, 1: [3.0] * 3}
+
+
+def test_an_error_of_a_member_ends_all(client):
+    def program(together):
+        if together.rank == 3:
+            raise KeyError("as it should")
+        return together.sum(np.zeros(1))
+
+    together, tasks = start(client, program, 5)
+    with pytest.raises(GroupBrokenError), together:
+        program(together)
+    assert errors_of(tasks) == [GroupBrokenError, GroupBrokenError, KeyError, GroupBrokenError]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_a_client_that_leaves_leaves_nothing_behind(client, error):
+    def program(together):
+        return together.sum(np.zeros(1))
+
+    together, tasks = start(client, program, 4)
+    with pytest.raises(error), together:
+        raise error
+    assert errors_of(tasks) == [GroupBrokenError] * 3
+    eventually(lambda: not group._here)
+
+
+def test_members_leave_when_the_work_is_done(client):
+    run(client, lambda together: together.first(np.zeros(2)).sum(), 4)
+    eventually(lambda: not group._here)
+    with pytest.raises(GroupBrokenError, match="has ended before"):
+        member_here("long ago", 1)
+
+
+def test_members_that_part_ways_are_an_error(client):
+    def program(together):
+        return together.sum(np.zeros(1 + together.rank))
+
+    together, tasks = start(client, program, 3)
+    with pytest.raises(RuntimeError, match="parted ways: 1 and 2 numbers"), together:
+        program(together)
+
+    def another(together):
+        return (together.gather if together.rank else together.sum)(np.zeros(1))
+
+    together, _ = start(client, another, 2)
+    with pytest.raises(RuntimeError, match=r"parted ways: sum was due, and gather"), together:
+        another(together)
+    assert errors_of(tasks) == [GroupBrokenError] * 2
+
+
+def test_workers_that_cannot_be_reached(client):
+    with pytest.raises(GroupBrokenError, match="cannot be reached"):
+        lead(client, ["tcp://127.0.0.1:1"], seconds=0.5)
+    client.run(lambda dask_worker: dask_worker.handlers.pop(group.OPERATION, None))
+    with pytest.raises(GroupBrokenError, match="is no member of a group"):
+        lead(client, sorted(client.nthreads()), seconds=5.0)
+    # A member further down that is not there.
+    open_doors(client)
+    with pytest.raises(GroupBrokenError):
+        lead(client, [*sorted(client.nthreads()), "tcp://127.0.0.1:1"], seconds=0.5)
+    eventually(lambda: not group._here)
+
+
+def test_traffic_is_counted(client):
+    def program(together):
+        together.first(np.zeros(1000))
+        together.sum(np.zeros(10))
+        return get_worker().address if together.rank else together.traffic()
+
+    traffic, *_ = run(client, program, 4)
+    assert (traffic.sent, traffic.received) == (2 * 8 * 1010, 2 * 8 * 10)
+    assert (traffic.rounds, traffic.largest) == (2, 8000)
+    whole = traffic + traffic + Traffic(largest=9000, iterations=4)
+    assert whole.bytes_per_iteration == 8 * 1020
+    assert (whole.rounds, whole.largest) == (4, 9000)
+
+
+def test_an_encrypted_group():
+    pytest.importorskip("cryptography", reason="makes the certificates of the test")
+    security = Security.temporary()
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=":0",
+            protocol="tls://",
+            security=security,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        assert all(address.startswith("tls://") for address in client.nthreads())
+        assert run(client, lambda together: together.sum(np.ones(2))[0], 4) == [4.0] * 4
