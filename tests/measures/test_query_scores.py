@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
+from groups import run_group
 from query_oracles import orders_of_ties, positions
 from smoothperf.measures.ndcg import NDCG
 from smoothperf.measures.queries import Queries
@@ -81,6 +82,24 @@ def test_weights_of_queries():
         counted = ~np.isnan(values)
         expected = np.average(values[counted], weights=counts[counted])
         assert measure.score(grades, scores, qid, weights) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", QUERY_MEASURE_NAMES)
+def test_scores_of_groups(name):
+    grades, scores, qid = problem(2, True)
+    measure = get_query_measure(name)
+
+    def program(together):
+        mine = 1 + qid % 2 == together.rank  # the first member has no documents
+        queries = Queries.of(grades[mine], qid[mine], together=together)
+        before = len(together.rounds)
+        found = measure.mean_score(queries, scores[mine].astype(float))
+        assert len(together.rounds) == before + 1
+        return found
+
+    first, *others = run_group(3, program)
+    assert others == [first] * 2
+    assert first == pytest.approx(measure.score(grades, scores, qid), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", QUERY_MEASURE_NAMES)

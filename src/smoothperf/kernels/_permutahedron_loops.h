@@ -2,6 +2,8 @@
 #ifndef SMOOTHPERF_PERMUTAHEDRON_LOOPS_H
 #define SMOOTHPERF_PERMUTAHEDRON_LOOPS_H
 
+#include <float.h>
+
 #include "_queries.h"
 
 /* Neighbouring places whose documents share the discounts of these places among themselves. */
@@ -66,6 +68,35 @@ static inline void take_place(
         task->gradient[row] = coefficient * change;
 }
 
+/* Give the documents of a pool their shares, v = key - mean.
+ *
+ * They are in the hull of the pool's own discounts, as v is decreasing, if the sum of the first ones is never ahead of that
+ * of the discounts, and not behind in the end. Where rounding makes it so, a nearby point is in the hull: with sums V + e
+ * or those of the discounts, D, whichever is less, for any e that V is not further behind in the end. That
+ * changes v by the variation of max(V - D, -e), in the sum of absolute values. */
+static inline void share_places(
+    const ranking_task *task, const shared_places *pool, const ranked *sorted, const double *discount,
+    double coefficient, query_sums *sums)
+{
+    const ptrdiff_t end = pool->begin + pool->count;
+    const double spare = 4.0 * DBL_EPSILON * (double)pool->count * discount[pool->begin];
+    long double sum = 0.0L, ahead = 0.0L, last = 0.0L, variation = 0.0L;
+    for (ptrdiff_t place = pool->begin; place < end; place++) /* once more, as pooling gathers rounding */
+        sum += (sorted[place].key - pool->level) - discount[place];
+    const double mean = (double)(sum / (long double)pool->count);
+    for (ptrdiff_t place = pool->begin; place < end; place++) {
+        const double v = (sorted[place].key - pool->level) - mean;
+        take_place(task, sorted[place].document, v, coefficient, sums);
+        ahead += (long double)v - (long double)discount[place];
+        const long double now = ahead > -spare ? ahead : -spare;
+        variation += now > last ? now - last : last - now;
+        last = now;
+    }
+    if (ahead < -spare) /* never seen: e has to be that much, which may be gone through at every place */
+        variation += 2.0L * (long double)pool->count * -ahead;
+    sums->departure += (double)variation;
+}
+
 /* Rank documents [begin, end): by discount[0] >= discount[1] >= ... for the best one on. */
 static query_sums rank_query(
     const ranking_task *task, ptrdiff_t begin, ptrdiff_t end, const double *discount, double coefficient,
@@ -87,34 +118,13 @@ static query_sums rank_query(
         return sums;
     }
     const ptrdiff_t n_pools = pool_places(sorted, discount, count, pools);
-    /* v is decreasing, and in the hull if and only if the sum of its first p entries never exceeds that of the
-     * discounts, and equals it at the end. Where rounding made it so, what is above can be cut off: that changes v by
-     * the variation of the excess. */
-    long double ahead = 0.0L, excess = 0.0L, variation = 0.0L;
     for (ptrdiff_t k = 0; k < n_pools; k++) {
         const shared_places *pool = &pools[k];
-        const ptrdiff_t pool_end = pool->begin + pool->count;
-        const double most = discount[pool->begin], least = discount[pool_end - 1];
-        double mean = pool->mean;
-        if (pool->count > 1) { /* once more, as pooling gathers rounding */
-            long double sum = 0.0L;
-            for (ptrdiff_t place = pool->begin; place < pool_end; place++)
-                sum += (sorted[place].key - pool->level) - discount[place];
-            mean = (double)(sum / pool->count);
-        }
-        for (ptrdiff_t place = pool->begin; place < pool_end; place++) {
-            double v = (sorted[place].key - pool->level) - mean;
-            v = v > most ? most : v < least ? least : v;
-            take_place(task, sorted[place].document, v, coefficient, &sums);
-            if (pool->count > 1) {
-                ahead += (long double)v - (long double)discount[place];
-                const long double now = ahead > 0.0L ? ahead : 0.0L;
-                variation += now > excess ? now - excess : excess - now;
-                excess = now;
-            }
-        }
+        if (pool->count == 1)
+            take_place(task, sorted[pool->begin].document, discount[pool->begin], coefficient, &sums);
+        else
+            share_places(task, pool, sorted, discount, coefficient, &sums);
     }
-    sums.departure = (double)(variation + 2.0L * (ahead > 0.0L ? ahead : -ahead));
     return sums;
 }
 

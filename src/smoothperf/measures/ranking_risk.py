@@ -109,7 +109,7 @@ class RankingRisk(QueryRisk):
                     squares,
                     highest,
                     sizes,
-                    sizes**2 * (lengths + 2.0),
+                    2.0 * sizes**2 * (lengths + 2.0),
                 )
             ),
         )
