@@ -60,3 +60,15 @@ def test_a_group_finds_the_same(data):
     np.testing.assert_array_equal(first.coef, second.coef)
     assert first.status is Status.CONVERGED
     assert first.objective == pytest.approx(alone.objective, abs=1e-4)
+
+
+def test_nothing_to_choose(data):
+    """Precision of more documents than queries have: the same for every order."""
+    X, y, qid = data
+    measure = get_query_measure("precision@50")
+    risk = measure.bind(y, qid)
+    assert risk.diameter == 0.0
+    result = LBFGS(tol=1e-3).run(RegularizedRisk(as_design(X), risk, alpha=0.1))
+    assert result.status is Status.CONVERGED
+    assert not result.coef.any()
+    assert result.objective == pytest.approx(1.0 - measure.score(y, X[:, 0], qid))

@@ -93,6 +93,7 @@ class RankingRisk(QueryRisk):
         lengths, sizes = queries.sums(by_place), queries.sizes.astype(np.float64)
         opposite = discount[np.repeat(queries.sizes, queries.sizes) - 1 - queries.places]
         squares = 0.5 * (queries.sums(by_place**2) + queries.sums(shares**2)) - queries.sums(opposite * shares)
+        squares = np.where(by_place[queries.starts[1:] - 1] < discount[0], squares, 0.0)  # 0 where all places are alike
         counted = (queries.reduced(np.minimum, gains) < queries.reduced(np.maximum, gains)) & (ideal > 0.0)
         units = np.where(counted, ideal if units is None else units, 1.0)
         self._relevance = gains / np.repeat(units, queries.sizes)
