@@ -36,12 +36,12 @@ import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
 from numpy.typing import NDArray
-
-from smoothperf import LBFGS
 from smoothperf.blocks import LocalVectors
-from smoothperf.dask import server, wire
 from smoothperf.dask.remote import Servers
 from smoothperf.dask.training import objective_on
+
+from smoothperf import LBFGS
+from smoothperf.dask import server, wire
 from smoothperf.design import as_design
 from smoothperf.measures import get_measure
 from smoothperf.threads import use_threads

@@ -1,173 +1,127 @@
-"""How long a round between a client and two Dask workers takes, by four ways of sending messages.
+"""How long a round of a group takes: the client and worker processes of this machine sum up arrays.
 
-A round sends 1,000 doubles to each of two workers, which are processes of this machine, and waits for both answers:
-one number, or 100,000 doubles. ``smoothperf.dask.wire`` is what :class:`smoothperf.dask.MeasureClassifier` uses.
+A round of :mod:`smoothperf.dask.group` goes up a tree of the members and down again; Dask actors, which are asked one by
+one for their arrays, are beside it.
 
     python -m benchmarks.dask_rounds
 """
 
 from __future__ import annotations
 
-import asyncio
-import secrets
 import statistics
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from multiprocessing import connection
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from distributed import Client, LocalCluster
-from distributed.comm import connect, listen
-from distributed.protocol import to_serialize
+from distributed import Client, LocalCluster, secede
 
-from smoothperf.dask import wire
-from smoothperf.dask.server import AWAKE
+from smoothperf.dask.group import Member, lead, member_here, open_door
 
 from .common import arguments, write_csv
 
 ROUNDS = 300
-ANSWERS = {"one number": "number", "100,000 doubles": "vector"}
+WARM_UP = 20
+WORKERS = (2, 4)
+LENGTHS = (8, 1_000, 100_000)
 
 
-class Answers:
-    """What a worker can be asked."""
-
-    def __init__(self) -> None:
-        self._vector = np.ones(100_000)
-
-    def number(self, question: Any) -> float:
-        """One number."""
-        return 1.0
-
-    def vector(self, question: Any) -> Any:
-        """Many numbers."""
-        return self._vector
+def seconds_of_sums(together: Member, length: int) -> list[float]:
+    """The time of each of some sums; every member calls it."""
+    values = np.ones(length)
+    return timed(lambda: together.sum(values))
 
 
-def serve(receive: Callable[[], Any], send: Callable[[Any], None]) -> None:
-    """Answer until the other end is gone."""
-    answers = Answers()
-    while True:
-        try:
-            what, question = receive()
-            send(getattr(answers, what)(question))
-        except (EOFError, ConnectionError):
-            return
+def timed(action: Callable[[], Any]) -> list[float]:
+    """The time of each of some rounds."""
+    taken = []
+    for _ in range(WARM_UP + ROUNDS):
+        begin = time.perf_counter()
+        action()
+        taken.append(time.perf_counter() - begin)
+    return taken[WARM_UP:]
 
 
-def begin_pipe(key: bytes) -> Any:
-    """Listen as multiprocessing does."""
-    listener = connection.Listener(("127.0.0.1", 0), authkey=key)
-
-    def run() -> None:
-        with listener, listener.accept() as pipe:
-            serve(pipe.recv, pipe.send)
-
-    threading.Thread(target=run, daemon=True).start()
-    return listener.address
+def run_member(name: str, rank: int, lengths: tuple[int, ...]) -> None:
+    """A task: a member of the group."""
+    secede()
+    with member_here(name, rank) as together:
+        for length in lengths:
+            seconds_of_sums(together, length)
 
 
-def begin_link(key: bytes) -> Any:
-    """Listen as smoothperf does."""
-    listener = wire.listening("127.0.0.1")
-
-    def run() -> None:
-        link = wire.Link(wire.accept(listener, key, None, seconds=60.0), awake=AWAKE)
-        serve(link.receive, link.send)
-        link.close()
-
-    threading.Thread(target=run, daemon=True).start()
-    return listener.getsockname()
-
-
-async def begin_comm(dask_worker: Any) -> Any:
-    """Listen as Dask does, and compute beside the event loop, which has other things to do."""
-    answers = Answers()
-
-    async def handle(comm: Any) -> None:
-        while True:
-            try:
-                what, question = await comm.read()
-                answer = await asyncio.to_thread(getattr(answers, what), question)
-                await comm.write([to_serialize(answer)])
-            except OSError:
-                return
-
-    dask_worker.listener_of_benchmark = await listen("tcp://127.0.0.1:0", handle)
-    return dask_worker.listener_of_benchmark.contact_address
+def by_group(client: Client, workers: list[str]) -> dict[int, list[float]]:
+    """Times by the length of the arrays."""
+    client.run(lambda dask_worker: open_door(dask_worker))
+    with lead(client, workers) as together:
+        tasks = [
+            client.submit(run_member, together.name, rank, LENGTHS, workers=[worker], pure=False)
+            for rank, worker in enumerate(workers, start=1)
+        ]
+        found = {length: seconds_of_sums(together, length) for length in LENGTHS}
+    client.gather(tasks)
+    return found
 
 
-def ways(client: Client) -> Iterator[tuple[str, Callable[[str], Any]]]:
-    """Yield the name of each way, and a function that makes a round."""
-    workers = sorted(client.nthreads())
-    question = np.ones(1_000)
-    key = secrets.token_bytes(32)
+class Adder:
+    """An actor: has an array, and is told the sum."""
 
-    actors = [client.submit(Answers, actor=True, workers=[worker], pure=False).result() for worker in workers]
+    def __init__(self, length: int):
+        self._values = np.ones(length)
 
-    def round_of_actors(what: str) -> Any:
-        futures = [getattr(actor, what)(question) for actor in actors]
-        return [future.result() for future in futures]
+    def values(self) -> Any:
+        """Its array."""
+        return self._values
 
-    yield "Dask actors", round_of_actors
+    def learn(self, total: Any) -> None:
+        """Take note of the sum."""
+        self._values = total * 0.0 + 1.0
 
-    comms = [client.sync(connect, client.run(begin_comm, workers=[worker])[worker]) for worker in workers]
 
-    async def exchange(what: str) -> Any:
-        for comm in comms:
-            await comm.write([what, to_serialize(question)])
-        return [await comm.read() for comm in comms]
+def by_actors(client: Client, workers: list[str]) -> dict[int, list[float]]:
+    """The same by Dask's actors."""
+    found = {}
+    for length in LENGTHS:
+        actors = [client.submit(Adder, length, actor=True, workers=[each], pure=False).result() for each in workers]
 
-    yield "distributed.comm", lambda what: client.sync(exchange, what)
+        def meet(actors: list[Any] = actors) -> None:
+            parts = [each.result() for each in [actor.values() for actor in actors]]
+            total = np.sum(parts, axis=0)
+            for each in [actor.learn(total) for actor in actors]:
+                each.result()
 
-    def addresses(begin: Callable[[bytes], Any]) -> list[Any]:
-        return [client.submit(begin, key, workers=[worker], pure=False).result() for worker in workers]
-
-    pipes = [connection.Client(address, authkey=key) for address in addresses(begin_pipe)]
-
-    def round_of_pipes(what: str) -> Any:
-        for pipe in pipes:
-            pipe.send((what, question))
-        return [pipe.recv() for pipe in pipes]
-
-    yield "multiprocessing.connection", round_of_pipes
-
-    links = [wire.Link(wire.connect(address, key, None, seconds=60.0)) for address in addresses(begin_link)]
-
-    def round_of_links(what: str) -> Any:
-        for link in links:
-            link.send((what, question))
-        return [link.receive() for link in links]
-
-    yield "smoothperf.dask.wire", round_of_links
+        found[length] = timed(meet)
+    return found
 
 
 def main() -> int:
-    """Time all ways, print, write dask_rounds.csv."""
+    """Time both ways, print, write dask_rounds.csv."""
     options = arguments(__doc__, needs_data=False)
     rows = []
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        LocalCluster(n_workers=max(WORKERS), threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
-        for name, make_round in ways(client):
-            for answer, what in ANSWERS.items():
-                seconds = []
-                for _ in range(ROUNDS + 20):
-                    begin = time.perf_counter()
-                    make_round(what)
-                    seconds.append(time.perf_counter() - begin)
-                median, slow = statistics.median(seconds[20:]), float(np.quantile(seconds[20:], 0.9))
-                print(
-                    f"{name:28} {answer:16} median {1e3 * median:7.3f} ms, one in ten over {1e3 * slow:7.3f} ms",
-                    flush=True,
-                )
-                rows.append(
-                    {"way": name, "answer": answer, "milliseconds": f"{1e3 * median:.3f}", "slow": f"{1e3 * slow:.3f}"}
-                )
+        for count in WORKERS:
+            workers = sorted(client.nthreads())[:count]
+            for way, measured in (("group", by_group), ("actors", by_actors)):
+                for length, seconds in measured(client, workers).items():
+                    median, slow = statistics.median(seconds), float(np.quantile(seconds, 0.9))
+                    print(
+                        f"{way:7} {count} workers, {length:7} numbers: median {1e3 * median:7.3f} ms, one in ten over "
+                        f"{1e3 * slow:7.3f} ms",
+                        flush=True,
+                    )
+                    rows.append(
+                        {
+                            "way": way,
+                            "workers": count,
+                            "numbers": length,
+                            "milliseconds": f"{1e3 * median:.3f}",
+                            "slow": f"{1e3 * slow:.3f}",
+                        }
+                    )
     write_csv(options.output / "dask_rounds.csv", rows)
     return 0
 

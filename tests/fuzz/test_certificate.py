@@ -20,7 +20,7 @@ from smoothperf import MeasureClassifier, Status
 from smoothperf.certificate import Planes
 from smoothperf.estimators.bias import Bias
 from smoothperf.estimators.classifier import ZeroModelWarning
-from smoothperf.estimators.inputs import make_solver
+from smoothperf.estimators.problem import make_solver
 from smoothperf.io import open_store
 from smoothperf.measures import get_measure
 from smoothperf.objective import RegularizedRisk

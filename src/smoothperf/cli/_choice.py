@@ -71,7 +71,7 @@ def stacked(examples: Dataset, others: Dataset) -> tuple[Any, Any, list[tuple[An
     import numpy as np
     from scipy.sparse import issparse, vstack
 
-    from ..estimators.inputs import encode_labels, known_labels
+    from ..estimators.problem import encode_labels, known_labels
 
     n, more = examples.X.shape[0], others.X.shape[0]
     classes, _ = encode_labels(examples.y)

@@ -356,7 +356,7 @@ def check_measure(measure: str) -> None:
 
 def check_solver(solver: str, *, tol: float, max_iter: int) -> None:
     """Fail before a large file is read if there is no such solver, or a setting makes no sense."""
-    from ..estimators.inputs import make_solver
+    from ..estimators.problem import make_solver
 
     make_solver(solver, tol=tol, max_iter=max_iter, smoothing="adaptive")
 

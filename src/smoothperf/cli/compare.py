@@ -74,7 +74,7 @@ def compare(
     import warnings
 
     from ..estimators.contenders import contenders
-    from ..estimators.inputs import encode_labels, known_labels
+    from ..estimators.problem import encode_labels, known_labels
     from ..evaluation import comparison
 
     classes, positive = encode_labels(examples.y, label_named(examples, pos_label))

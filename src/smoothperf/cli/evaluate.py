@@ -8,18 +8,6 @@ from ._files import Form, read_for_model, read_model, summary
 from ._progress import shown_progress
 from ._screen import Screen, number, table
 
-#: What is shown, with what it is about.
-LABELS = {
-    "prbep": "PRBEP",
-    "roc_area": "ROC area",
-    "average_precision": "average precision",
-    "best_f1": "F1 at the best threshold *",
-    "f1": "F1",
-    "precision": "precision",
-    "recall": "recall",
-    "false_positive_rate": "false positive rate",
-    "accuracy": "accuracy",
-}
 #: These need a decision, which the model makes with its own threshold.
 DECISIONS = ("f1", "precision", "recall", "false_positive_rate", "accuracy")
 
@@ -50,7 +38,7 @@ def evaluate(
     fitted = read_model(model)
     examples = read_for_model(screen, fitted, data, Form(label, format, zero_based), stored=True)
 
-    from ..evaluation import Ranking, column_of, interval, resamples, tells_nothing, title_of
+    from ..evaluation import NAMES, Ranking, column_of, interval, resamples, tells_nothing, title_of
     from ..measures import get_measure
 
     positive = examples.y == fitted.label_pair[1]
@@ -60,7 +48,7 @@ def evaluate(
     ranking = Ranking(positive, scores)
     trained_for = get_measure(fitted.measure)
     # What the model was trained for gets a line of its own if it is not in the tables anyway.
-    own = None if column_of(trained_for) in LABELS else trained_for
+    own = None if column_of(trained_for) in NAMES else trained_for
     try:
         values = ranking.measures(also=own)
     except ValueError as error:  # as where there are fewer than k examples
@@ -70,13 +58,14 @@ def evaluate(
     draws = shown_progress(screen, "Bootstrap", resamples(positive, bootstrap, seed), bootstrap)
     drawn = [ranking.measures(multiplicity=draw, also=own) for draw in draws]
     intervals = {name: interval([draw[name] for draw in drawn]) for name in values}
-    ranked = [name for name in LABELS if name not in DECISIONS]
+    ranked = [name for name in NAMES if name not in DECISIONS]
     decided = list(DECISIONS)
     if own is not None:
         (decided if trained_for.fits_bias else ranked).insert(0, own.name)
 
     def rows(names: list[str]) -> list[list[str]]:
-        return [[LABELS.get(n, title_of(n)), number(values[n]), *map(number, intervals[n])] for n in names]
+        titles = {"best_f1": "F1 at the best threshold *"}
+        return [[titles.get(n, title_of(n)), number(values[n]), *map(number, intervals[n])] for n in names]
 
     headers = ["value", "95 % from", "to"]
     screen.say()

@@ -262,7 +262,7 @@ def _is_goal(measure: str) -> bool:
 
 def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | None) -> None:
     """Choose the threshold on rows that were not trained on: where the user wants it, or for a goal."""
-    from ..estimators.inputs import known_labels
+    from ..estimators.problem import known_labels
     from ..measures import get_measure
     from ..measures.confidence import CONFIDENCE
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
-from ..estimators.inputs import encode_labels
+from ..estimators.problem import encode_labels
 from .rows import Settings, Summary
 
 

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import choice, positive_number
 from ..estimators import classifier as local
 from ..estimators.bias import Bias
-from ..estimators.inputs import make_callback, make_solver, report_end
+from ..estimators.linear import make_callback, report_end
+from ..estimators.problem import make_solver
 from ..io.checkpoint import Checkpoint
 from ..measures import Measure, get_measure
 from ..measures.base import IN_GROUPS

@@ -13,7 +13,7 @@ from distributed import Client
 from numpy.typing import NDArray
 
 from ..estimators.classifier import MeasureClassifier
-from ..estimators.inputs import known_labels
+from ..estimators.problem import known_labels
 from ..measures import get_measure
 from .inputs import sources
 from .rows import Block, load, settle, weight_of_kinds

@@ -22,7 +22,7 @@ from ..design import SharedDesign
 from ..design.base import Array
 from ..design.contents import contents
 from ..estimators.bias import Bias
-from ..estimators.inputs import check_suits
+from ..estimators.problem import check_suits
 from ..estimators.tight import convex_start, retargeting
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, description, worth_keeping
 from ..io.checkpoint_file import State

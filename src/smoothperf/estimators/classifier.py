@@ -18,8 +18,7 @@ from ..solvers import Callback, Result, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
 from .bias import Bias
-from .inputs import make_callback, report_end
-from .linear import LinearMeasureClassifier
+from .linear import LinearMeasureClassifier, make_callback, report_end
 from .problem import Problem
 from .tight import fit_tight, retargeting
 

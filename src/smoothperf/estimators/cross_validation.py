@@ -30,10 +30,9 @@ from .calibration import METHODS, fitted_calibration
 from .candidates import Candidate, candidates_for
 from .choice import FIRST, LEVELS, STEP, HeldOut, Race, Step, typical_size
 from .classifier import MeasureClassifier, ZeroModelWarning
-from .inputs import check_suits, example_weights, make_callback, make_solver, report_end
-from .linear import LinearMeasureClassifier, scores_of
+from .linear import LinearMeasureClassifier, make_callback, report_end, scores_of
 from .path import checked_alphas
-from .problem import labelled_rows, refuse_store
+from .problem import check_suits, example_weights, labelled_rows, make_solver, refuse_store
 from .trail import Rows, Settings, Trail
 
 Array = NDArray[np.float64]
@@ -41,24 +40,8 @@ Array = NDArray[np.float64]
 LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
 #: Below so many examples of the smaller class folds are drawn so many times.
 FEW_EXAMPLES, REPEATS = 200, 3
-#: What makes a fitted classifier.
-FITTED = (
-    "classes_",
-    "pos_label_",
-    "coef_",
-    "intercept_",
-    "objective_",
-    "lower_bound_",
-    "gap_",
-    "stationarity_gap_",
-    "n_iter_",
-    "result_",
-    "n_features_in_",
-    "feature_names_in_",
-    "expected_",
-    "calibration_",
-    "trained_for_",
-)
+#: What a classifier without a choice does not have.
+OF_THE_CHOICE = ("cv_results_", "best_index_", "best_score_", "alpha_")
 
 
 @dataclass(frozen=True)
@@ -425,9 +408,9 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         mine = self.get_params(deep=False)
         shared = {name: mine[name] for name in MeasureClassifier().get_params(deep=False) if name in mine}
         classifier = MeasureClassifier(**{**shared, "alpha": self.alpha_, "bound": self.trained_for_.bound})
-        for name in FITTED:
-            if hasattr(self, name):
-                setattr(classifier, name, getattr(self, name))
+        for name, value in self._fitted().items():
+            if name not in OF_THE_CHOICE:
+                setattr(classifier, name, value)
         return classifier
 
     def save(self, path: str | os.PathLike[str]) -> None:

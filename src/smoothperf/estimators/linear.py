@@ -1,28 +1,30 @@
-"""What fitted linear models share: scores, labels, the measure itself, the threshold, files."""
+"""What linear models share: words while they are fitted; scores, labels, the measure itself, the threshold, files."""
 
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import vector
 from ..design import as_design
 from ..io.model_file import save_model
-from ..io.store import as_store
 from ..measures import Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
 from ..measures.targets import expected_rates, threshold_for_target
-from ..solvers import Result
+from ..solvers import Callback, Result, Status, TraceRow
 from .calibration import Isotonic, Sigmoid
 from .candidates import Candidate
-from .inputs import known_labels
+from .problem import as_store, known_labels
 
 Array = NDArray[np.float64]
 
@@ -242,6 +244,10 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         check_is_fitted(self)
         save_model(self, path)
 
+    def _fitted(self) -> dict[str, Any]:
+        """What ``fit`` has found, by name."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_") and not name.startswith("_")}
+
     def _keep_labels(self, pair: NDArray[Any]) -> None:
         """Remember the negative and the positive label."""
         self.classes_ = np.unique(pair)
@@ -277,3 +283,41 @@ def scores_of(X: Any, coef: Array) -> Array:
     """``X w`` in float64 without a float64 copy of X."""
     scores: Array = X @ coef if X.dtype == np.float64 else as_design(X).matvec(coef)
     return scores
+
+
+def make_callback(verbose: int, callback: Callback | None) -> Callback | None:
+    """The user's callback, with lines of progress on standard error before it: one a second, or all of them."""
+    if not verbose:
+        return callback
+    last = -np.inf
+
+    def report(row: TraceRow) -> bool | None:
+        nonlocal last
+        # The clock starts again with every run, of which a path has many.
+        if verbose > 1 or row.seconds - last >= 1.0 or row.seconds < last:
+            last = row.seconds
+            print(_progress(row), file=sys.stderr, flush=True)
+        return callback(row) if callback is not None else None
+
+    return report
+
+
+def report_end(result: Result, tol: float, verbose: int) -> None:
+    """Say how a fit ended: on standard error if asked to, and as a warning if it did not end well."""
+    if verbose:
+        print(f"{_progress(result.trace.rows[-1])}  {result.status.value}", file=sys.stderr, flush=True)
+    if result.status not in (Status.CONVERGED, Status.STOPPED, Status.STATIONARY):
+        warnings.warn(
+            f"{result.status.value} The gap reached is {result.reached:.3g}, tol is {tol:.3g}. "
+            "Increase max_iter or tol, or scale the features.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _progress(row: TraceRow) -> str:
+    """One iteration in a line."""
+    return (
+        f"iteration {row.iteration:5d}  {row.seconds:7.1f} s  {row.passes:6d} passes  "
+        f"objective {row.objective:.6f}  gap {row.gap:.2e}"
+    )

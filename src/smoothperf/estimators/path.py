@@ -17,9 +17,8 @@ from ..solvers.continuation import Continuation, Solution
 from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
 from .classifier import MeasureClassifier
-from .inputs import known_labels, make_callback
-from .linear import scores_of
-from .problem import ACCEPTED, LabelledRows, Problem, refuse_store
+from .linear import make_callback, scores_of
+from .problem import ACCEPTED, LabelledRows, Problem, known_labels, refuse_store
 
 Array = NDArray[np.float64]
 #: X, the mask of the positives, and the weights or None.
@@ -175,51 +174,40 @@ def regularization_path(
         if grid is None:
             grid = alphas_from_data(continuation, n_alphas, alpha_ratio)
         solutions = follow(continuation, grid, make_callback(verbose, callback))
-        return _joined(problem.rows.pair, [_step(problem, held_out, solution) for solution in solutions])
+        models = [(solution, *_cut_and_scored(problem, held_out, solution)) for solution in solutions]
+    found, coefs, intercepts, train_scores, validation_scores = zip(*models, strict=True)
 
-
-@dataclass(frozen=True)
-class _Step:
-    """One model of a path, with what it is worth."""
-
-    solution: Solution
-    coef: Array
-    intercept: float
-    train_score: float
-    validation_score: float | None
-
-
-def _step(problem: Problem, held_out: _HeldOut | None, solution: Solution) -> _Step:
-    """Cut the scores of a solution, and score it."""
-    measure, bias, rows = problem.measure, problem.bias, problem.rows
-    coef, intercept = bias.cut(solution.coef, rows.examples, solution.scores)
-    threshold = bias.split(solution.coef)[1] - intercept
-    train_score = measure.score(rows.examples.positive, solution.scores - threshold, rows.examples.weights)
-    validation_score = None
-    if held_out is not None:
-        X, positive, weights = held_out
-        validation_score = measure.score(positive, scores_of(X, coef) + intercept, weights)
-    return _Step(solution, coef, intercept, train_score, validation_score)
-
-
-def _joined(pair: NDArray[Any], steps: list[_Step]) -> RegularizationPath:
     def column(name: str) -> NDArray[Any]:
-        return np.array([getattr(step.solution if hasattr(step.solution, name) else step, name) for step in steps])
+        return np.array([getattr(solution, name) for solution in found])
 
     return RegularizationPath(
         alphas=column("alpha"),
-        coefs=np.array([step.coef for step in steps]),
-        intercepts=column("intercept"),
+        coefs=np.array(coefs),
+        intercepts=np.array(intercepts),
         objectives=column("objective"),
         lower_bounds=column("lower_bound"),
         gaps=column("gap"),
-        train_scores=column("train_score"),
-        validation_scores=None if steps[0].validation_score is None else column("validation_score"),
+        train_scores=np.array(train_scores),
+        validation_scores=None if held_out is None else np.array(validation_scores),
         n_passes=column("n_passes"),
         seconds=column("seconds"),
-        statuses=tuple(step.solution.status for step in steps),
-        classes=pair,
+        statuses=tuple(solution.status for solution in found),
+        classes=problem.rows.pair,
     )
+
+
+def _cut_and_scored(
+    problem: Problem, held_out: _HeldOut | None, solution: Solution
+) -> tuple[Array, float, float, float | None]:
+    """Weights of the features and intercept of a solution, and its scores on the training and the validation set."""
+    measure, bias, examples = problem.measure, problem.bias, problem.rows.examples
+    coef, intercept = bias.cut(solution.coef, examples, solution.scores)
+    threshold = bias.split(solution.coef)[1] - intercept
+    train_score = measure.score(examples.positive, solution.scores - threshold, examples.weights)
+    if held_out is None:
+        return coef, intercept, train_score, None
+    X, positive, weights = held_out
+    return coef, intercept, train_score, measure.score(positive, scores_of(X, coef) + intercept, weights)
 
 
 def follow(continuation: Continuation, alphas: Array, callback: Callback | None = None) -> Iterator[Solution]:

@@ -27,7 +27,7 @@ from ..measures import (
     PrecisionAtK,
     RecallAtK,
 )
-from ..measures.sorted_scores import Cuts, SortedScores, partial_roc_area
+from ..measures.sorted_scores import Counts, SortedScores, partial_roc_area
 
 Array = NDArray[np.float64]
 #: Scores that differ by no more than this share of the largest are alike.
@@ -77,7 +77,7 @@ class Ranking(SortedScores):
         """
         return self._score(measure, self.cuts(multiplicity), threshold, multiplicity)
 
-    def _score(self, measure: Measure, cuts: Cuts, threshold: float, multiplicity: Array | None) -> float:
+    def _score(self, measure: Measure, cuts: Counts, threshold: float, multiplicity: Array | None) -> float:
         """The same, from the cuts where that is possible, as they are sorted already."""
         if isinstance(measure, Goal):
             return measure.of_cuts(cuts.tp, cuts.fp)
@@ -100,7 +100,7 @@ class Ranking(SortedScores):
         return self.threshold_at(int(curve.argmax()))
 
 
-def decision_curve(measure: Measure, cuts: Cuts) -> Array | None:
+def decision_curve(measure: Measure, cuts: Counts) -> Array | None:
     """Return the score of a measure of decisions at every cut, if it is known as a formula."""
     if isinstance(measure, (FBeta, Jaccard)):
         curve: Array = measure.of_counts(cuts.tp, cuts.fp, float(cuts.tp[-1]))
@@ -116,7 +116,7 @@ def decision_curve(measure: Measure, cuts: Cuts) -> Array | None:
     return right / (costs[0] * masses[0] + costs[1] * masses[1])
 
 
-def prbep(cuts: Cuts) -> float:
+def prbep(cuts: Counts) -> float:
     """Return the precision where as many are predicted positive as there are; ties share the places left.
 
     Examples
@@ -128,7 +128,7 @@ def prbep(cuts: Cuts) -> float:
     return float(np.interp(positives, cuts.tp + cuts.fp, cuts.tp)) / positives
 
 
-def roc_area(cuts: Cuts) -> float:
+def roc_area(cuts: Counts) -> float:
     """Return the area under the ROC curve; tied pairs count half.
 
     Examples
@@ -140,7 +140,7 @@ def roc_area(cuts: Cuts) -> float:
     return float(area / (2.0 * cuts.tp[-1] * cuts.fp[-1]))
 
 
-def average_precision(cuts: Cuts) -> float:
+def average_precision(cuts: Counts) -> float:
     """Return the mean of the precision over the recall, as scikit-learn defines it.
 
     Examples

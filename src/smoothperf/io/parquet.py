@@ -19,12 +19,7 @@ def read_parquet(
     file: io.BufferedReader, path: Path, label: str | None, *, labelled: bool
 ) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str]]:
     """Read features, labels and the names of the features; see :func:`~smoothperf.io.read_data`."""
-    pa, pq = _pyarrow(path)
-    try:
-        table = pq.read_table(file)
-    except (pa.ArrowException, OSError, MemoryError) as error:
-        raise data_error(path, f"it is not a sound Parquet file: {error}") from error
-    X, y, names = _arrays(table, path, label, labelled=labelled)
+    X, y, names = _arrays(_table(file, path), path, label, labelled=labelled)
     return X, None if y is None else labels.tidy(y), names
 
 
@@ -54,6 +49,14 @@ def _pyarrow(path: Path) -> tuple[Any, Any]:
     except ModuleNotFoundError as error:
         raise data_error(path, "Parquet files need pyarrow: pip install 'smoothperf[parquet]'") from error
     return pa, pq
+
+
+def _table(file: io.BufferedReader, path: Path) -> Any:
+    pa, pq = _pyarrow(path)
+    try:
+        return pq.read_table(file)
+    except (pa.ArrowException, OSError, MemoryError) as error:
+        raise data_error(path, f"it is not a sound Parquet file: {error}") from error
 
 
 def _arrays(
@@ -97,11 +100,8 @@ def _arrays(
 
 def columns_of(file: io.BufferedReader, path: Path) -> dict[str, NDArray[Any]]:
     """Read columns of numbers, with NaN for what is missing, and of text, with "" for that."""
-    pa, pq = _pyarrow(path)
-    try:
-        table = pq.read_table(file)
-    except (pa.ArrowException, OSError, MemoryError) as error:
-        raise data_error(path, f"it is not a sound Parquet file: {error}") from error
+    pa, _ = _pyarrow(path)
+    table = _table(file, path)
     columns: dict[str, NDArray[Any]] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type

@@ -29,7 +29,7 @@ from ..kernels._flips import flip_exact, flip_smoothed, ramp_table
 from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, Risk, RiskValue, only_in_memory
 from .examples import Examples
 from .flips import largest_knot
-from .threshold_search import Thresholds
+from .threshold_search import Cuts
 
 #: Tables with more cells than this make evaluations so slow that a warning is due.
 MANY_CELLS = 10**7
@@ -259,10 +259,10 @@ class Contingency(Measure):
         """Return where to cut these scores so that delta is lowest; of equally good cuts the lowest."""
         only_in_memory(self, examples)
         _check_whole(examples.weights)
-        cuts = Thresholds(scores)
+        cuts = Cuts(scores)
         c = np.ones(examples.count) if examples.weights is None else examples.weights
         hits = cuts.above(c * examples.positive)
-        return cuts.at(int(self._losses(hits[0] - hits, cuts.above(c * ~examples.positive)).argmin()))
+        return cuts.threshold(int(self._losses(hits[0] - hits, cuts.above(c * ~examples.positive)).argmin()))
 
     def _losses(self, b: Array, c: Array) -> Array:
         """``delta`` of arrays of numbers that go together, checked."""

@@ -29,7 +29,7 @@ from .confidence import CONFIDENCE, checked_confidence
 from .examples import Examples
 from .roc_area import ROCArea
 from .targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
-from .threshold_search import Thresholds
+from .threshold_search import Cuts
 
 
 class TargetWarning(UserWarning):
@@ -62,7 +62,7 @@ class Goal(Measure):
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the goal itself; examples with equal scores are cut off together. O(n log n)."""
         examples = Examples.of(y, sample_weight)
-        cuts = Thresholds(vector("scores", scores, length=examples.count))
+        cuts = Cuts(vector("scores", scores, length=examples.count))
         table = CutTable.of(cuts, examples.positive, examples.weights)
         return self.of_cuts(table.hits[::-1], table.false[::-1])
 
@@ -131,8 +131,8 @@ class _Target(Goal):
         try:
             return threshold_for_target(positive, scores, weights, **target)
         except TargetError:  # a precision that no cut reaches
-            cuts = Thresholds(scores)
-            return cuts.at(int(CutTable.of(cuts, positive, weights).precision.argmax()))
+            cuts = Cuts(scores)
+            return cuts.threshold(int(CutTable.of(cuts, positive, weights).precision.argmax()))
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from ..collective import total
 from ..kernels import pointwise_hinges
 from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
-from .threshold_search import Thresholds
+from .threshold_search import Cuts
 
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 16
@@ -228,7 +228,7 @@ def _cheapest_cut(
     f = vector("scores", scores, length=positive.shape[0])
     weights = weights_of(sample_weight, positive)
     c = np.ones(f.shape[0]) if weights is None else weights
-    cuts = Thresholds(f)
+    cuts = Cuts(f)
     hits, false = cuts.above(c * positive), cuts.above(c * ~positive)
     of_positives, of_negatives = costs((float(hits[0]), float(false[0])))
-    return cuts.at(int((of_negatives * false - of_positives * hits).argmin()))
+    return cuts.threshold(int((of_negatives * false - of_positives * hits).argmin()))

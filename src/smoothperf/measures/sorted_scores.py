@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, vector
+from .threshold_search import Cuts
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Cuts:
+class Counts:
     """Weights above each cut, from nothing predicted positive (first) to everything (last).
 
     Attributes
@@ -30,9 +31,9 @@ class Cuts:
     tp: Array
     fp: Array
 
-    def at(self, cut: int) -> Cuts:
+    def at(self, cut: int) -> Counts:
         """Return one cut and the last one."""
-        return Cuts(self.tp[[cut, -1]], self.fp[[cut, -1]])
+        return Counts(self.tp[[cut, -1]], self.fp[[cut, -1]])
 
     @property
     def precision(self) -> Array:
@@ -61,7 +62,7 @@ class Cuts:
         return ratio(self.tp + self.fp[-1] - self.fp, self.tp[-1] + self.fp[-1])
 
 
-class SortedScores:
+class SortedScores(Cuts):
     """Examples sorted by falling score.
 
     Parameters
@@ -83,19 +84,15 @@ class SortedScores:
     """
 
     def __init__(self, y: ArrayLike, scores: ArrayLike):
-        positive = binary_labels(y)
-        values = vector("scores", scores, length=positive.shape[0])
-        self._order = np.argsort(-values, kind="stable")
-        falling = values[self._order]
-        self._labels, self._scores = positive, values
-        self._ends = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))
-        self._positive = positive[self._order].astype(np.float64)
-        self.levels: Array = falling[self._ends]
+        self._labels = binary_labels(y)
+        self._scores = vector("scores", scores, length=self._labels.shape[0])
+        super().__init__(self._scores)
+        self.levels: Array = self._levels[::-1]
 
     def __len__(self) -> int:
-        return int(self._order.shape[0])
+        return int(self._labels.shape[0])
 
-    def cuts(self, multiplicity: Array | None = None) -> Cuts:
+    def cuts(self, multiplicity: Array | None = None) -> Counts:
         """Return the weights above each cut.
 
         Parameters
@@ -103,35 +100,21 @@ class SortedScores:
         multiplicity : ndarray of shape (n,), optional
             How often each example counts, in the order in which they came; once each by default.
         """
-        weight = None if multiplicity is None else multiplicity[self._order]
-        tp, total = np.zeros(self.levels.shape[0] + 1), np.zeros(self.levels.shape[0] + 1)
-        if weight is None:
-            tp[1:] = self._at_levels(np.cumsum(self._positive))
-            total[1:] = self._ends + 1.0
-        else:
-            tp[1:] = self._at_levels(np.cumsum(weight * self._positive))
-            total[1:] = self._at_levels(np.cumsum(weight))
-        return Cuts(tp, total - tp)
-
-    def _at_levels(self, sums: Array) -> Array:
-        """Sums up to the last example of each distinct score: all of them where no two are tied."""
-        return sums if self.levels.shape == sums.shape else sums[self._ends]
+        positive = self._labels.astype(np.float64)
+        tp = self.above(positive if multiplicity is None else multiplicity * positive)[::-1]
+        total = self.above(multiplicity)[::-1]
+        return Counts(tp, total - tp)
 
     def cut_at(self, threshold: float) -> int:
         """Return which cut predicts positive exactly what scores above a threshold."""
         return int(np.searchsorted(-self.levels, -threshold, side="left"))
 
     def threshold_at(self, cut: int) -> float:
-        """Return a number that cuts there: midway between two scores, or at or just below the outermost."""
-        levels = self.levels
-        if cut == 0:
-            return float(levels[0])
-        if cut == levels.shape[0]:
-            return float(np.nextafter(levels[-1], -np.inf))
-        return float(levels[cut - 1] + levels[cut]) / 2.0
+        """Return a number that cuts there: midway between two scores, or a little beyond the outermost."""
+        return self.threshold(self.levels.shape[0] - cut)
 
 
-def partial_roc_area(cuts: Cuts, max_fpr: float) -> float:
+def partial_roc_area(cuts: Counts, max_fpr: float) -> float:
     """Return the mean height of the ROC curve over false positive rates from 0 to ``max_fpr``.
 
     Examples

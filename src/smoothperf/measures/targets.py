@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .._validation import positive_number, whole_number
 from .confidence import bounds, chance_of_as_few, chance_of_as_many, checked_confidence, effective_number
-from .threshold_search import Thresholds
+from .threshold_search import Cuts
 
 Array = NDArray[np.float64]
 #: What may be asked for.
@@ -64,7 +64,7 @@ class CutTable:
     positive_rows: int
 
     @classmethod
-    def of(cls, cuts: Thresholds, positive: NDArray[np.bool_], weights: Array | None) -> CutTable:
+    def of(cls, cuts: Cuts, positive: NDArray[np.bool_], weights: Array | None) -> CutTable:
         """Count; weights are ones by default."""
         c = np.ones(positive.shape[0]) if weights is None else weights
         positives, negatives = (
@@ -143,12 +143,12 @@ def threshold_for_target(
         got = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "none"
         raise ValueError(f"give exactly one of precision, recall, fpr, k and rate; got {got}.")
     confidence = checked_confidence(confidence)
-    cuts = Thresholds(scores)
+    cuts = Cuts(scores)
     table = CutTable.of(cuts, positive, weights)
     if k is not None:
-        return cuts.at(_at_most(whole_number("k", k, at_least=1), table, f"k={k!r}"))
+        return cuts.threshold(_at_most(whole_number("k", k, at_least=1), table, f"k={k!r}"))
     if rate is not None:
-        return cuts.at(_at_rate(rate, table))
+        return cuts.threshold(_at_rate(rate, table))
     if precision is not None or recall is not None:
         if table.hits[0] == 0.0:
             raise ValueError("y has no positive example, so that no precision or recall can be reached; use k or rate.")
@@ -157,17 +157,17 @@ def threshold_for_target(
     if precision is not None:
         wanted = share("precision", precision)
         if confidence is not None:
-            return cuts.at(_promised_precision(wanted, table, confidence))
-        return cuts.at(_with_precision(wanted, table))
+            return cuts.threshold(_promised_precision(wanted, table, confidence))
+        return cuts.threshold(_with_precision(wanted, table))
     if recall is not None:
         wanted = share("recall", recall)
         if confidence is not None:
-            return cuts.at(_promised_recall(wanted, table, confidence))
-        return cuts.at(int(np.flatnonzero(at_least(table.recall, wanted))[-1]))
+            return cuts.threshold(_promised_recall(wanted, table, confidence))
+        return cuts.threshold(int(np.flatnonzero(at_least(table.recall, wanted))[-1]))
     wanted = share("fpr", fpr)
     if confidence is not None:
-        return cuts.at(_promised_fpr(wanted, table, confidence))
-    return cuts.at(int(np.flatnonzero(at_most(table.fpr, wanted))[0]))
+        return cuts.threshold(_promised_fpr(wanted, table, confidence))
+    return cuts.threshold(int(np.flatnonzero(at_most(table.fpr, wanted))[0]))
 
 
 def checked_target(name: str, value: Any) -> float:

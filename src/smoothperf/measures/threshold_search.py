@@ -119,8 +119,8 @@ def best_cut(
     c = np.ones(scores.shape[0]) if weights is None else weights
     columns = c * positive, c * ~positive
     if together.size == 1:
-        cuts = Thresholds(scores)
-        return cuts.at(int(worth(*map(cuts.above, columns)).argmax()))
+        cuts = Cuts(scores)
+        return cuts.threshold(int(worth(*map(cuts.above, columns)).argmax()))
 
     def may_be_best(sums: Array, beyond: Array) -> NDArray[np.intp]:
         """Cells inside which a cut can reach what cuts below cells do reach."""
@@ -261,7 +261,7 @@ def _weight(chosen: NDArray[np.bool_], weights: Array | None) -> float:
     return float(np.count_nonzero(chosen) if weights is None else weights[chosen].sum())
 
 
-class Thresholds:
+class Cuts:
     """All cuts of a score vector: cut i is below the i-th smallest different score, the last one above all.
 
     An example is predicted positive if its score exceeds the threshold, so examples with equal scores share their fate:
@@ -276,7 +276,7 @@ class Thresholds:
         sums = np.bincount(self._members, weights=weights)
         return np.append(np.cumsum(sums[::-1])[::-1], 0.0)
 
-    def at(self, cut: int) -> float:
+    def threshold(self, cut: int) -> float:
         """A number to cut at: midway between two scores, or a little beyond all of them."""
         levels = self._levels
         below = float(levels[cut - 1]) if cut > 0 else -np.inf

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..measures.sorted_scores import Cuts
+from ..measures.sorted_scores import Counts
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -28,12 +28,12 @@ SCORE_GRID = 200
 LOG_GRID = 160
 
 
-def thin_cuts(cuts: Cuts, levels: Array, keep: Iterable[int] = ()) -> Indices:
+def thin_cuts(cuts: Counts, levels: Array, keep: Iterable[int] = ()) -> Indices:
     """Return which cuts to show, rising; all of them if they are few.
 
     Parameters
     ----------
-    cuts : Cuts
+    cuts : Counts
         Weights above the m + 1 cuts.
     levels : ndarray of shape (m,)
         The distinct scores, falling.

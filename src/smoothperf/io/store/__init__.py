@@ -4,7 +4,7 @@ The format is described byte by byte in docs/store-files.md.
 """
 
 from .layout import StoreError, is_store
-from .reader import Store, as_store, open_store
+from .reader import Store, open_store
 from .writer import StoreWriter
 
-__all__ = ["Store", "StoreError", "StoreWriter", "as_store", "is_store", "open_store"]
+__all__ = ["Store", "StoreError", "StoreWriter", "is_store", "open_store"]

@@ -52,13 +52,6 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     return Store(path)
 
 
-def as_store(X: Any) -> Store | None:
-    """Return the store that X is, or whose path it is; None for anything else."""
-    if isinstance(X, Store):
-        return X
-    return open_store(X) if isinstance(X, (str, os.PathLike)) else None
-
-
 class Store:
     """A file of labelled rows in blocks.
 
