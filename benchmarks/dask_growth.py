@@ -6,16 +6,14 @@ Measured, on one thread of this machine unless it says otherwise:
   estimate has;
 - seconds for each row of an evaluation of the risk, at an accuracy of 1e-3 and with 1% positives, and how many rows get
   a gradient other than 0; seconds for each row of sums and inner products of vectors with a number a row;
-- the bytes that an evaluation sends to a worker and gets back, of a million rows on two worker processes with 1% and
-  with 4% positives; those of the products;
-- how many of each an iteration makes, and the rounds it takes, by a fit on these workers;
-- seconds of a round, and how they grow with the number of connections: all to one worker process, which answers one
-  after another, so that a cluster is faster;
+- how many of each an iteration makes, the rounds it takes and the bytes that go over a connection beside sums of d
+  numbers, by a fit on two worker processes;
+- seconds of a level of a round: messages go up a tree of the members and down again;
 - seconds for each byte between two processes of this machine.
 
-An iteration then takes: the work on a worker's share of the rows, the rounds, and the bytes of all workers through the
-client's network, one after another. Networks are not measured: give the speed of yours, or the estimate is for that
-between two processes.
+An iteration then takes: the work on a worker's share of the rows, and for each level of the tree the rounds, and the
+bytes of two connections, one after the other. Networks are not measured: give the speed of yours, or the estimate is
+for that between two processes.
 
     python -m benchmarks.dask_growth --network 1200
 """
@@ -23,7 +21,7 @@ between two processes.
 from __future__ import annotations
 
 import argparse
-import secrets
+import math
 import statistics
 import sys
 import time
@@ -36,14 +34,18 @@ import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
 from numpy.typing import NDArray
-from smoothperf.blocks import LocalVectors
-from smoothperf.dask.remote import Servers
-from smoothperf.dask.training import objective_on
 
 from smoothperf import LBFGS
-from smoothperf.dask import server, wire
+from smoothperf import dask as on_cluster
+from smoothperf.dask.agreement import agree
+from smoothperf.dask.group import Member
+from smoothperf.dask.inputs import sources
+from smoothperf.dask.placement import Placement
+from smoothperf.dask.rows import Part
 from smoothperf.design import as_design
+from smoothperf.kernels import along
 from smoothperf.measures import get_measure
+from smoothperf.objective import RegularizedRisk
 from smoothperf.threads import use_threads
 
 from .common import write_csv
@@ -59,11 +61,14 @@ NONZEROS = 50
 WORKERS = 100
 #: Bytes of an entry of a CSR matrix, and of the beginning and the label of a row.
 ENTRY, LABEL = 12, 9
-#: Vectors of d numbers that the client keeps: planes of the certificate, and pairs of L-BFGS.
-VECTORS_OF_CLIENT = 40 + 2 * 20
+#: Vectors of d numbers that each member keeps: planes of the certificate, and pairs of L-BFGS.
+VECTORS_OF_MEMBER = 40 + 2 * 20
+#: Vectors with a number for each row: scores, gradients, steps, candidates, and what a risk needs for itself.
+VECTORS_OF_ROWS = 12
 #: What is measured.
 SMALL_ROWS = 200_000
-LINKS = (1, 2, 4, 8, 16, 32)
+SMALL_FEATURES = 10_000
+ROUNDS = 200
 ALPHA, TOL = 1e-5, 1e-3
 
 
@@ -106,12 +111,12 @@ def seconds_of_products() -> dict[str, float]:
 def seconds_of_vectors() -> dict[str, float]:
     """For a row, of ``f + t q`` and of ``<f, q>``."""
     n = 10 * SMALL_ROWS
-    vectors = LocalVectors(n)
     rng = np.random.default_rng(0)
     f, q = rng.standard_normal(n), rng.standard_normal(n)
+    out = np.empty(n)
     return {
-        "row_along": median_seconds(lambda: vectors.along(f, 0.5, q)) / n,
-        "row_inner": median_seconds(lambda: vectors.inner(f, q)) / n,
+        "row_along": median_seconds(lambda: along(f, 0.5, q, out)) / n,
+        "row_inner": median_seconds(lambda: f @ q) / n,
     }
 
 
@@ -133,135 +138,84 @@ def seconds_of_risk(measure: str) -> dict[str, float]:
     first = risk.smoothed(scores, mu)
     return {
         "row_risk": median_seconds(lambda: risk.smoothed(scores, mu, first.hint), 5) / n,
-        "rows_with_gradient": np.count_nonzero(first.gradient) / n,
+        "rows_with_gradient": np.count_nonzero(first.plane.gradient) / n,
     }
-
-
-def bytes_of_evaluation(client: Client, measure: str, positives: int) -> dict[str, float]:
-    """To and from each worker, for a smoothed evaluation and for a product with X and with its transpose."""
-    n, d = 5 * SMALL_ROWS, 100
-    scores, y = scores_and_labels(n, positives)
-    X = np.zeros((n, d), dtype=np.float32)
-    X[:, 0] = scores
-    blocks = [client.scatter(block, hash=False) for block in ((X[: n // 2], y[: n // 2]), (X[n // 2 :], y[n // 2 :]))]
-    w = np.zeros(d)
-    w[0] = 1.0
-    with objective_on(client, measure, ALPHA, blocks) as objective:
-        servers = objective.design.servers  # type: ignore[attr-defined]
-        risk, mu = objective.risk, TOL / objective.risk.diameter
-        found = {}
-
-        def count(name: str, action: Callable[[], Any]) -> Any:
-            before = servers.traffic(0)
-            result = action()
-            after = servers.traffic(0)
-            found[f"{name}_sent"] = (after.sent - before.sent) / 2
-            found[f"{name}_received"] = (after.received - before.received) / 2
-            found[f"{name}_rounds"] = after.rounds - before.rounds
-            return result
-
-        f = count("matvec", lambda: objective.matvec(w))
-        first = risk.smoothed(f, mu)
-        value = count("evaluation", lambda: risk.smoothed(f, mu, first.hint))
-        count("rmatvec", lambda: objective.rmatvec(value.gradient))
-    found["matvec_sent"] -= 8 * d  # the weights themselves, and their like
-    found["rmatvec_received"] -= 8 * d
-    return found
 
 
 def iteration(client: Client, measure: str) -> dict[str, float]:
     """What an iteration takes, on average over a fit."""
-    X, y = generated(SMALL_ROWS, 10_000, NONZEROS, SMALL_ROWS // 100)
+    X, y = generated(SMALL_ROWS, SMALL_FEATURES, NONZEROS, SMALL_ROWS // 100)
     half = SMALL_ROWS // 2
     blocks = [client.scatter(block, hash=False) for block in ((X[:half], y[:half]), (X[half:], y[half:]))]
-    evaluations = 0
-    with objective_on(client, measure, ALPHA, blocks) as objective:
-        smoothed = objective.risk.smoothed
-
-        def counted(*arguments: Any) -> Any:
-            nonlocal evaluations
-            evaluations += 1
-            return smoothed(*arguments)
-
-        objective.risk.smoothed = counted  # type: ignore[method-assign, assignment]
-        servers = objective.design.servers  # type: ignore[attr-defined]
-        before = servers.traffic(0)
-        result = LBFGS(tol=TOL).run(objective)
-        rounds = servers.traffic(0).rounds - before.rounds
-        vectors = max(servers.ask("rows", "n_vectors"))
-    n = max(1, result.n_iter)
+    fit = on_cluster.MeasureClassifier(measure, ALPHA, tol=TOL, fit_intercept=False, client=client).fit(blocks)
+    n, traffic, result = max(1, fit.n_iter_), fit.traffic_, fit.result_
+    sums = 2 * 8 * SMALL_FEATURES * result.n_rmatvec  # of both connections of the client
     return {
         "iterations": n,
-        "vectors": vectors,
-        "rounds": rounds / n,
+        "rounds": traffic.rounds / n,
         "matvecs": result.n_matvec / n,
         "rmatvecs": result.n_rmatvec / n,
-        "evaluations": evaluations / n,
+        "evaluations": evaluations_of(measure, X, y),
+        "bytes_up": max(0.0, traffic.received - sums) / 2 / n,
+        "bytes_down": max(0.0, traffic.sent - sums) / 2 / n,
     }
 
 
-def all_of(client: Client, measure: str) -> dict[str, float]:
-    """Everything that depends on the measure."""
-    positives = SMALL_ROWS // 20
-    few, many = (bytes_of_evaluation(client, measure, count) for count in (positives, 4 * positives))
-    found = {**seconds_of_risk(measure), **iteration(client, measure)}
-    for way in ("sent", "received"):
-        per_positive = max(0.0, (many[f"evaluation_{way}"] - few[f"evaluation_{way}"]) / (3 * positives))
-        found[f"{way}_per_positive"] = per_positive
-        found[f"{way}_by_evaluation"] = few[f"evaluation_{way}"] - per_positive * positives
-        found[f"{way}_by_products"] = few[f"matvec_{way}"] + few[f"rmatvec_{way}"]
-    return found
+def evaluations_of(measure: str, X: Any, y: Any) -> float:
+    """Smoothed evaluations of an iteration; in memory, as they are as many."""
+    risk = get_measure(measure).bind(y)
+    smoothed, count = risk.smoothed, 0
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        nonlocal count
+        count += 1
+        return smoothed(*arguments, **options)
+
+    risk.smoothed = counted  # type: ignore[method-assign]
+    result = LBFGS(tol=TOL).run(RegularizedRisk(as_design(X), risk, ALPHA))
+    return count / max(1, result.n_iter)
 
 
 def seconds_of_rounds(client: Client) -> dict[str, float]:
-    """A round and what another connection adds to it; a byte sent and received."""
-    key = secrets.token_bytes(32)
-    worker = min(client.nthreads())
+    """A level of a round, and a byte over a connection."""
     tiny = (np.eye(4), np.array([0, 0, 1, 1]))
-    links = []
-    for _ in range(max(LINKS)):
-        hosted = client.submit(server.host, key, 1, tiny, workers=[worker], pure=False).result()
-        links.append(wire.Link(wire.connect(hosted.address, key, None, seconds=60.0)))
-    seconds = []
-    for count in LINKS:
-        some = Servers(links[:count], [worker] * count)
-        seconds.append(median_seconds(lambda some=some: some.ask("rows", "echo", 1.0), 200))  # type: ignore[misc]
-    each, base = np.polyfit(LINKS, seconds, 1)
-    one = Servers(links[:1], [worker])
-    content = np.zeros(FEATURES)
-    there_and_back = median_seconds(lambda: one.ask("rows", "echo", content))
-    Servers(links, [worker] * len(links)).close()
-    return {
-        "round": max(0.0, float(base)),
-        "round_each_worker": float(each),
-        "byte": (there_and_back - seconds[0]) / (2 * content.nbytes),
-    }
+
+    def program(part: Part, together: Member) -> tuple[float, float]:
+        small, large = np.zeros(8), np.zeros(FEATURES)
+        return (
+            median_seconds(lambda: together.sum(small), ROUNDS),
+            median_seconds(lambda: together.sum(large)),
+        )
+
+    found = []
+    for n_workers in (1, 2):
+        placement = Placement(client, sources([tiny] * n_workers), n_threads=1, patience=60.0)
+        found.append(placement.run(agree(placement.summaries), program, program))
+        placement.close()
+    short, long = found[0]
+    return {"level": found[1][0], "byte": (long - short) / (2 * 8 * FEATURES)}
 
 
 def estimate(constants: dict[str, float], each: dict[str, float], byte: float) -> dict[str, float]:
     """Seconds of an iteration, by what they are for, and bytes."""
     rows, entries = ROWS / WORKERS, ROWS / WORKERS * NONZEROS
-
-    def megabytes(way: str, products: float) -> float:
-        by_evaluation = each[f"{way}_by_evaluation"] + each[f"{way}_per_positive"] * POSITIVES
-        return (each["evaluations"] * by_evaluation + products * (8 * FEATURES + each[f"{way}_by_products"])) / 1e6
-
-    sent, received = megabytes("sent", each["matvecs"]), megabytes("received", each["rmatvecs"])
+    levels = math.ceil(math.log2(WORKERS + 1))
+    up, down = ((8 * FEATURES * each["rmatvecs"] + each[f"bytes_{way}"]) / 1e6 for way in ("up", "down"))
     transposed = each["rmatvecs"] * each["rows_with_gradient"] * constants["entry_rmatvec"]
     parts = {
         "products": entries * (each["matvecs"] * constants["entry_matvec"] + transposed),
         "risk": rows * each["evaluations"] * (each["row_risk"] + constants["row_along"] + constants["row_inner"]),
-        "rounds": each["rounds"] * (constants["round"] + WORKERS * constants["round_each_worker"]),
-        "network": WORKERS * (sent + received) * 1e6 * byte,
+        "rounds": levels * each["rounds"] * constants["level"],
+        "network": levels * 2 * (up + down) * 1e6 * byte,
     }
     return {
         **{f"seconds_of_{name}": seconds for name, seconds in parts.items()},
         "seconds_of_iteration": sum(parts.values()),
-        "megabytes_to_a_worker": sent,
-        "megabytes_from_a_worker": received,
+        "megabytes_up_a_connection": up,
+        "megabytes_down_a_connection": down,
         "gigabytes_of_rows_on_a_worker": (ENTRY * entries + LABEL * rows) / 1e9,
-        "gigabytes_of_vectors_on_a_worker": 8.0 * each["vectors"] * rows / 1e9,
-        "gigabytes_of_planes_and_pairs_on_the_client": 8.0 * VECTORS_OF_CLIENT * FEATURES / 1e9,
+        "gigabytes_of_vectors_on_a_worker": 8.0 * VECTORS_OF_ROWS * rows / 1e9,
+        "gigabytes_of_planes_and_pairs_on_a_member": 8.0 * VECTORS_OF_MEMBER * FEATURES / 1e9,
     }
 
 
@@ -283,7 +237,7 @@ def write_page() -> None:
             f"Measured on: {machine(rows)}.",
             "Seconds, each:",
             table_of(rows, "seconds"),
-            "An iteration of a fit, on average, and what an evaluation sends and receives, in bytes:",
+            "An iteration of a fit, on average, with bytes over a connection beside sums of d numbers:",
             table_of(rows, "iteration"),
             f"The estimate, for {ROWS:,} rows of {NONZEROS} entries, {POSITIVES:,} of them positive, {FEATURES:,} "
             f"features and {WORKERS} workers with a thread each:",
@@ -326,7 +280,7 @@ def main() -> int:
         byte = constants["byte"] if options.network is None else 1e-6 / options.network
         for measure in MEASURES:
             with use_threads(1):
-                each = all_of(client, measure)
+                each = {**seconds_of_risk(measure), **iteration(client, measure)}
             note(measure, "iteration", each)
             note(measure, "estimate", estimate(constants, each, byte))
     write_csv(options.output / "dask_growth.csv", noted)

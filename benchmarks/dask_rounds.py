@@ -1,7 +1,7 @@
 """How long a round of a group takes: the client and worker processes of this machine sum up arrays.
 
-A round of :mod:`smoothperf.dask.group` goes up a tree of the members and down again; Dask actors, which are asked one by
-one for their arrays, are beside it.
+A round of :mod:`smoothperf.dask.group` goes up a tree of the members and down again; Dask actors, which are asked one
+by one for their arrays, are beside it.
 
     python -m benchmarks.dask_rounds
 """

@@ -1,12 +1,12 @@
 """L-BFGS on two Dask workers with a thread each, against two threads of one process: seconds an iteration.
 
-2,000,000 generated rows with 100 entries each. Client, scheduler and workers are processes of this machine, which should
-have a core for each worker, 8 GB of memory and nothing else to do. All ways take the same steps up to rounding; as many
-iterations as are given, in turns, and of every iteration the fastest repetition counts. One thread is beside them, to
-tell what a second core is worth on this machine.
+2,000,000 generated rows with 100 entries each. Client, scheduler and workers are processes of this machine, which
+should have a core for each worker, 8 GB of memory and nothing else to do. All ways take the same steps up to rounding,
+as many iterations as are given, in turns; of every iteration the fastest repetition counts. One thread is beside them,
+to tell what a second core is worth on this machine.
 
-Rows are generated where they are used, a block after the other, so that no process has more than its own, and values are
-of single precision: 8 bytes an entry.
+Rows are generated where they are used, a block after the other, so that no process has more than its own, and values
+are of single precision: 8 bytes an entry.
 
     python -m benchmarks.dask_scaling
     python -m benchmarks.dask_scaling --rows 200000 --iterations 10      # a quick look

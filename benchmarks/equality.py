@@ -18,19 +18,25 @@ from typing import Any
 import numpy as np
 from distributed import Client, LocalCluster
 from numpy.typing import NDArray
-from smoothperf.dask.training import objective_on
 
 from smoothperf import MeasureClassifier
 from smoothperf import dask as on_cluster
-from smoothperf.design import as_design
+from smoothperf.dask.agreement import agree
+from smoothperf.dask.group import Member
+from smoothperf.dask.inputs import sources
+from smoothperf.dask.placement import Placement
+from smoothperf.dask.rows import Part
+from smoothperf.design import SharedDesign, as_design
 from smoothperf.io import StoreWriter, open_store
-from smoothperf.measures import get_measure
-from smoothperf.objective import RegularizedRisk
+from smoothperf.measures import Examples, get_measure
+from smoothperf.objective import RegularizedRisk, Run
 
 from .common import arguments, load, present, write_csv
 
 DATA_SETS = ("a9a", "kdd99-10pct", "arxiv-astro")
 MEASURES = ("prbep", "roc_area", "f1")
+#: On a cluster its risk comes from bins of margins, and is a little less; the optimum counts there.
+BINNED = ("f1",)
 WORKERS = 4
 BLOCKS = 8
 ALPHA = 1e-4
@@ -42,8 +48,9 @@ ALLOWED = 1e-12
 def evaluated(objective: RegularizedRisk, weights: list[NDArray[np.float64]], mu: float) -> list[tuple[float, Any]]:
     """Smoothed and exact risk, with their gradients, at each of the weights."""
     found: list[tuple[float, Any]] = []
+    run = Run(objective, in_weights=True)
     for coef in weights:
-        point = objective.evaluate(coef, mu)
+        point = run.evaluate(coef, mu)
         found.append((point.risk.value, point.slope.copy()))
         found.append((objective.exact(coef) - objective.alpha / 2.0 * float(coef @ coef), None))
     return found
@@ -75,8 +82,14 @@ def compare(
     mu = model.result_.smoothing
     expected = evaluated(RegularizedRisk(as_design(X), risk, ALPHA), weights, mu)
     out_of_core = evaluated(RegularizedRisk(open_store(store).design(), risk, ALPHA), weights, mu)
-    with objective_on(client, measure, ALPHA, blocks) as objective:
-        cluster = evaluated(objective, weights, mu)
+    placement = Placement(client, sources(blocks), n_threads=1, patience=60.0)
+
+    def program(part: Part, together: Member) -> list[tuple[float, Any]]:
+        risk = get_measure(measure).risk(Examples(part.positive, part.weights, together))
+        return evaluated(RegularizedRisk(SharedDesign(part.design, together), risk, ALPHA), weights, mu)
+
+    cluster = placement.run(agree(placement.summaries), program, program)
+    placement.close()
     fits: list[tuple[str, Any, list[tuple[float, Any]]]] = [
         ("memory", model, expected),
         ("out of core", MeasureClassifier(measure, ALPHA, tol=TOL).fit(store), out_of_core),
@@ -85,8 +98,9 @@ def compare(
     rows = []
     for way, fit, found in fits:
         value, slope = differences(found, expected)
+        binned = measure in BINNED and way == "cluster"
         # Both objectives are at most a gap above the same optimum.
-        agree = fit.gap_ <= TOL and fit.lower_bound_ <= model.objective_ and model.lower_bound_ <= fit.objective_
+        same_optimum = fit.gap_ <= TOL and fit.lower_bound_ <= model.objective_ and model.lower_bound_ <= fit.objective_
         rows.append(
             {
                 "data": name,
@@ -98,7 +112,7 @@ def compare(
                 "lower_bound": f"{fit.lower_bound_:.9f}",
                 "gap": f"{fit.gap_:.2e}",
                 "iterations": fit.n_iter_,
-                "same": value <= ALLOWED and slope <= ALLOWED and agree,
+                "same": bool(same_optimum and (max(value, slope) <= ALLOWED or binned)),
             }
         )
         print("  ".join(f"{text!s:12}" for text in rows[-1].values()), flush=True)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import threads
 from ._validation import positive_number
 from .buffers import Buffers
 from .collective import agreed, total, total_and_agreed
@@ -26,7 +27,6 @@ from .design.base import Array
 from .kernels import along, inner_products
 from .measures import Risk, RiskValue
 from .row_space import Space, WeightSpace, smaller_space
-from .threads import pieces
 
 #: Largest score that a run may meet: the square of it, and sums of such squares, are numbers still.
 LARGEST_SCORE = 1e145
@@ -323,7 +323,7 @@ class Line:
         if step == 0.0:
             return self._start.scores
         result = self._run._scores.take()
-        along(self._start.scores, step, self._scores, result, pieces(result.shape[0], least=LEAST_NUMBERS))
+        along(self._start.scores, step, self._scores, result, threads.pieces(result.shape[0], least=LEAST_NUMBERS))
         return result
 
     def at(self, step: float, mu: float) -> Trial:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from smoothperf.design import BiasedDesign, as_design
+from groups import parts, run_group
+from smoothperf.design import BiasedDesign, SharedDesign, as_design
 from smoothperf.design.base import Design
 from smoothperf.design.contents import contents
 from smoothperf.io import Store, StoreWriter
@@ -80,3 +81,16 @@ def test_unknown_designs():
 
     with pytest.raises(TypeError, match="the entries of a Strange cannot be read"):
         contents(Strange())
+
+
+@pytest.mark.parametrize("height", [None, 2.0])
+def test_rows_of_a_group_are_those_in_one_place(height):
+    """The first member has no row, and entries fill all 64 bits."""
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    biased = (lambda rows: BiasedDesign(as_design(rows), height)) if height else as_design
+    lengths = [0, 20, 0, 30]
+
+    def member(together):
+        return contents(SharedDesign(biased(X[parts(50, lengths)[together.rank]]), together))
+
+    assert set(run_group(len(lengths), member)) == {contents(biased(X))}

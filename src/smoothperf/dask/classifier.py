@@ -160,7 +160,7 @@ pos_label, warm_start, callback
             settings = self._settle(placement.summaries)
             notes = Notes(
                 make_callback(self.verbose, self.callback),
-                self._start(bias),
+                self._last_weights(bias),
                 self.checkpoint,
                 digest_of(settings, placement.summaries),
             )
@@ -227,13 +227,6 @@ pos_label, warm_start, callback
     def __getstate__(self) -> Any:
         # A client belongs to its process; a copy elsewhere uses the client that is there.
         return {**super().__getstate__(), "client": None}
-
-    def _start(self, bias: Bias) -> Array | None:
-        """Weights of an earlier fit to begin with, if they are wanted."""
-        previous: Array | None = getattr(self, "coef_", None)
-        if not self.warm_start or previous is None or previous.shape[1] != self.n_features_in_:
-            return None
-        return bias.start(self._sign * previous[0], self.result_.coef)
 
     def _settle(self, summaries: list[Summary]) -> Settings:
         """Make the blocks one data set, and remember what scikit-learn keeps of it."""

@@ -32,6 +32,8 @@ logger = logging.getLogger("smoothperf.dask")
 MOST_LOSSES = 5
 #: Seconds between two looks at the cluster while blocks are loaded.
 LOOK = 0.5
+#: Seconds in which the members of a group must have connected, which needs no free thread of a worker.
+JOINING = 60.0
 
 T = TypeVar("T")
 #: What a member does with its rows.
@@ -58,7 +60,7 @@ class Placement:
     n_threads : int or None
         For each worker; as many as it has for tasks if None.
     patience : float
-        Seconds to wait for workers when there are none, and for members of a group to connect.
+        Seconds to wait for workers when there are none.
 
     Attributes
     ----------
@@ -101,7 +103,7 @@ class Placement:
         """Have all members run a program, and this process, member 0, its own form of it; again if the group breaks."""
         while True:
             try:
-                with lead(self._client, self.homes, seconds=self._patience) as together:
+                with lead(self._client, self.homes, seconds=JOINING) as together:
                     try:
                         self._begin(together, settings, program)
                         return here(no_rows(settings), together)

@@ -2,9 +2,9 @@
 
 Of values v with weights c the *level* of a wanted weight is the largest one with ``sum_{v_i >= level} c_i >= wanted``.
 Alone it is found by partitioning, in expected O(n). In a group values stay where they are. Floating-point numbers have
-the order of their bits (read as an integer, with those of negative ones reversed), so the leading 16 bits of a value
+the order of their bits (read as an integer, with those of negative ones reversed), so the leading 13 bits of a value
 are the number of a cell. Members add up the weight of each cell, cells that cannot matter are dropped, and the next
-bits count. Whatever the scale of the values and however they are tied, after four rounds each cell is one number.
+bits count. Whatever the scale of the values and however they are tied, after five rounds each cell is one number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 Worth = Callable[[Array, Array], Array]
 
 #: Bits of a value that a round of a group looks at, if it looks into one cell; and if it looks into many.
-BITS = 16
+BITS = 13
 FEWEST_BITS = 4
 #: Rounding of sums of weights, relatively, for which a cell is not dropped.
 SLACK = 1e-12
