@@ -94,7 +94,8 @@ def test_scores_of_groups(name):
         queries = Queries.of(grades[mine], qid[mine], together=together)
         before = len(together.rounds)
         found = measure.mean_score(queries, scores[mine].astype(float))
-        assert len(together.rounds) == before + 1
+        # Squared loss asks for the largest gain, too.
+        assert len(together.rounds) == before + (2 if measure.name == "squared_loss" else 1)
         return found
 
     first, *others = run_group(3, program)

@@ -7,20 +7,19 @@ NDCG@k gives no discount to places beyond k. The risk is that of :mod:`smoothper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import HEAVIEST, choice, whole_number
+from .._validation import choice, whole_number
+from .gains import Function, checked_function, checked_gain, document_gains, numbers_of
 from .queries import Queries
 from .query_measure import QueryMeasure, quotients
 from .ranking_risk import RankingRisk, ranked_shares
 
 Array = NDArray[np.float64]
-Function = Callable[[Array], Any]
 
 
 @dataclass(frozen=True)
@@ -69,14 +68,8 @@ class NDCG(QueryMeasure):
         if self.k is not None:
             whole_number("k", self.k, at_least=1)
         choice("tight_target", self.tight_target, ("best", "order"))
-        for name, known in (("gain", ("exponential", "linear")), ("discount", ("log2",))):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                if value not in known:
-                    words = ", ".join(map(repr, known))
-                    raise ValueError(f"{name} must be {words}, a function or a sequence of numbers, got {value!r}.")
-            elif not callable(value):
-                object.__setattr__(self, name, tuple(float(entry) for entry in value))
+        object.__setattr__(self, "gain", checked_gain(self.gain))
+        object.__setattr__(self, "discount", checked_function("discount", self.discount, ("log2",)))
 
     @property
     def name(self) -> str:
@@ -87,7 +80,7 @@ class NDCG(QueryMeasure):
         """Return the convex risk (ranking-risk) for queries."""
         return RankingRisk(
             queries,
-            self._gains(queries.grades),
+            document_gains(self.gain, queries.grades),
             self._discounts(queries),
             aims_at_best=self.tight_target == "best",
             name=self.name,
@@ -95,7 +88,7 @@ class NDCG(QueryMeasure):
 
     def of_queries(self, queries: Queries, scores: Array) -> Array:
         """Return the NDCG of each query here; NaN for those whose documents all gain the same."""
-        gains, discount = self._gains(queries.grades), self._discounts(queries)
+        gains, discount = document_gains(self.gain, queries.grades), self._discounts(queries)
         order, _, shares = ranked_shares(queries, queries.by_document(scores), discount)
         found = queries.sums(shares * gains[order])
         ideal = queries.sums(discount[queries.places] * gains[queries.sorted_by(gains)])
@@ -103,25 +96,7 @@ class NDCG(QueryMeasure):
         return quotients(found, ideal, counted)
 
     def _gains(self, grades: Array) -> Array:
-        """What documents gain."""
-        if self.gain == "linear":
-            gains = grades
-        elif self.gain == "exponential":
-            with np.errstate(over="ignore"):
-                gains = np.exp2(grades) - 1.0
-        elif callable(self.gain):
-            gains = _numbers("gain", self.gain(grades), grades.shape)
-        else:
-            assert not isinstance(self.gain, str)
-            gains = _entries(np.array(self.gain), grades)
-        if gains.size and not 0.0 <= gains.min() <= gains.max() <= HEAVIEST:
-            at = int(gains.argmax() if gains.max() > HEAVIEST else gains.argmin())
-            hint = "use gain='linear', or smaller grades" if self.gain == "exponential" else "mend gain or y"
-            raise ValueError(
-                f"a document of grade {grades[at]:g} would gain {gains[at]:g}, which is not between 0 and "
-                f"{HEAVIEST:g}; {hint}."
-            )
-        return gains
+        return document_gains(self.gain, grades)
 
     def _discounts(self, queries: Queries) -> Array:
         """What places count, for as many as the longest query here has."""
@@ -129,7 +104,7 @@ class NDCG(QueryMeasure):
         if self.discount == "log2":
             discounts = 1.0 / np.log2(1.0 + places)
         elif callable(self.discount):
-            discounts = _numbers("discount", self.discount(places), places.shape)
+            discounts = numbers_of("discount", self.discount(places), places.shape)
         else:
             given = np.array(self.discount, dtype=np.float64)[: places.size]
             discounts = np.concatenate([given, np.zeros(places.size - given.size)])
@@ -141,22 +116,3 @@ class NDCG(QueryMeasure):
         if self.k is not None:
             discounts[self.k :] = 0.0
         return discounts
-
-
-def _numbers(name: str, values: Any, shape: tuple[int, ...]) -> Array:
-    """What a function of the user's has returned, as new numbers."""
-    array = np.array(values, dtype=np.float64)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise ValueError(f"{name} must return a finite number for each entry of an array of shape {shape}.")
-    return array
-
-
-def _entries(table: Array, grades: Array) -> Array:
-    """The entries of a table for grades that are whole numbers."""
-    places = grades.astype(np.intp)
-    wrong = (places != grades) | (places >= table.shape[0])
-    if wrong.any():
-        grade = grades[wrong][0]
-        raise ValueError(f"gain has entries for the grades 0 to {table.shape[0] - 1}, but there is grade {grade:g}.")
-    gains: Array = table[places]
-    return gains

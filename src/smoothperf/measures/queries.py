@@ -119,8 +119,15 @@ class Queries:
 
     def mean(self, scores: Array) -> Array:
         """For each row the mean score of its query: what a risk that compares documents of a query does not see."""
-        means = self.sums(self.by_document(scores)) / np.maximum(self.sizes, 1)
-        return self.by_row(np.repeat(means, self.sizes))
+        return self.by_row(self._means(self.by_document(scores)))
+
+    def centred(self, values: Array) -> Array:
+        """A vector that is by document, less the mean of each query."""
+        return values - self._means(values)
+
+    def _means(self, values: Array) -> Array:
+        """For each document the mean of a value over its query."""
+        return np.repeat(self.sums(values) / np.maximum(self.sizes, 1), self.sizes)
 
     def by_document(self, values: Array) -> Array:
         """A vector that is by row, by document."""

@@ -10,6 +10,7 @@ from .ndcg import NDCG
 from .query_goals import QueryAveragePrecision, ReciprocalRank
 from .query_measure import QueryMeasure
 from .query_pairs import QueryROCArea
+from .query_squares import QuerySquaredLoss
 from .query_top_k import QueryPrecision, QueryRecall
 
 _PLAIN: dict[str, Callable[[], QueryMeasure]] = {
@@ -17,6 +18,7 @@ _PLAIN: dict[str, Callable[[], QueryMeasure]] = {
     "roc_area": QueryROCArea,
     "average_precision": QueryAveragePrecision,
     "reciprocal_rank": ReciprocalRank,
+    "squared_loss": QuerySquaredLoss,
 }
 _AT_K: dict[str, Callable[[int], QueryMeasure]] = {"ndcg": NDCG, "precision": QueryPrecision, "recall": QueryRecall}
 #: All names, those with a number of places by example.
