@@ -95,6 +95,7 @@ class ContingencyRisk(Risk):
         The losses for all numbers of missed and of false positives.
     """
 
+    examples: Examples
     shift_invariant: ClassVar[bool] = False
 
     def __init__(self, examples: Examples, table: Array):

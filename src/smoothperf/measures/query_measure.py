@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import HEAVIEST, vector
 from ..collective import total
 from .base import Risk
-from .examples import Examples
 from .queries import Queries
 
 Array = NDArray[np.float64]
@@ -29,7 +28,7 @@ class QueryRisk(Risk):
     shift_invariant: ClassVar[bool] = True
 
     def __init__(self, queries: Queries):
-        super().__init__(cast(Examples, queries))
+        super().__init__(queries)
         self.queries = queries
 
 
