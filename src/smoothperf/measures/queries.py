@@ -119,6 +119,13 @@ class Queries:
         """What the query of each row counts; None for ones."""
         return None if self.query_weights is None else self.by_row(np.repeat(self.query_weights, self.sizes))
 
+    @property
+    def numbers(self) -> Places:
+        """The number of the query of each row, from 0 on."""
+        result = np.empty(self.here_count, dtype=np.intp)
+        result[slice(None) if self.rows is None else self.rows] = np.repeat(np.arange(self.sizes.size), self.sizes)
+        return result
+
     def mean(self, scores: Array) -> Array:
         """For each row the mean score of its query: what a risk that compares documents of a query does not see."""
         return self.by_row(self._means(self.by_document(scores)))

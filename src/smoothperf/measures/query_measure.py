@@ -84,6 +84,11 @@ class QueryMeasure(ABC):
         """Return what each query here counts."""
         return np.ones(queries.sizes.shape[0]) if queries.query_weights is None else queries.query_weights
 
+    def counted(self, queries: Queries) -> NDArray[np.intp]:
+        """Return the numbers of the queries here that count: with a weight, and not left out."""
+        values = self.of_queries(queries, np.zeros(queries.here_count))
+        return np.flatnonzero(~np.isnan(values) & (self.weights(queries) > 0.0))
+
 
 def checked_weight(weight: float, name: str) -> float:
     """Return the weight of all queries that count, if there is some and it can be divided by."""
