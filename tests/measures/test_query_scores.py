@@ -77,7 +77,7 @@ def test_weights_of_queries():
     weights = np.array([2.0, 0.0, 1.0, 5.0])[qid]
     for name in QUERY_MEASURE_NAMES:
         measure = get_query_measure(name)
-        values = measure.of_queries(Queries.of(grades, qid), scores)
+        values = measure.of_queries(Queries.of(grades, qid, weights), scores)
         counts = np.array([2.0, 0.0, 1.0, 5.0])[list(dict.fromkeys(qid.tolist()))]
         counted = ~np.isnan(values)
         expected = np.average(values[counted], weights=counts[counted])
@@ -94,8 +94,8 @@ def test_scores_of_groups(name):
         queries = Queries.of(grades[mine], qid[mine], together=together)
         before = len(together.rounds)
         found = measure.mean_score(queries, scores[mine].astype(float))
-        # Squared loss asks for the largest gain, too.
-        assert len(together.rounds) == before + (2 if measure.name == "squared_loss" else 1)
+        # Squared loss asks for the unit of gains, too.
+        assert len(together.rounds) == before + (4 if measure.name == "squared_loss" else 1)
         return found
 
     first, *others = run_group(3, program)

@@ -34,8 +34,13 @@ def problem(seed):
 
 def truth(grades, qid, weights, scores):
     """The risk, one document at a time, in fractions; scores may be fractions."""
-    largest = Fraction(2.0 ** float(np.max(grades)) - 1)
-    gains = [Fraction(2.0 ** float(grade) - 1) / largest for grade in grades]
+    gains = [Fraction(2.0 ** float(grade) - 1) for grade in grades]
+    unit = Fraction(np.sqrt(float(variance(gains, qid, weights, scores=[0] * len(gains)))))
+    return variance([gain / unit for gain in gains], qid, weights, scores)
+
+
+def variance(gains, qid, weights, scores):
+    """Weighted mean over queries of the mean square of what is left of gains, less the mean of the query."""
     parts, masses = [], []
     for rows in positions(qid):
         if len({gains[i] for i in rows}) == 1:
@@ -93,11 +98,13 @@ def test_it_is_ridge_regression_on_centred_data():
     qid = np.repeat(np.arange(20), 7)
     X = rng.normal(size=(140, 3)) + qid[:, None]
     y = np.clip(np.round(X[:, 0] - qid + rng.normal(scale=0.3, size=140)), 0, None)
-    y[::7], y[1::7] = 0, 1
+    y[::7], y[1::7] = 0, 1  # all queries count
     alpha = 0.1
     found = LBFGS(tol=1e-10).run(RegularizedRisk(as_design(X), QuerySquaredLoss("linear").bind(y, qid), alpha))
-    centred = [column - np.repeat(column.reshape(20, 7).mean(axis=1), 7) for column in (*X.T, y / y.max())]
-    ridge = Ridge(alpha=alpha * 140 / 2, fit_intercept=False).fit(np.column_stack(centred[:3]), centred[3])
+    centred = [column - np.repeat(column.reshape(20, 7).mean(axis=1), 7) for column in (*X.T, y)]
+    ridge = Ridge(alpha=alpha * 140 / 2, fit_intercept=False).fit(
+        np.column_stack(centred[:3]), centred[3] / centred[3].std()
+    )
     np.testing.assert_allclose(found.coef, ridge.coef_, atol=1e-5)
     assert 0.0 <= found.gap <= 1e-10
 

@@ -120,8 +120,8 @@ def _dealt(splits: Iterable[tuple[Rows, Rows]], counted: Rows, numbers: Rows) ->
 def _check_enough(queries: int, folds: int) -> None:
     if queries < folds:
         raise ValueError(
-            f"cv needs at least {folds} queries whose order makes a difference to the measure, but there are {queries}: "
-            "use fewer folds, or MeasureRanker with a given alpha."
+            f"cv needs at least {folds} queries whose order makes a difference to the measure, but there are "
+            f"{queries}: use fewer folds, or MeasureRanker with a given alpha."
         )
 
 

@@ -1,9 +1,11 @@
 r"""Squared loss within queries: scores should differ as much as the gains of documents do. Ridge regression, centred.
 
-With gains ``r`` in units of the largest one, the means of a query taken from scores and gains (``f~``, ``r~``), and
-coefficients ``c_q`` that sum to 1 over the queries that have documents of different gains,
+With the means of a query taken from scores and gains (``f~``, ``r~``), and coefficients ``c_q`` that sum to 1 over the
+queries that have documents of different gains,
 
     R(f) = sum_q (c_q / m_q) sum_i (f~_i - r~_i)^2                                          (query-squares-risk)
+
+Gains are in the unit that makes ``R(0) = 1``, so that R is the share of their variance which scores do not explain.
 
 It is smooth as it is, ``R_mu = R`` for every mu and ``D = 0``. Its gradient is ``2 (c_q / m_q) (f~ - r~)``, and its
 tangent plane has the offset ``sum_q (c_q / m_q) sum_i (r~_i^2 - f~_i^2)``. O(n).
@@ -38,6 +40,11 @@ class QuerySquaresRisk(QueryRisk):
         Which documents belong together, and what queries count.
     gains : ndarray
         What documents gain, in any unit.
+
+    Attributes
+    ----------
+    counted : ndarray of bool
+        The queries here whose documents do not all gain the same.
     """
 
     has_loss_free: ClassVar[bool] = False
@@ -55,8 +62,11 @@ class QuerySquaresRisk(QueryRisk):
             float(gains.max(initial=0.0)),
         )
         weights = np.ones(counted.shape) if queries.query_weights is None else queries.query_weights
+        self.counted = counted
         self._shares = np.where(counted, weights / (weight * queries.sizes), 0.0)
-        self._centred_gains = queries.centred(gains / largest)
+        gains = queries.centred(gains / largest)  # which can be squared
+        (variance,) = total(queries.together, float((self._shares * queries.sums(gains**2)).sum()))
+        self._centred_gains = gains / np.sqrt(variance)
         self._squared_gains = queries.sums(self._centred_gains**2)
         self._lipschitz = 2.0 / (shortest * weight)
 
@@ -66,8 +76,14 @@ class QuerySquaresRisk(QueryRisk):
 
     def exact_value(self, scores: Array) -> float:
         """``R`` alone."""
+        losses = self._shares * self.queries.sizes * self.of_queries(scores)
+        return total(self.queries.together, float(losses.sum()))[0]
+
+    def of_queries(self, scores: Array) -> Array:
+        """The mean loss of the documents of each query here."""
         difference = self.queries.centred(self.queries.by_document(scores)) - self._centred_gains
-        return total(self.queries.together, float((self._shares * self.queries.sums(difference**2)).sum()))[0]
+        means: Array = self.queries.sums(difference**2) / self.queries.sizes
+        return means
 
     def smoothed(
         self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
@@ -78,7 +94,7 @@ class QuerySquaresRisk(QueryRisk):
         centred = queries.centred(documents)
         difference = centred - self._centred_gains
         # Sums over a query, and the mean of its scores, are off by as many roundings as it has documents at most.
-        sizes = (queries.sizes + 16.0) * (queries.sizes + queries.sums(documents**2))
+        sizes = (queries.sizes + 16.0) * (queries.sizes + self._squared_gains + queries.sums(documents**2))
         value, offset, size = total(
             queries.together,
             float((shares * queries.sums(difference**2)).sum()),
@@ -107,7 +123,7 @@ class QuerySquaresRisk(QueryRisk):
 class QuerySquaredLoss(QueryMeasure):
     """Squared differences between scores and gains, with the mean of each query taken from both.
 
-    The *score* is minus the mean loss, with gains in units of the largest one that there is: higher is better. Queries
+    The *score* is minus the loss, 0 at best, with gains in the unit that makes it -1 where scores are all equal. Queries
     whose documents all gain the same are left out.
 
     Parameters
@@ -120,10 +136,10 @@ class QuerySquaredLoss(QueryMeasure):
     >>> from smoothperf.measures.query_squares import QuerySquaredLoss
     >>> grades, qid = [2, 0, 1, 0, 1], ["a", "a", "a", "b", "b"]
     >>> loss = QuerySquaredLoss(gain="linear")
-    >>> loss.score(grades, [6.0, 5.0, 5.5, 0.0, 0.5], qid)   # whatever the mean of a query is
-    0.0
-    >>> round(loss.score(grades, [0.0, 0.0, 0.0, 0.0, 0.5], qid), 4)
-    -0.0833
+    >>> round(loss.score(grades, [0.0, 0.0, 0.0, 5.0, 5.0], qid), 4)   # whatever the mean of a query is
+    -1.0
+    >>> bool(loss.score(grades, [2.0, 0.0, 1.0, 5.0, 6.0], qid) > -0.4)
+    True
     """
 
     gain: str | Function | Sequence[float] = "exponential"
@@ -138,10 +154,6 @@ class QuerySquaredLoss(QueryMeasure):
 
     def of_queries(self, queries: Queries, scores: Array) -> Array:
         """Return minus the loss of each query here; NaN for those whose documents all gain the same."""
-        gains = document_gains(self.gain, queries.grades)
-        counted = queries.reduced(np.minimum, gains) < queries.reduced(np.maximum, gains)
-        largest = extremes(queries.together, 0.0, float(gains.max(initial=0.0)))[1]
-        if largest == 0.0:
-            return np.full(counted.shape, np.nan)
-        difference = queries.centred(queries.by_document(scores)) - queries.centred(gains / largest)
-        return np.where(counted, 0.0 - queries.sums(difference**2) / queries.sizes, np.nan)
+        risk = self.risk(queries)
+        losses = risk.of_queries(scores)
+        return np.where(risk.counted, 0.0 - losses, np.nan)
