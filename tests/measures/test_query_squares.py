@@ -100,13 +100,13 @@ def test_it_is_ridge_regression_on_centred_data():
     y = np.clip(np.round(X[:, 0] - qid + rng.normal(scale=0.3, size=140)), 0, None)
     y[::7], y[1::7] = 0, 1  # all queries count
     alpha = 0.1
-    found = LBFGS(tol=1e-10).run(RegularizedRisk(as_design(X), QuerySquaredLoss("linear").bind(y, qid), alpha))
+    found = LBFGS(tol=1e-9).run(RegularizedRisk(as_design(X), QuerySquaredLoss("linear").bind(y, qid), alpha))
     centred = [column - np.repeat(column.reshape(20, 7).mean(axis=1), 7) for column in (*X.T, y)]
     ridge = Ridge(alpha=alpha * 140 / 2, fit_intercept=False).fit(
         np.column_stack(centred[:3]), centred[3] / centred[3].std()
     )
-    np.testing.assert_allclose(found.coef, ridge.coef_, atol=1e-5)
-    assert 0.0 <= found.gap <= 1e-10
+    np.testing.assert_allclose(found.coef, ridge.coef_, atol=2e-4)  # sqrt(2 tol / alpha)
+    assert 0.0 <= found.gap <= 1e-9
 
 
 def test_a_group_finds_the_same():

@@ -123,8 +123,8 @@ class QuerySquaresRisk(QueryRisk):
 class QuerySquaredLoss(QueryMeasure):
     """Squared differences between scores and gains, with the mean of each query taken from both.
 
-    The *score* is minus the loss, 0 at best, with gains in the unit that makes it -1 where scores are all equal. Queries
-    whose documents all gain the same are left out.
+    The *score* is minus the loss, 0 at best, with gains in the unit that makes it -1 where scores are all equal.
+    Queries whose documents all gain the same are left out.
 
     Parameters
     ----------
