@@ -28,7 +28,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,6 +151,9 @@ class Race(ABC, Generic[M, E, S]):
     open_end: bool
     splits: list[S] = field(default_factory=list)
 
+    #: Whether a safe candidate is taken unless another is better by (cautious); otherwise the best mean wins.
+    cautious: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         #: The last level to try once the first splits have been looked at; -1 if a candidate is out.
         self.last: dict[E, int] = {}
@@ -236,12 +239,12 @@ class Race(ABC, Generic[M, E, S]):
         return self._known[key]
 
     def ranked(self) -> list[tuple[E, int]]:
-        """The best level of each candidate that is left: the winner by the cautious rule, then by mean score."""
+        """The best level of each candidate that is left: the winner by the rule, then by mean score."""
         left = [one for one in self.candidates if self.last[one] >= 0]
         best = {one: self._best([one]) for one in left}
         pairs = sorted((pair for pair in best.values() if pair is not None), key=self.mean, reverse=True)
         safe = self._best([one for one in left if one.safe])
-        if safe is not None and pairs[0] != safe and not pairs[0][0].safe:
+        if self.cautious and safe is not None and pairs[0] != safe and not pairs[0][0].safe:
             better = [pair for pair in pairs if not pair[0].safe and self._is_better(pair, safe)]
             first = better[0] if better else safe
             pairs = [first, *(pair for pair in pairs if pair != first)]

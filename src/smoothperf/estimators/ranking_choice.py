@@ -63,6 +63,8 @@ class QueryTrail(Trail):
 class QueryRace(Race[QueryMeasure, RankingCandidate, HeldOutQueries]):
     """A race of candidates for rankings."""
 
+    cautious = False
+
     def _scores_in_splits(self, candidate: RankingCandidate, index: int) -> Array:
         key = candidate, index
         return np.array(
