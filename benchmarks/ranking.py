@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def of_measure(*measures: Any) -> Callable[[Documents], Iterator[Model]]:
     """Our models, for all strengths."""
 
     def train(data: Documents) -> Iterator[Model]:
-        size = float(np.square(data.X.data if sp.issparse(data.X) else data.X).sum()) / data.X.shape[0]
+        size = float(sp.csr_matrix(data.X).power(2).sum()) / data.X.shape[0]
         for measure in measures:
             for strength in STRENGTHS:
                 ranker = MeasureRanker(measure, size * strength, tol=TOL, n_threads=1)
@@ -131,10 +132,7 @@ def of_trees(data: Documents) -> Iterator[Model]:
         model = LGBMRanker(num_leaves=leaves, learning_rate=0.05, n_estimators=max(TREES), n_jobs=1, verbose=-1)
         model.fit(data.X, data.y.astype(int), group=group)
         for trees in TREES:
-            yield (
-                f"{leaves} leaves, {trees} trees",
-                lambda X, model=model, trees=trees: np.asarray(model.predict(X, num_iteration=trees)),
-            )
+            yield f"{leaves} leaves, {trees} trees", partial(model.predict, num_iteration=trees)
 
 
 METHODS: dict[str, Callable[[Documents], Iterator[Model]]] = {

@@ -33,9 +33,8 @@ class MeasureRankerCV(LinearRanker):
     """A linear ranker that chooses what to train with, and how strongly to regularise.
 
     Several risks are trained along paths of falling alphas: squared loss and pairs, which are safe, and the tight
-    bounds of the measure. The measure on held-out queries decides, cautiously: another than the best safe risk is taken
-    only if it is better by more than the standard error of the difference. The winner is fitted to all rows in the
-    same way.
+    bounds of the measure, unless they are behind a safe one in both of the first two splits. The best mean of the
+    measure on held-out queries wins, and is fitted to all rows in the same way.
 
     Parameters
     ----------
