@@ -19,12 +19,13 @@ demo: $(VENV)/installed
 	$(BIN)/smoothperf demo
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto tests
+	$(BIN)/python -m pytest -n auto --dist loadgroup tests
 	$(BIN)/python -m pytest --doctest-modules --pyargs smoothperf
 
-# Certificates of 2,000 generated problems, of which `make test` looks at a few dozen; some minutes.
+# Certificates of 2,000 generated problems, of which `make test` looks at a few dozen, and ten times as many generated
+# cases of everything else; many minutes.
 test-thorough: $(VENV)/installed-dev
-	FUZZ_PROBLEMS=2000 $(BIN)/python -m pytest -n auto tests/fuzz
+	THOROUGH=10 FUZZ_PROBLEMS=2000 $(BIN)/python -m pytest -n auto --dist loadgroup tests
 
 # The page that `smoothperf report` writes, in a browser that is downloaded here. `make test` downloads none: it uses
 # the Chromium that it finds, if any.

@@ -331,7 +331,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=default, required=default is None, help="folder of svmlight files")
     parser.add_argument("--sets", nargs="+", default=DATA_SETS, help="names of data sets")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=3000, help="most rows to train on")
+    parser.add_argument("--rows", type=int, default=6000, help="most rows to train on")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"), help="folder for the CSV file")
     return parser.parse_args()

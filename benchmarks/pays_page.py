@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +41,8 @@ SEEN = (
     "ijcnn1",
     "arxiv-astro",
 )
+#: Of these sets the first repetitions were looked at, judged by the same rows as here.
+SEEN_REPEATS = 3
 #: What the figure ranks.
 RANKED = (OURS, *FAMILIES, DEFAULT, TREES)
 TITLES = {
@@ -100,17 +102,14 @@ class Results:
         return self.means(goal, OURS) - self.means(goal, over)
 
 
-def read(path: Path = RESULTS) -> dict[int, Results]:
-    """Read the file: results for each number of rows that runs were limited to, in ascending order."""
+def read(path: Path = RESULTS) -> Results:
+    """Read the file, whose runs were all limited to the same number of rows."""
     with open(path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     limits = sorted({int(row["rows"]) for row in rows})
-    return {limit: Results(row for row in rows if int(row["rows"]) == limit) for limit in limits}
-
-
-def main_results(runs: Mapping[int, Results]) -> Results:
-    """The results with the most sets, and of those the ones with the most rows."""
-    return runs[max(runs, key=lambda limit: (len(runs[limit].sets), limit))]
+    if len(limits) != 1:
+        raise ValueError(f"{path} must have runs with one number of --rows; it has {limits}.")
+    return Results(rows)
 
 
 def signed(value: float) -> str:
@@ -183,18 +182,22 @@ def choices_table(results: Results) -> str:
 def noise_table(results: Results) -> str:
     """The difference and its standard deviation over repetitions, for groups of sets."""
     few = [name for name in results.sets if results.judge_positives(name) < FEW]
+    many = [name for name in results.sets if name not in few]
+    seen = [name for name in results.sets if name in SEEN]
+    unseen = [name for name in results.sets if name not in SEEN]
     groups = {
-        f"fewer than {FEW} positives": few,
-        f"{FEW} or more": [name for name in results.sets if name not in few],
-        "used while the rules were made": [name for name in results.sets if name in SEEN],
-        "not used": [name for name in results.sets if name not in SEEN],
+        f"fewer than {FEW} positives": (few, 0),
+        f"{FEW} or more": (many, 0),
+        "seen": (seen, 0),
+        f"seen, without repetitions 1 to {SEEN_REPEATS}": (seen, SEEN_REPEATS),
+        "not seen": (unseen, 0),
     }
-    groups = {f"{label} ({len(names)} sets)": names for label, names in groups.items() if names}
+    groups = {f"{label} ({len(names)} sets)": (names, first) for label, (names, first) in groups.items() if names}
     lines = []
     for goal in results.goals:
         cells = []
-        for names in groups.values():
-            gains = [results.gains(goal, name) for name in names]
+        for names, first in groups.values():
+            gains = [results.gains(goal, name)[first:] for name in names]
             mean, deviation = np.mean([one.mean() for one in gains]), np.mean([one.std(ddof=1) for one in gains])
             cells.append(f"{signed(float(mean))} ± {deviation:.3f}")
         lines.append([TITLES[goal], *cells])
@@ -218,20 +221,6 @@ def seconds_table(results: Results) -> str:
         spread = f"{ratios.min():.2g} to {ratios.max():.2g}"
         lines.append([TITLES[goal], *medians, f"{geometric_mean(ratios):.2f}", spread])
     return table(["goal", OURS, LINEAR, TREES, f"{OURS} to {LINEAR}", "range"], lines)
-
-
-def rows_table(runs: Mapping[int, Results]) -> str:
-    """Ours against the tuned linear models for each limit of the rows, over the sets that all of them have."""
-    common = set.intersection(*(set(results.sets) for results in runs.values()))
-    header = ["goal", *(f"up to {limit:,} rows ({len(common)} sets)" for limit in runs)]
-    lines = []
-    for goal in next(iter(runs.values())).goals:
-        cells = []
-        for results in runs.values():
-            gains = np.array([results.gains(goal, name).mean() for name in results.sets if name in common])
-            cells.append("{} ({}; {})".format(*verdict(gains)))
-        lines.append([TITLES[goal], *cells])
-    return table(header, lines)
 
 
 TABLES: dict[str, Callable[[Results], str]] = {
@@ -290,28 +279,25 @@ def figure(results: Results, path: Path) -> None:
     drawing.savefig(path, dpi=120, metadata={"Software": None})
 
 
-def filled(page: str, runs: Mapping[int, Results]) -> str:
+def filled(page: str, results: Results) -> str:
     """The text of the page with its tables made anew."""
-    results = main_results(runs)
-    tables = {name: make(results) for name, make in TABLES.items()}
-    tables |= {"rows": rows_table(runs), "more": sets_table(runs[max(runs)])}
-    for name, text in tables.items():
+    for name, make in TABLES.items():
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
         if page.count(begin) != 1 or page.count(end) != 1:
             raise ValueError(f"the page must have {begin} and {end} once each.")
         before, rest = page.split(begin)
-        page = f"{before}{begin}\n\n{text}\n\n{end}{rest.split(end)[1]}"
+        page = f"{before}{begin}\n\n{make(results)}\n\n{end}{rest.split(end)[1]}"
     return page
 
 
 def main() -> None:
     """Write the page and the figure."""
-    runs = read()
-    text = filled(PAGE.read_text(encoding="utf-8"), runs)
+    results = read()
+    text = filled(PAGE.read_text(encoding="utf-8"), results)
     temporary = PAGE.with_suffix(".partial")
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(PAGE)
-    figure(main_results(runs), FIGURE)
+    figure(results, FIGURE)
     print(f"written: {PAGE}, {FIGURE}")
 
 

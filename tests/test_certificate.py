@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from problems import gaussians, problem
+from problems import gaussians, problem, searching
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, PartialROCArea, ROCArea, Status
 from smoothperf.certificate import SURPLUS, Bundle, _Bound, accumulated
 from smoothperf.design import as_design
@@ -42,7 +42,7 @@ def add(bundle, slope, value):
     bundle.solve()
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@searching(40)
 @given(seed=st.integers(0, 10_000), max_planes=st.sampled_from([2, 3, 6, 100]), log_alpha=st.floats(-3, 1))
 def test_planes_at_random_points_bound_the_optimum(seed, max_planes, log_alpha):
     X, y = gaussians(3, 5, 2, seed=seed)
@@ -194,7 +194,7 @@ def optimum(measure, X, y, alpha):
     return oracles.roc_optimum(X, y, alpha)[1]
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@searching(40)
 @given(
     seed=st.integers(0, 10_000),
     log_alpha=st.floats(-3, 1),

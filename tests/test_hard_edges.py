@@ -134,11 +134,16 @@ def test_scores_that_are_not_finite_are_refused_or_survived(measure, n):
 
 def test_bins_see_a_score_that_is_nan():
     scores = np.linspace(-1.0, 1.0, 1000)
-    assert _roc_bins.extremes(scores, 1) == (-1.0, 1.0)
+    labels = np.zeros(1000, dtype=np.uint8)
+
+    def range_of(scores):
+        return _roc_bins.bin_moments(scores, labels, None, 1.0, 0.0, 1.0, -1.0, 1.0, np.empty((4, 4, 2, 4)))
+
+    assert range_of(scores) == (-1.0, 1.0)
     for at in (0, 7, 995, 999):
         odd = scores.copy()
         odd[at] = np.nan
-        assert _roc_bins.extremes(odd, 2) == (-np.inf, np.inf)
+        assert range_of(odd) == (-np.inf, np.inf)
 
 
 # --- arrays that are too short ---------------------------------------------------------------------------------------
@@ -181,8 +186,8 @@ SHORT_OF = {
     "cells: weights": lambda: _top_k.weigh_cells(THREE, TWO, 0.0, 1.0, FOUR.copy()),
     "moments: labels": lambda: _roc_bins.bin_moments(THREE, LABELS[:2], None, *LINE, 0.0, 1.0, np.zeros((2, 4, 2, 4))),
     "lines: lines": lambda: _roc_bins.bin_lines(np.zeros((4, 2, 4)), 1.0, 2, np.zeros((3, 2, 2))),
-    "flip_exact: gradient": lambda: _flips.flip_exact(THREE, LABELS, None, TWO, TWO, 1.0, TWO.copy()),
-    "flip_smoothed: table": lambda: _flips.flip_smoothed(
+    "flip_along: gradient": lambda: _flips.flip_along(THREE, LABELS, None, TABLE, TABLE, 1.0, TWO.copy()),
+    "flip_along: table": lambda: _flips.flip_along(
         THREE, LABELS, None, np.zeros((3, 0)), np.zeros((3, 0)), 1.0, THREE.copy()
     ),
     "prefix_sums: first": lambda: _best_flips.prefix_sums(THREE, None, None, THREE.copy(), FOUR.copy()),

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from problems import problem
+from problems import gaussians, problem, searching
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, ROCArea, Status
 from smoothperf import row_space as space_module
 from smoothperf.design import as_design
@@ -14,21 +14,15 @@ from smoothperf.objective import Run
 from smoothperf.row_space import RowSpace, WeightSpace
 
 SOLVERS = [LBFGS(tol=1e-6), Nesterov(tol=1e-3), BMRM(tol=1e-6)]
+WIDE = {"shift": 0.3, "informative": 4}
 every_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
-
-
-def wide(n_positive=4, n_negative=6, d=60, *, scale=1.0, seed=0):
-    rng = np.random.default_rng(seed)
-    y = rng.permutation(np.repeat([1, -1], [n_positive, n_negative]))
-    X = rng.normal(size=(y.size, d)) / np.sqrt(d) + 0.3 * (y[:, None] > 0) * (np.arange(d) < 4)
-    return scale * X, y
 
 
 def row_space(X, start=None):
     return RowSpace(as_design(X), *X.shape, float(np.linalg.norm(X)), start)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@searching(50)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 6), d=st.integers(1, 40), started=st.booleans())
 def test_row_space_is_weight_space_in_other_words(seed, n, d, started):
     rng = np.random.default_rng(seed)
@@ -73,7 +67,7 @@ def both_spaces(monkeypatch, run):
 
 
 def test_a_run_uses_rows_where_columns_are_many():
-    X, y = wide(4, 6, 21)
+    X, y = gaussians(4, 6, 21, **WIDE)
     for columns, kind in ((20, WeightSpace), (21, RowSpace)):
         J = problem(ROCArea(), X[:, :columns], y, 0.1)
         assert type(Run(J).space) is kind
@@ -89,7 +83,7 @@ def optimum(measure, X, y, alpha):
 @pytest.mark.parametrize("measure", [PRBEP(), ROCArea()], ids=str)
 @pytest.mark.parametrize("start", ["none", "zero", "anywhere", "rows"])
 def test_the_same_certified_optimum(measure, alpha, solver, start, monkeypatch):
-    X, y = wide()
+    X, y = gaussians(4, 6, 60, **WIDE)
     rng = np.random.default_rng(1)
     w0 = {
         "none": None,
@@ -117,12 +111,12 @@ def test_the_same_certified_optimum(measure, alpha, solver, start, monkeypatch):
 
 
 @every_solver
-@settings(deadline=None, max_examples=12, derandomize=True)
+@searching(12)
 @given(
     seed=st.integers(0, 1000), log_alpha=st.floats(-3, 1), scale=st.sampled_from([1e-3, 1.0, 1e3]), prbep=st.booleans()
 )
 def test_no_lower_bound_exceeds_the_optimum(solver, seed, log_alpha, scale, prbep):
-    X, y = wide(2, 3, 25, scale=scale, seed=seed)
+    X, y = gaussians(2, 3, 25, scale=scale, seed=seed, **WIDE)
     measure = PRBEP() if prbep else ROCArea()
     alpha = 10.0**log_alpha * scale**2
     above = min(optimum(measure, X, y, alpha) + 1e-8, problem(measure, X, y, alpha).exact(np.zeros(25)))
@@ -134,7 +128,7 @@ def test_no_lower_bound_exceeds_the_optimum(solver, seed, log_alpha, scale, prbe
 @every_solver
 @pytest.mark.parametrize("measure", [PRBEP(), ROCArea()], ids=str)
 def test_planes_are_handed_over_between_runs_that_start_elsewhere(measure, solver):
-    X, y = wide()
+    X, y = gaussians(4, 6, 60, **WIDE)
     rng = np.random.default_rng(2)
     first = solver.run(problem(measure, X, y, 1e-2), rng.normal(size=X.shape[1]), keep_planes=100)
     assert first.planes.slopes.shape[1] == 2 * X.shape[0]

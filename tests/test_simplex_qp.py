@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from problems import searching
 from smoothperf.kernels import maximise_on_simplex
 
 
@@ -65,7 +66,7 @@ def programs(draw):
     return factor, linear, x
 
 
-@settings(deadline=None, max_examples=200, derandomize=True)
+@searching(80)
 @given(program=programs())
 def test_optimality_conditions(program):
     assert_solved(*program)

@@ -51,7 +51,7 @@ class RegularizedRisk:
     n_matvec, n_rmatvec : int
         Products with X and with its transpose so far.
     together : Collective
-        Who has other rows; nobody in the plain case.
+        The group of processes that share the rows; of this one alone in the plain case.
 
     Examples
     --------

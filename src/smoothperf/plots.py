@@ -101,7 +101,9 @@ def convergence(
         above = _above_zero(np.minimum.accumulate(trace["objective"]) - bound)
         ax.plot(work, above, color=colour, label=name, zorder=3, **OBJECTIVE)
         ax.plot(work[-1:], above[-1:], color=colour, marker="o", markersize=5.0, clip_on=False, zorder=4)
-    _decorate(ax, xlabel=AXES[axis], ylabel="objective above best lower bound", title=title)
+    ax.set_yscale("log")
+    ax.set_xlim(left=0.0)
+    _plain_axes(ax, xlabel=AXES[axis], ylabel="objective above best lower bound", title=title)
     if legend:
         ax.legend(handles=_legend_handles(runs, gaps=gaps, tol=tol), frameon=False, fontsize="small")
     return ax
@@ -158,7 +160,7 @@ def convergence_grid(
         unused.remove()
     for place, (ax, (name, runs)) in enumerate(zip(axes, panels.items(), strict=False)):
         convergence(runs, axis=axis, gaps=gaps, tol=tol, title=name, legend=False, ax=ax)
-        # The same words on every panel would be noise: the outer ones carry them.
+        # Axes are labelled on the left and below only.
         if place % columns:
             ax.set_ylabel("")
         if place + columns < len(panels):
@@ -223,8 +225,8 @@ def path(found: RegularizationPath, *, measure: str = "measure", title: str | No
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
     """Write a figure to a file, whole or not at all; the suffix of the path says the format.
 
-    The image goes to a temporary file in the same folder first, which then takes the name: whoever looks at
-    the path sees the old figure or the new one, never half of one.
+    The image goes to a temporary file in the same folder first, which then takes the name: the path leads to the old
+    figure or to the new one, never to half of one.
 
     Parameters
     ----------
@@ -273,12 +275,6 @@ def _reference(runs: Mapping[str, Trace], best_lower_bound: float | None) -> flo
 def _above_zero(values: Array) -> Array:
     """Return the values with holes where a logarithm has nothing to show."""
     return np.where(values > 0.0, values, np.nan)
-
-
-def _decorate(ax: Axes, *, xlabel: str, ylabel: str, title: str | None) -> None:
-    ax.set_yscale("log")
-    ax.set_xlim(left=0.0)
-    _plain_axes(ax, xlabel=xlabel, ylabel=ylabel, title=title)
 
 
 def _plain_axes(ax: Axes, *, xlabel: str, ylabel: str, title: str | None) -> None:

@@ -60,9 +60,11 @@ def get_scorer(measure: str | Measure, pos_label: Any = None) -> Any:
     True
     """
     found = get_measure(measure)
+    methods: Any = ("decision_function", "predict_proba")
     if found.judges_decisions:
-        return make_scorer(_score_decisions, response_method="predict", measure=found, pos_label=pos_label)
-    methods = "decision_function" if found.fits_bias else ("decision_function", "predict_proba")
+        methods = "predict"
+    elif found.fits_bias:
+        methods = "decision_function"
     return make_scorer(_score, response_method=methods, measure=found, pos_label=pos_label)
 
 
@@ -107,29 +109,15 @@ def _score_queries(
     return measure.score(y, scores, qid, sample_weight)
 
 
-def _score_decisions(
-    y: ArrayLike,
-    predicted: ArrayLike,
-    *,
-    measure: Measure,
-    pos_label: Any = None,
-    sample_weight: ArrayLike | None = None,
-) -> float:
-    """The measure of predicted labels."""
-    positive = np.unique(np.asarray(y))[-1] if pos_label is None else pos_label
-    scores = np.where(np.asarray(predicted) == positive, 1.0, -1.0)
-    return _score(y, scores, measure=measure, pos_label=pos_label, sample_weight=sample_weight)
-
-
 def _score(
     y: ArrayLike,
-    scores: ArrayLike,
+    response: ArrayLike,
     *,
     measure: Measure,
     pos_label: Any = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """The measure, for labels of any kind."""
+    """The measure, for labels of any kind, of scores or of predicted labels."""
     labels = np.asarray(y)
     classes = np.unique(labels)
     if classes.size != 2:
@@ -139,6 +127,7 @@ def _score(
             "Use stratified folds if a fold has one class only."
         )
     positive = classes[1] if pos_label is None else pos_label
+    scores = np.where(np.asarray(response) == positive, 1.0, -1.0) if measure.judges_decisions else response
     return measure.score(labels == positive, scores, sample_weight)
 
 

@@ -5,9 +5,10 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from problems import searching
 from smoothperf.design import BiasedDesign, CSCDesign, CSRDesign, DenseDesign, Design, as_design
 from smoothperf.design.sparse import PRODUCTS_BEFORE_COPY, CompressedRows
 
@@ -218,7 +219,7 @@ def test_the_format_decides_the_design(matrix, kind):
 
 @pytest.mark.parametrize("enter", [np.asarray, sp.csr_array, sp.csc_array], ids=["dense", "CSR", "CSC"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@settings(deadline=None, max_examples=40, derandomize=True)
+@searching(40)
 @given(n=st.integers(1, 12), d=st.integers(1, 8), seed=st.integers(0, 10**6), zeros=st.floats(0.0, 1.0))
 def test_the_two_products_are_adjoint(enter, dtype, n, d, seed, zeros):
     rng = np.random.default_rng(seed)

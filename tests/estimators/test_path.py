@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from problems import gaussians, problem
+from problems import gaussians, problem, searching
 from smoothperf import LBFGS, PRBEP, MeasureClassifier, ROCArea, Status, regularization_path
 from smoothperf.datasets import make_rare_positives
 from smoothperf.design import as_design
@@ -21,7 +21,7 @@ MEASURES = [PRBEP(), ROCArea()]
 X, Y = gaussians(60, 140, 6, seed=3)
 
 
-@settings(deadline=None, max_examples=25, derandomize=True)
+@searching(25)
 @given(seed=st.integers(0, 10_000), prbep=st.booleans(), n_alphas=st.integers(1, 6), log_scale=st.floats(-2, 2))
 def test_bounds_along_the_path_are_bounds(seed, prbep, n_alphas, log_scale):
     X, y = gaussians(3, 5, 2, seed=seed, scale=10.0**log_scale)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import smoothperf
-from problems import gaussians
+from problems import gaussians, searching
 from smoothperf import MeasureClassifier
 from smoothperf.io import convert
 from smoothperf.measures.targets import threshold_for_target
 
 examples = st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), min_size=1, max_size=12)
 shares = st.sampled_from([0.01, 0.1, 0.25, 0.29, 1 / 3, 0.5, 0.6, 2 / 3, 0.7, 0.75, 0.8, 0.9, 1.0])
-searching = settings(deadline=None, max_examples=300, derandomize=True)
 
 
 def outcomes(positive, scores):
@@ -32,7 +31,7 @@ def predicted(scores, threshold):
     return int((scores > threshold).sum())
 
 
-@searching
+@searching(100)
 @given(pairs=examples, target=shares)
 def test_precision(pairs, target):
     positive, scores = arrays(pairs)
@@ -45,7 +44,7 @@ def test_precision(pairs, target):
             threshold_for_target(positive, scores, precision=target)
 
 
-@searching
+@searching(100)
 @given(pairs=examples, target=shares)
 def test_recall(pairs, target):
     positive, scores = arrays(pairs)
@@ -57,7 +56,7 @@ def test_recall(pairs, target):
     assert predicted(scores, threshold_for_target(positive, scores, recall=target)) == min(good)
 
 
-@searching
+@searching(100)
 @given(pairs=examples, k=st.integers(1, 15))
 def test_number_and_rate(pairs, k):
     positive, scores = arrays(pairs)
@@ -94,7 +93,7 @@ def clf():
     return MeasureClassifier(alpha=1e-2).fit(X[::2], Y[::2])
 
 
-@searching
+@searching(100)
 @given(pairs=examples, target=shares)
 def test_false_positive_rate(pairs, target):
     positive, scores = arrays(pairs)

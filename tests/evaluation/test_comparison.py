@@ -11,7 +11,7 @@ from problems import TunedError
 from smoothperf import BalancedErrorRate, MeasureClassifierCV, PrecisionAtK
 from smoothperf.estimators.contenders import C_GRID, contenders
 from smoothperf.evaluation import column_of, comparison
-from smoothperf.evaluation.comparison import Candidate, Contender, Line, Split
+from smoothperf.evaluation.comparison import Contender, FittedModel, Outcome, Split
 from smoothperf.measures import get_measure
 
 
@@ -40,7 +40,7 @@ HELD_OUT = np.vstack([FOLDS[0][0], FOLDS[1][0]]), np.append(FOLDS[0][1], FOLDS[1
 def family(*coefs):
     """Models with these weights, which rows held out are scored with too."""
     return lambda X, positive: [
-        Candidate(f"number {i}", coef, held_out=[(labels, rows @ coef) for rows, labels in FOLDS])
+        FittedModel(f"number {i}", coef, held_out=[(labels, rows @ coef) for rows, labels in FOLDS])
         for i, coef in enumerate(coefs)
     ]
 
@@ -161,7 +161,7 @@ def test_missed_tolerances_are_counted():
 def line(name, trained_for, value, noise, column="prbep"):
     values = dict.fromkeys(comparison.COLUMNS, 0.5) | {column: value}
     samples = {key: value + noise * np.linspace(-1, 1, 101) for key in comparison.COLUMNS}
-    return Line(name, trained_for, values, samples, {}, 0.0, 0)
+    return Outcome(name, trained_for, values, samples, {}, 0.0, 0)
 
 
 def test_verdicts():

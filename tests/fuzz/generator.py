@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import oracles
+from problems import random_rows
 from smoothperf import Contingency
 from smoothperf.io import StoreWriter
 
@@ -84,7 +85,7 @@ def generate(seed: int, folder: Path) -> Problem:
     kind, layout = MEASURES[seed % len(MEASURES)], FORMATS[seed // len(MEASURES) % len(FORMATS)]
     n, d = int(rng.integers(2, 60)), int(rng.choice([1, 2, 5, 20, 80]))
     y = rng.permutation(np.repeat([1, -1], (positives := int(rng.integers(1, n)), n - positives)))
-    X = _rows(rng, y, d)
+    X = random_rows(rng, y, d)
     if "float32" in layout:
         X = X.astype(np.float32)
     weights, weighing = _weights(rng, y, whole=kind == "contingency")
@@ -103,22 +104,6 @@ def generate(seed: int, folder: Path) -> Problem:
     solver = str(rng.choice(_solvers(kind)))
     described = f"{seed}: {kind} by {solver}, {n} x {d} {layout}, {weighing}, {settings}"
     return Problem(measure, solver, stored, y, weights, dense, risk, settings, described)
-
-
-def _rows(rng: np.random.Generator, y: np.ndarray, d: int) -> np.ndarray:
-    """Gaussians or whole numbers with many ties, some of them zero, in columns of equal or different scales."""
-    n = y.size
-    X = rng.normal(size=(n, d)) + rng.uniform(0, 2) * np.outer(y > 0, rng.normal(size=d))
-    if rng.random() < 0.3:
-        X = np.round(X)
-    if rng.random() < 0.5:
-        X *= rng.random(size=(n, d)) < rng.uniform(0.05, 0.9)
-    if rng.random() < 0.2:
-        X = X[rng.integers(0, n, size=n)]  # rows that are repeated, perhaps with different labels
-    if rng.random() < 0.2:
-        X += 10.0 ** rng.uniform(0, 4)  # far from the origin
-    spread = rng.choice([0.0, 0.0, 1.0, 4.0])
-    return X * 10.0 ** (rng.normal(size=d) * spread / 2 + rng.uniform(-spread, spread))
 
 
 def _weights(rng: np.random.Generator, y: np.ndarray, *, whole: bool) -> tuple[np.ndarray | None, str]:

@@ -13,13 +13,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import smoothperf
+from problems import searching
 from smoothperf import (
     BMRM,
     LBFGS,
@@ -196,7 +197,7 @@ values = st.recursive(
 MODEL = fitted(tol=0.1)
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@searching(40)
 @given(values)
 def test_any_attribute_comes_back(tmp_path_factory, value):
     # As a later estimator may have: attributes of other kinds than those of today.

@@ -2,73 +2,28 @@
 
 import math
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from problems import Scored, frozen, randomly_scored, searching
 from smoothperf.kernels import reference
 from smoothperf.measures import ROCArea, bins, roc_area
 from smoothperf.measures.examples import Examples
 from smoothperf.threads import use_threads
 
 EPS = np.finfo(np.float64).eps
-searching = settings(deadline=None, max_examples=100, derandomize=True)
 
 
-def frozen(values, dtype=np.float64):
-    array = np.array(values, dtype=dtype)
-    array.flags.writeable = False
-    return array
+SCALES_OF_BINS = (-6, -1, 0, 1, 4)
+few_in_bins = randomly_scored(9, scales=SCALES_OF_BINS)
 
 
-class Scored(NamedTuple):
-    """Labels, scores and weights, none of which may be written to."""
-
-    positive: np.ndarray
-    scores: np.ndarray
-    weights: np.ndarray | None
-
-    @property
-    def y(self):
-        return np.where(self.positive == 1, 1, -1)
-
-    @property
-    def c(self):
-        return np.ones(len(self.scores)) if self.weights is None else self.weights
-
-    @property
-    def masses(self):
-        return self.c[self.positive == 1].sum(), self.c[self.positive == 0].sum()
-
-    def reach(self, margin=1.0):
-        return float(np.ptp(self.scores)) + abs(margin)
-
-
-@st.composite
-def scored(draw, most=24, scales=(-6, -1, 0, 0, 0, 1, 4)):
-    """Ties, constants, clusters and general position at any scale and level; single positives and negatives too."""
-    n = draw(st.integers(2, most))
-    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    positives = draw(st.sampled_from([1, n - 1, max(1, n // 2)]))
-    positive = rng.permutation(np.arange(n) < positives)
-    kinds = [
-        rng.integers(-3, 4, size=n) / 2.0,
-        rng.normal(size=n),
-        np.ones(n),
-        np.where(positive, -1.0, 1.0),
-        positive + 1e-9 * rng.normal(size=n),
-        rng.choice([0.0, 1.0, 1e3], size=n),
-    ]
-    scores = 10.0 ** draw(st.sampled_from(scales)) * (
-        kinds[draw(st.integers(0, 5))] + draw(st.sampled_from([0.0, -7.5]))
-    )
-    weights = [None, rng.exponential(size=n), 10.0 ** rng.integers(-6, 7, size=n), rng.integers(1, 4, size=n)]
-    weights = weights[draw(st.integers(0, 3))]
-    return Scored(frozen(positive, np.uint8), frozen(scores), None if weights is None else frozen(weights))
+def labels(positive):
+    return frozen(np.where(positive, 1, -1), np.int64)
 
 
 def span_of(problem):
@@ -76,7 +31,7 @@ def span_of(problem):
 
 
 def examples_of(problem):
-    return Examples(problem.positive.view(bool), problem.weights)
+    return Examples(problem.y == 1, problem.weights)
 
 
 def run(problem, margin, kappa, per_ramp, spare=0.0):
@@ -108,7 +63,7 @@ def assert_same_sums(problem, margin, kappa, per_ramp, spare=0.0):
     ramps = (1.0 + 2.0 * spare) * problem.reach(margin) / kappa
     # Numbers in a bin, bins that a window slides over, and single operations.
     off = EPS * (2.0 * per_ramp * ramps + sums.crowd + 64.0 + 8.0 * ramps)
-    opposite = np.where(problem.positive == 1, negatives, positives)
+    opposite = np.where(problem.y == 1, negatives, positives)
     assert (np.abs(gradient - gradient_) <= off * problem.c * opposite).all()
     mass = positives * negatives
     assert sums.slopes == pytest.approx(expected.slopes, abs=off * mass)
@@ -121,9 +76,9 @@ def assert_same_sums(problem, margin, kappa, per_ramp, spare=0.0):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@searching
+@searching(50)
 @given(
-    problem=scored(),
+    problem=randomly_scored(24, scales=SCALES_OF_BINS),
     margin=st.sampled_from([1.0, 0.5, 0.0, -0.5]),
     log_ramps=st.floats(-3.0, 3.0),
     per_ramp=st.sampled_from([1, 2, 3, 4, 7, 16]),
@@ -147,7 +102,7 @@ def test_scores_outside_the_span_are_noticed(threads, weighted, end, row):
     scores = rng.normal(size=n)
     scores[row] = -9.0 if end == "lowest" else 9.0
     weights = frozen(rng.exponential(size=n)) if weighted else None
-    problem = Scored(frozen(rng.random(n) < 0.3, np.uint8), frozen(scores), weights)
+    problem = Scored(labels(rng.random(n) < 0.3), frozen(scores), weights)
     span, beyond = span_of(problem), -8.999 if end == "lowest" else 8.999
     with pytest.MonkeyPatch.context() as patch, use_threads(threads):
         patch.setattr(bins, "LEAST_ROWS", 2)
@@ -165,7 +120,7 @@ def test_sums_over_many_pairs(kappa, per_ramp, weighted):
     rng = np.random.default_rng(per_ramp)
     n = 1100
     problem = Scored(
-        frozen(rng.random(n) < 0.3, np.uint8),
+        labels(rng.random(n) < 0.3),
         frozen(np.round(rng.normal(size=n), 2)),
         frozen(rng.exponential(size=n)) if weighted else None,
     )
@@ -182,7 +137,7 @@ def test_beta_of_one_pair_lies_in_the_unit_interval_and_loses_little(kappa, per_
         for violation in np.linspace(-3.0 * width, kappa + 3.0 * width, 217):
             # Two far-off examples without weight set the edges.
             scores = frozen([start, start + violation - 1.0, -20.0 - start, 20.0])
-            problem = Scored(frozen([1, 0, 1, 0], np.uint8), scores, frozen([1.0, 1.0, 0.0, 0.0]))
+            problem = Scored(frozen([1, -1, 1, -1], np.int64), scores, frozen([1.0, 1.0, 0.0, 0.0]))
             sums, gradient = run(problem, 1.0, kappa, per_ramp)
             beta = sums.slopes
             assert -1e-12 <= beta <= 1.0 + 1e-12
@@ -202,7 +157,7 @@ def test_no_more_is_lost_than_one_pair_can_lose(always_bins):
     for start in np.linspace(0.0, width, 50):
         for violation in (-width / 3.0, kappa + width / 3.0):
             scores = frozen([start, start + violation - 1.0, -20.0, 20.0])
-            problem = Scored(frozen([1, 0, 1, 0], np.uint8), scores, frozen([1.0, 1.0, 0.0, 0.0]))
+            problem = Scored(frozen([1, -1, 1, -1], np.int64), scores, frozen([1.0, 1.0, 0.0, 0.0]))
             result, mu, lost = binned(problem, kappa)
             true = float(oracles.exact_roc(problem.y, scores, problem.weights, mu))
             assert result.value - 1e-11 <= true <= result.value + lost + 1e-11
@@ -248,8 +203,8 @@ def hints(problem):
     yield from (bins.Span(-np.inf, np.inf), bins.Span(np.inf, -np.inf), bins.Span(-1e308, 1e308))
 
 
-@searching
-@given(data=st.data(), problem=scored(most=9), log_ramps=st.floats(-6.0, 4.0), other=scored(most=9))
+@searching(50)
+@given(data=st.data(), problem=few_in_bins, log_ramps=st.floats(-6.0, 4.0), other=few_in_bins)
 def test_planes_from_bins_are_true(data, problem, log_ramps, other):
     """In rational arithmetic: plane, value and ceiling keep what they promise, up to the rounding stated."""
     kappa = problem.reach() / 10.0**log_ramps
@@ -276,7 +231,7 @@ def test_planes_from_bins_are_true(data, problem, log_ramps, other):
 
 def plane_for_constant_classes(problem, result):
     """R(f') less the plane, for scores f' that are constant on each class, without rounding and without pairs."""
-    sums = [sum(oracles.fractions(result.plane.gradient[problem.positive == label]), Fraction(0)) for label in (1, 0)]
+    sums = [sum(oracles.fractions(result.plane.gradient[problem.y == label]), Fraction(0)) for label in (1, -1)]
 
     def excess(a, b):
         plane = sums[0] * Fraction(a) + sums[1] * Fraction(b) + Fraction(result.plane.offset)
@@ -311,7 +266,7 @@ def test_planes_from_many_examples_are_true(scores, kappa, weights, always_bins)
         "heavy first": 10.0 ** (6.0 - 12.0 * rank),
         "light first": 10.0 ** (12.0 * rank - 6.0),
     }[weights]
-    problem = Scored(frozen(rng.random(n) < 0.4, np.uint8), frozen(f), None if c is None else frozen(c))
+    problem = Scored(labels(rng.random(n) < 0.4), frozen(f), None if c is None else frozen(c))
     result, _, _ = binned(problem, kappa)
     excess = plane_for_constant_classes(problem, result)
     for a, b in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (-1e6, 1e6), (1e6, -1e6), (1e6, 1e6), (0.5, 0.0)):
@@ -330,7 +285,7 @@ def test_planes_from_many_examples_are_true(scores, kappa, weights, always_bins)
 def test_bins_are_used_where_they_pay():
     rng = np.random.default_rng(2)
     for n, kappa, used in ((1000, 1.0, False), (5000, 1.0, True), (5000, 1e-3, False), (5000, 1e12, False)):
-        problem = Scored(frozen(rng.random(n) < 0.3, np.uint8), frozen(rng.normal(size=n)), None)
+        problem = Scored(labels(rng.random(n) < 0.3), frozen(rng.normal(size=n)), None)
         assert (binned(problem, kappa)[2] > 0.0) == used
 
 
@@ -341,7 +296,7 @@ def test_bins_agree_with_sorting(kappa, weighted, monkeypatch):
     rng = np.random.default_rng(3)
     n = 6000
     problem = Scored(
-        frozen(rng.random(n) < 0.2, np.uint8),
+        labels(rng.random(n) < 0.2),
         frozen(rng.normal(size=n)),
         frozen(rng.exponential(size=n)) if weighted else None,
     )
@@ -366,7 +321,7 @@ def test_threads_change_rounding_only(weighted, monkeypatch):
     rng = np.random.default_rng(4)
     n = 2000
     problem = Scored(
-        frozen(rng.random(n) < 0.2, np.uint8),
+        labels(rng.random(n) < 0.2),
         frozen(rng.normal(size=n)),
         frozen(rng.exponential(size=n)) if weighted else None,
     )

@@ -1,20 +1,24 @@
-"""Kernels of F-beta, the Jaccard index and the contingency table, each against its twin in NumPy.
-
-``best_flips`` and ``level_sets`` are held against theirs in ``test_fractional``, where labels and scores are.
-"""
+"""Kernels of F-beta, the Jaccard index and the contingency table, each against its twin in NumPy."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from problems import random_scored, searching
 from smoothperf.kernels import reference
-from smoothperf.kernels._best_flips import prefix_sums
-from smoothperf.kernels._flips import flip_exact, flip_smoothed, ramp_table
+from smoothperf.kernels._best_flips import best_flips, prefix_sums
+from smoothperf.kernels._flips import flip_along, ramp_table
 from smoothperf.kernels._levels import level_sets, ramp_masses
-from smoothperf.measures.flips import FractionalLoss, sorted_side
+from smoothperf.measures.flips import FractionalLoss, sorted_side, step_table
 
-searching = settings(deadline=None, max_examples=60, derandomize=True)
+LOSSES = {"f1": (1.0, 1.0), "f2": (4.0, 1.0), "f0.1": (0.01, 1.0), "jaccard": (1.0, 0.0)}
+every_loss = pytest.mark.parametrize(("p", "r"), LOSSES.values(), ids=LOSSES.keys())
+
+
+def flips_below(margins, cut, share):
+    """What ``flip_along`` makes of the margins of one class with a ``step_table``."""
+    return np.where(margins < cut, 1.0, np.where(margins == cut, share, 0.0))
 
 
 def random_rows(rng):
@@ -33,22 +37,23 @@ def expected_gradient(scores, positive, weights, slope, beta_of):
     return -slope * np.where(positive, 1.0, -1.0) * weighted, float(x @ weighted)
 
 
-@searching
+@searching(30)
 @given(seed=st.integers(0, 10**6))
 def test_thresholds_flip_what_their_twin_does(seed):
     rng = np.random.default_rng(seed)
     scores, positive, weights = random_rows(rng)
     cuts, shares = rng.integers(-2, 3, size=2) / 2.0, rng.random(2)
     gradient = np.full(scores.size, np.nan)
-    inner = flip_exact(scores, positive.view(np.uint8), weights, cuts, shares, 0.25, gradient)
+    tables = [step_table(*threshold) for threshold in zip(cuts, shares, strict=True)]
+    inner = flip_along(scores, positive.view(np.uint8), weights, *tables, 0.25, gradient)
     expected, sum_of_all = expected_gradient(
-        scores, positive, weights, 0.25, lambda x, label: reference.flips_below(x, cuts[label], shares[label])
+        scores, positive, weights, 0.25, lambda x, label: flips_below(x, cuts[label], shares[label])
     )
     np.testing.assert_allclose(gradient, expected, rtol=1e-15)
     assert inner == pytest.approx(sum_of_all, rel=1e-12, abs=1e-12 * (1.0 + np.abs(scores).sum()))
 
 
-@searching
+@searching(30)
 @given(seed=st.integers(0, 10**6), width=st.sampled_from([1e-3, 0.5, 10.0, 1e6]))
 def test_ramps_flip_what_their_twin_does(seed, width):
     rng = np.random.default_rng(seed)
@@ -61,7 +66,7 @@ def test_ramps_flip_what_their_twin_does(seed, width):
     for table in tables:
         assert (np.diff(table[0]) >= 0.0).all()
     gradient = np.full(scores.size, np.nan)
-    inner = flip_smoothed(scores, positive.view(np.uint8), weights, *tables, 0.25, gradient)
+    inner = flip_along(scores, positive.view(np.uint8), weights, *tables, 0.25, gradient)
     expected, sum_of_all = expected_gradient(
         scores, positive, weights, 0.25, lambda x, label: reference.flips_along(x, *ramps[label], width)
     )
@@ -69,20 +74,78 @@ def test_ramps_flip_what_their_twin_does(seed, width):
     assert inner == pytest.approx(sum_of_all, rel=1e-9, abs=1e-11 * (1.0 + np.abs(scores).sum()))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_prefix_sums_are_those_of_numpy(weighted):
-    rng = np.random.default_rng(0)
-    x, c = np.sort(rng.normal(size=50)), rng.exponential(size=50)
-    mass, first, second = np.empty((3, 51))
-    prefix_sums(x, c if weighted else None, mass if weighted else None, first, second)
-    c = c if weighted else np.ones(50)
-    for found, terms in ((mass if weighted else np.arange(51.0), c), (first, c * x), (second, c * x * x)):
-        np.testing.assert_allclose(found, np.append(0.0, np.cumsum(terms)), rtol=1e-13, atol=1e-14)
+@searching(30)
+@given(seed=st.integers(0, 10**6))
+def test_prefix_sums(seed):
+    """Over nothing too; mass is left alone without weights."""
+    rng = np.random.default_rng(seed)
+    scores, _, weights = random_rows(rng)
+    x = np.sort(scores)
+    found, expected = np.full((2, 3, x.size + 1), np.nan)
+    for module_sums, (mass, first, second) in ((prefix_sums, found), (reference.prefix_sums, expected)):
+        module_sums(x, weights, None if weights is None else mass, first, second)
+    sizes = np.cumsum([np.ones_like(x), np.abs(x), x**2], axis=1).max(axis=1, initial=0.0)
+    for one, other, size in zip(found, expected, sizes, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * size * (1.0 if weights is None else 20.0))
 
 
-def side_of(margins):
+def side_of(margins, weights=None):
     margins = np.array(margins, dtype=float)
-    return sorted_side(margins, None, np.empty(margins.size + 1), np.empty(margins.size + 1))
+    return sorted_side(margins, weights, np.empty(margins.size + 1), np.empty(margins.size + 1))
+
+
+def both_sides(problem):
+    """Margins of positives and of negatives, sorted, and of all."""
+    margins, weights = problem.y * problem.scores, problem.weights
+    return [side_of(margins[m], None if weights is None else weights[m]) for m in (problem.y == 1, problem.y == -1)], (
+        margins,
+        problem.y == 1,
+        problem.c,
+    )
+
+
+@every_loss
+@searching(30)
+@given(seed=st.integers(0, 10**6), steep=st.sampled_from([0.1, 2.0, 50.0]))
+def test_best_flips(p, r, seed, steep):
+    problem = random_scored(seed, most=25, scales=(-8, -1, 0, 3))
+    sides, rows = both_sides(problem)
+    loss, slope = FractionalLoss(p, r, (p + r) * problem.masses[0]), steep / problem.c.sum()
+    value, missed, false, _ = best_flips(*sides, loss, slope)
+    size = 1.0 + steep * np.abs(problem.scores).max()
+    assert value == pytest.approx(reference.fractional_best(*rows, loss, slope), abs=1e-12 * size)
+    # The flips that it names are worth that.
+    cost = 0.0
+    for side, weight in zip(sides, (missed, false), strict=True):
+        mass = np.arange(side.x.size + 1.0) if side.mass is None else side.mass
+        cost += np.interp(weight, mass, side.first)
+    assert loss.at(missed, false) - slope * cost == pytest.approx(value, abs=1e-11 * size)
+    # Whole examples are missed.
+    assert missed == round(missed) if sides[0].mass is None else missed in sides[0].mass
+
+
+def test_best_flips_of_nothing():
+    """No examples of a class, or none at all, as a member of a group may have."""
+    loss = FractionalLoss(1.0, 1.0, 2.0)
+    for positives, negatives in (([], []), ([-1.0], []), ([], [-1.0, 2.0])):
+        margins, positive = np.array(positives + negatives), np.arange(len(positives + negatives)) < len(positives)
+        expected = reference.fractional_best(margins, positive, np.ones(margins.size), loss, 0.5)
+        assert best_flips(side_of(positives), side_of(negatives), loss, 0.5)[0] == pytest.approx(expected)
+
+
+@every_loss
+@searching(6)
+@given(seed=st.integers(0, 10**6), width=st.sampled_from([0.05, 1.0]))
+def test_level_sets(p, r, seed, width):
+    problem = random_scored(seed, most=15, scales=(-3, 0), weights=("none", "whole", "real"))
+    sides, (margins, positive, c) = both_sides(problem)
+    loss, slope, nu = FractionalLoss(p, r, (p + r) * problem.masses[0]), 2.0 / problem.c.sum(), 0.05
+    value, _, _, levels, _ = level_sets(*sides, loss, slope, width, nu, 64)
+    expected, beta = reference.fractional_levels(margins, positive, c, loss, slope, width, nu, 64)
+    size = 1.0 + np.abs(margins).max()
+    assert value == pytest.approx(expected, abs=1e-11 * size)
+    of_negatives, of_positives = (reference.flips_along(margins, z, levels[2], width) for z in levels[3:])
+    np.testing.assert_allclose(np.where(positive, of_positives, of_negatives)[c > 0], beta[c > 0], rtol=0, atol=1e-8)
 
 
 def test_searches_that_creep_make_longer_steps():
@@ -105,7 +168,7 @@ def test_shares_of_levels_are_those_of_the_soft_maximum():
     assert value > offset - 1.0
 
 
-@searching
+@searching(30)
 @given(seed=st.integers(0, 10**6), width=st.sampled_from([1e-3, 0.5, 10.0]))
 def test_masses_of_ramps_are_those_of_their_twin_or_a_little_less(seed, width):
     rng = np.random.default_rng(seed)

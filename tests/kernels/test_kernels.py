@@ -1,7 +1,6 @@
-"""Every compiled kernel against its twin in NumPy, on whatever may come: types, ties, zeros, scales, ranges.
+"""Compiled kernels against their twins in NumPy, on whatever may come: types, ties, zeros, scales, ranges.
 
-``maximise_on_simplex`` has more tests of its own (``test_simplex_qp``), the bins too (``test_binned_pairs``); those of
-``_top_k`` are in ``tests/measures/test_projection.py``.
+``test_twins`` knows which test holds which kernel; ``maximise_on_simplex`` has more of its own (``test_simplex_qp``).
 """
 
 import math
@@ -11,25 +10,15 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from problems import frozen, searching
 from smoothperf import kernels
 from smoothperf.kernels import reference
 from smoothperf.kernels._roc_area import RampTable, sweep_bins
 
 EPS = np.finfo(np.float64).eps
-searching = settings(deadline=None, max_examples=100, derandomize=True)
-
-
-def frozen(values, dtype=np.float64):
-    array = np.array(values, dtype=dtype)
-    array.flags.writeable = False
-    return array
-
-
-def test_every_kernel_has_a_twin():
-    assert set(kernels.__all__) <= set(vars(reference))
 
 
 # --- sparse products --------------------------------------------------------------------------------------------
@@ -84,7 +73,7 @@ def drawn_levels(data, A):
     return data.draw(st.one_of(st.none(), vectors(A.rows)))
 
 
-@searching
+@searching(50)
 @given(data=st.data(), A=sparse_arrays(), pieces=st.integers(1, 5), ones=st.booleans())
 def test_gather(data, A, pieces, ones):
     x, levels = data.draw(vectors(A.columns)), drawn_levels(data, A)
@@ -101,7 +90,7 @@ def scatter(indptr, indices, data, ones, g, out, pieces=1, *, levels=None, clear
     module.scatter(indptr, indices, data, ones, levels, g, out, clear, pieces, room)
 
 
-@searching
+@searching(50)
 @given(data=st.data(), A=sparse_arrays(), pieces=st.integers(1, 5), ones=st.booleans(), clear=st.booleans())
 def test_scatter(data, A, pieces, ones, clear):
     g, levels = data.draw(vectors(A.rows)), drawn_levels(data, A)
@@ -168,7 +157,7 @@ def test_sums_over_rows_do_not_lose_digits_with_their_number():
     assert total[0] == pytest.approx(math.fsum(data), rel=5e-13)  # added one by one: 1e-11
 
 
-@searching
+@searching(50)
 @given(data=st.data(), A=sparse_arrays())
 def test_half_gram(data, A):
     rows = frozen(data.draw(st.lists(st.integers(0, A.rows - 1), max_size=9) if A.rows else st.just([])), np.intp)
@@ -182,7 +171,7 @@ def test_half_gram(data, A):
     assert (again == out).all()
 
 
-@searching
+@searching(50)
 @given(A=sparse_arrays(), distinct=st.booleans())
 def test_row_norms(A, distinct):
     expected = reference.row_norms(A.indptr, A.data, distinct)
@@ -242,7 +231,7 @@ def test_loops_that_come_at_the_same_time():
 # --- examples by themselves -------------------------------------------------------------------------------------
 
 
-@searching
+@searching(50)
 @given(data=st.data(), m=st.integers(1, 200), n=st.integers(1, 200), seed=st.integers(0, 1000))
 def test_huber_sums(data, m, n, seed):
     rng = np.random.default_rng(seed)
@@ -257,7 +246,21 @@ def test_huber_sums(data, m, n, seed):
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=64 * EPS * 40.0 * 8.0 * m / kappa)
 
 
-@searching
+@searching(60)
+@given(seed=st.integers(0, 10**6))
+def test_sorted_hinges(seed):
+    """Ties, empty lists, lists of which one is beyond the other, any scale."""
+    rng = np.random.default_rng(seed)
+    lists = []
+    for size in rng.choice([0, 1, 7, 200], size=2):
+        numbers = rng.normal(size=size) if rng.random() < 0.5 else rng.integers(-3, 4, size=size)
+        lists.append(frozen(np.sort(10.0 ** rng.choice([-9, 0, 0, 9]) * (numbers + rng.choice([0, 9])))))
+    a, z = lists
+    size = a.size * z.size * (np.abs(a).max(initial=0.0) + np.abs(z).max(initial=0.0))
+    assert kernels.sorted_hinges(a, z) == pytest.approx(reference.sorted_hinges(a, z), abs=1e-13 * size)
+
+
+@searching(50)
 @given(data=st.data(), n=st.integers(1, 1100), seed=st.integers(0, 1000))
 def test_pointwise_hinges(data, n, seed):
     rng = np.random.default_rng(seed)
@@ -277,7 +280,7 @@ def test_pointwise_hinges(data, n, seed):
     assert found[3] == pytest.approx(expected[3], abs=1024 * EPS * np.abs(gradients[1] * scores).sum())
 
 
-@searching
+@searching(50)
 @given(data=st.data(), n=st.integers(1, 1100), seed=st.integers(0, 1000))
 def test_smooth_losses(data, n, seed):
     rng = np.random.default_rng(seed)
@@ -394,7 +397,7 @@ def assert_same_ramps(problem, kappa):
     assert excess == pytest.approx(excess_, abs=off * length * other_mass)
 
 
-@searching
+@searching(50)
 @given(problem=pair_lists(), kappa=st.sampled_from([0.0, 1e-12, 1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 7.3, 1e3, 1e8]))
 def test_pair_ramps(problem, kappa):
     assert_same_ramps(problem, kappa)
@@ -448,7 +451,7 @@ def test_a_pair_at_the_margin_has_no_slope():
 # --- the quadratic program --------------------------------------------------------------------------------------
 
 
-@searching
+@searching(50)
 @given(
     seed=st.integers(0, 10**6), size=st.integers(1, 8), rank=st.integers(1, 8), scale=st.sampled_from([0.1, 1.0, 30.0])
 )
@@ -472,7 +475,7 @@ def test_maximise_on_simplex(seed, size, rank, scale):
 # --- vectors of a run -------------------------------------------------------------------------------------------
 
 
-@searching
+@searching(50)
 @given(data=st.data(), n=st.integers(1, 20), step=st.floats(-1e6, 1e6), pieces=st.integers(1, 3))
 def test_along(data, n, step, pieces):
     start, direction = data.draw(vectors(n)), data.draw(vectors(n))
@@ -482,7 +485,7 @@ def test_along(data, n, step, pieces):
     np.testing.assert_allclose(out, expected, rtol=0, atol=4 * EPS * (np.abs(start) + np.abs(step * direction)).max())
 
 
-@searching
+@searching(50)
 @given(seed=st.integers(0, 10**6), shifted=st.booleans(), terms=st.integers(0, 12))
 def test_sums_with_inner_products(seed, shifted, terms):
     """In weight space, and in row space, where an inner product pairs the two halves of a vector."""
@@ -506,7 +509,7 @@ def test_sums_with_inner_products(seed, shifted, terms):
     np.testing.assert_allclose(sums, expected_sums, rtol=1e-14, atol=1e-15)
 
 
-@searching
+@searching(50)
 @given(
     seed=st.integers(0, 10**6),
     shifted=st.booleans(),

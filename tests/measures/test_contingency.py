@@ -5,16 +5,15 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from problems import plainly_scored, searching
 from smoothperf import LBFGS, Contingency, FBeta
 from smoothperf.design import as_design
 from smoothperf.measures import contingency
 from smoothperf.objective import RegularizedRisk
-
-searching = settings(deadline=None, max_examples=40, derandomize=True)
 
 
 def squares(b, c):
@@ -35,16 +34,9 @@ def number_by_number(b, c):
 every_delta = pytest.mark.parametrize("delta", [squares, at_most_two, number_by_number], ids=lambda d: d.__name__)
 
 
-@st.composite
-def problems(draw, most=8):
-    y = draw(st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=most).filter(lambda y: len(set(y)) == 2))
-    entry = draw(st.sampled_from([st.integers(-3, 3).map(float), st.floats(-3.0, 3.0), st.just(1.0)]))
-    return np.array(y), np.array([draw(entry) for _ in y])
-
-
 @every_delta
-@searching
-@given(problem=problems(), other=st.lists(st.floats(-3.0, 3.0), min_size=8, max_size=8))
+@searching(20)
+@given(problem=plainly_scored(), other=st.lists(st.floats(-3.0, 3.0), min_size=8, max_size=8))
 def test_exact_risk_is_the_maximum_over_all_labelings(delta, problem, other):
     y, scores = problem
     risk = Contingency(delta).bind(y)
@@ -59,9 +51,9 @@ def test_exact_risk_is_the_maximum_over_all_labelings(delta, problem, other):
 
 
 @every_delta
-@searching
+@searching(20)
 @given(
-    problem=problems(),
+    problem=plainly_scored(),
     other=st.lists(st.floats(-3.0, 3.0), min_size=8, max_size=8),
     deviation=st.sampled_from([1e-9, 1e-4, 0.03, 1.0, 100.0]),
 )
@@ -82,8 +74,8 @@ def test_smoothed_risk_keeps_its_promises(delta, problem, other, deviation):
 
 
 @every_delta
-@searching
-@given(problem=problems(), deviation=st.floats(0.05, 2.0))
+@searching(20)
+@given(problem=plainly_scored(), deviation=st.floats(0.05, 2.0))
 def test_gradient_is_that_of_finite_differences(delta, problem, deviation):
     y, scores = problem
     risk = Contingency(delta).bind(y)
@@ -94,8 +86,8 @@ def test_gradient_is_that_of_finite_differences(delta, problem, deviation):
 
 
 @every_delta
-@searching
-@given(problem=problems(), move=st.lists(st.floats(-0.3, 0.3), min_size=8, max_size=8))
+@searching(20)
+@given(problem=plainly_scored(), move=st.lists(st.floats(-0.3, 0.3), min_size=8, max_size=8))
 def test_gradient_changes_no_faster_than_the_lipschitz_constant(delta, problem, move):
     y, scores = problem
     risk = Contingency(delta).bind(y)
@@ -122,13 +114,13 @@ def test_smoothed_value_is_that_of_the_definition(delta):
             goal = cp.Maximize(a @ beta - mu / 2 * cp.sum_squares(beta - 0.5))
             gains[-1].append(cp.Problem(goal, [cp.sum(beta) == count, beta >= 0, beta <= 1]).solve(solver=cp.CLARABEL))
     cells = np.array([[delta(b, c) + gains[0][b] + gains[1][c] for c in range(4)] for b in range(3)])
-    nu = contingency.TABLE_SHARE * mu * 5 / 8 / np.log(12)
+    nu = contingency.SOFT_SHARE * mu * 5 / 8 / np.log(12)
     expected = cells.max() + nu * np.log(np.mean(np.exp((cells - cells.max()) / nu)))
     assert risk.smoothed(scores, mu).value == pytest.approx(expected, abs=1e-7)
 
 
-@searching
-@given(problem=problems(), seed=st.integers(0, 1000))
+@searching(20)
+@given(problem=plainly_scored(), seed=st.integers(0, 1000))
 def test_whole_weights_stand_for_copies(problem, seed):
     y, scores = problem
     weights = np.random.default_rng(seed).integers(1, 4, size=len(y))

@@ -7,15 +7,15 @@ import math
 import pickle
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
 import smoothperf
+from problems import frozen, randomly_scored, score_vectors, scored, searching
 from smoothperf.measures import (
     PRBEP,
     BalancedErrorRate,
@@ -64,78 +64,10 @@ structural_risk = pytest.mark.parametrize(("measure", "truth"), STRUCTURAL.value
 every_shift_invariant_risk = pytest.mark.parametrize(
     ("measure", "truth"), SHIFT_INVARIANT.values(), ids=SHIFT_INVARIANT.keys()
 )
-searching = settings(deadline=None, max_examples=25, derandomize=True)
-SCALES = (-8, -3, 0, 2, 5, 8)  # powers of ten
 
 
-class Problem(NamedTuple):
-    """Labels, scores and weights, none of which may be written to."""
-
-    y: np.ndarray
-    scores: np.ndarray
-    weights: np.ndarray | None
-
-
-def frozen(values, dtype=np.float64):
-    array = np.array(values, dtype=dtype)
-    array.flags.writeable = False
-    return array
-
-
-@st.composite
-def label_vectors(draw, most=8):
-    y = draw(st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=most).filter(lambda y: len(set(y)) == 2))
-    return frozen(y, np.int64)
-
-
-@st.composite
-def score_vectors(draw, n, scales=SCALES):
-    """Ties (small whole numbers), constants and general position, times a power of ten, plus a shift at times."""
-    whole = st.integers(-3, 3).map(float)
-    general = st.floats(-3.0, 3.0, allow_subnormal=False)
-    entry = draw(st.sampled_from([whole, general, st.one_of(whole, general), st.just(1.0)]))
-    scale = 10.0 ** draw(st.sampled_from(scales))
-    shift = draw(st.sampled_from([0.0, 0.0, 1.0, -7.5]))
-    return frozen([scale * (shift + draw(entry)) for _ in range(n)])
-
-
-@st.composite
-def weight_vectors(draw, y, kinds=("none", "whole", "real", "wide")):
-    kind = draw(st.sampled_from(kinds))
-    if kind == "none":
-        return None
-    entry = {
-        "whole": st.integers(0, 4).map(float),
-        "real": st.one_of(st.just(0.0), st.floats(0.01, 10.0)),
-        "wide": st.integers(-6, 6).map(lambda e: 10.0**e),
-    }[kind]
-    c = np.array([draw(entry) for _ in y])
-    for members in (y == 1, y == -1):
-        if not c[members].any():
-            c[np.flatnonzero(members)[0]] = 1.0
-    return frozen(c)
-
-
-@st.composite
-def problems(draw, scales=SCALES, kinds=("none", "whole", "real", "wide"), most=8):
-    y = draw(label_vectors(most))
-    return Problem(y, draw(score_vectors(len(y), scales)), draw(weight_vectors(y, kinds)))
-
-
-def scattered_problem(seed):
-    """Like :func:`problems`, spread evenly over scales, ties, clusters and weights."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 9))
-    y = rng.permutation([1, -1, *rng.choice([1, -1], size=n - 2)])
-    scores = [rng.integers(-3, 4, size=n), rng.normal(size=n), np.ones(n), y * -1.0, y + 1e-9 * rng.normal(size=n)]
-    scores = 10.0 ** rng.choice(SCALES) * (scores[rng.integers(len(scores))] + rng.choice([0.0, 1.0, -7.5]))
-    weights = [None, rng.integers(1, 5, size=n), rng.exponential(size=n), 10.0 ** rng.integers(-6, 7, size=n)]
-    weights = weights[rng.integers(len(weights))]
-    return Problem(frozen(y, np.int64), frozen(scores), None if weights is None else frozen(weights))
-
-
-tame_problems = problems(scales=(-1, 0, 1), kinds=("none", "whole", "real"))
-wild_problems = st.one_of(problems(), st.integers(0, 10**6).map(scattered_problem))
+tame_problems = scored(scales=(-1, 0, 1), weights=("none", "whole", "real"))
+wild_problems = st.one_of(scored(), randomly_scored(8))
 any_mu = st.sampled_from([1e-12, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 1e3, 1e6])
 tame_mu = st.floats(0.01, 3.0)
 
@@ -183,7 +115,7 @@ def assert_plane_holds_everywhere(result, problem, truth, data):
 
 
 @every_risk
-@searching
+@searching(15)
 @given(problem=wild_problems)
 def test_exact_value_is_the_true_value(measure, truth, problem):
     y, scores, weights = problem
@@ -195,7 +127,7 @@ def test_exact_value_is_the_true_value(measure, truth, problem):
 
 
 @every_risk
-@searching
+@searching(15)
 @given(problem=wild_problems)
 def test_exact_plane_touches_the_risk(measure, truth, problem):
     y, scores, weights = problem
@@ -208,7 +140,7 @@ def test_exact_plane_touches_the_risk(measure, truth, problem):
 
 
 @every_risk
-@searching
+@searching(15)
 @given(data=st.data(), problem=wild_problems)
 def test_exact_plane_is_nowhere_above_the_risk(measure, truth, data, problem):
     result = measure.bind(problem.y, problem.weights).exact(problem.scores)
@@ -219,7 +151,7 @@ def test_exact_plane_is_nowhere_above_the_risk(measure, truth, data, problem):
 
 
 @closed_form_risk
-@searching
+@searching(15)
 @given(problem=wild_problems, mu=any_mu)
 def test_smoothed_value_is_the_true_value(measure, truth, problem, mu):
     y, scores, weights = problem
@@ -228,7 +160,7 @@ def test_smoothed_value_is_the_true_value(measure, truth, problem, mu):
 
 
 @every_risk
-@searching
+@searching(15)
 @given(problem=wild_problems, mu=any_mu)
 def test_smoothing_lowers_the_risk_by_at_most_mu_times_the_diameter(measure, truth, problem, mu):
     y, scores, weights = problem
@@ -241,7 +173,7 @@ def test_smoothing_lowers_the_risk_by_at_most_mu_times_the_diameter(measure, tru
 
 
 @every_risk
-@searching
+@searching(15)
 @given(data=st.data(), problem=wild_problems, mu=any_mu)
 def test_smoothed_plane_is_nowhere_above_the_exact_risk(measure, truth, data, problem, mu):
     result = measure.bind(problem.y, problem.weights).smoothed(problem.scores, mu)
@@ -249,7 +181,7 @@ def test_smoothed_plane_is_nowhere_above_the_exact_risk(measure, truth, data, pr
 
 
 @every_risk
-@searching
+@searching(15)
 @given(problem=wild_problems, mu=any_mu)
 def test_height_is_the_plane_where_it_was_made(measure, truth, problem, mu):
     result = measure.bind(problem.y, problem.weights).smoothed(problem.scores, mu)
@@ -259,7 +191,7 @@ def test_height_is_the_plane_where_it_was_made(measure, truth, problem, mu):
 
 
 @every_risk
-@searching
+@searching(15)
 @given(problem=tame_problems, mu=tame_mu)
 def test_rounding_is_negligible_at_ordinary_scales(measure, truth, problem, mu):
     risk = measure.bind(problem.y, problem.weights)
@@ -273,7 +205,7 @@ def test_rounding_is_negligible_at_ordinary_scales(measure, truth, problem, mu):
 
 
 @every_risk
-@searching
+@searching(15)
 @given(problem=tame_problems, mu=tame_mu)
 def test_gradient_is_that_of_finite_differences(measure, truth, problem, mu):
     y, scores, weights = problem
@@ -287,7 +219,7 @@ def test_gradient_is_that_of_finite_differences(measure, truth, problem, mu):
 
 
 @every_risk
-@searching
+@searching(15)
 @given(data=st.data(), problem=tame_problems, mu=tame_mu)
 def test_gradient_changes_no_faster_than_the_lipschitz_constant(measure, truth, data, problem, mu):
     """In the norms that go with the weights: sum (g - g')^2 / c <= L^2 sum c (f - f')^2."""
@@ -351,7 +283,7 @@ any_number = st.floats(allow_nan=True, allow_infinity=True)
 
 
 @closed_form_risk
-@searching
+@searching(15)
 @given(problem=wild_problems, mu=any_mu, roots=st.builds(Roots, any_number, any_number, any_number), other_mu=any_mu)
 def test_hint_changes_rounding_only(measure, truth, problem, mu, roots, other_mu):
     y, scores, weights = problem
@@ -367,7 +299,7 @@ def test_hint_changes_rounding_only(measure, truth, problem, mu, roots, other_mu
 
 
 @every_risk
-@searching
+@searching(15)
 @given(problem=tame_problems, mu=tame_mu, other=st.floats(-10.0, 10.0), other_mu=tame_mu)
 def test_hint_does_not_move_the_gradient(measure, truth, problem, mu, other, other_mu):
     risk = measure.bind(problem.y, problem.weights)
@@ -394,7 +326,7 @@ def test_evaluations_leave_no_trace(measure, truth):
 
 
 @every_shift_invariant_risk
-@searching
+@searching(15)
 @given(problem=tame_problems, mu=tame_mu, shift=st.floats(-1e3, 1e3))
 def test_shifting_all_scores_changes_nothing(measure, truth, problem, mu, shift):
     y, scores, weights = problem
@@ -413,7 +345,7 @@ def test_shifting_all_scores_changes_nothing(measure, truth, problem, mu, shift)
 
 
 @every_shift_invariant_risk
-@searching
+@searching(15)
 @given(problem=wild_problems, mu=any_mu)
 def test_gradient_sums_to_zero(measure, truth, problem, mu):
     risk = measure.bind(problem.y, problem.weights)
@@ -422,7 +354,7 @@ def test_gradient_sums_to_zero(measure, truth, problem, mu):
 
 
 @every_risk
-@searching
+@searching(15)
 @given(problem=tame_problems, mu=tame_mu, seed=st.integers(0, 1000))
 def test_order_of_the_examples_does_not_matter(measure, truth, problem, mu, seed):
     y, scores, weights = problem
@@ -461,8 +393,8 @@ def test_labels_may_be_written_in_several_ways(measure, truth, encode):
 
 
 @every_risk
-@searching
-@given(problem=problems(scales=(-1, 0, 1), kinds=("whole",)), mu=tame_mu)
+@searching(15)
+@given(problem=scored(scales=(-1, 0, 1), weights=("whole",)), mu=tame_mu)
 def test_whole_weights_stand_for_copies(measure, truth, problem, mu):
     y, scores, weights = problem
     counts = weights.astype(int)
@@ -477,8 +409,8 @@ def test_whole_weights_stand_for_copies(measure, truth, problem, mu):
 
 
 @every_risk
-@searching
-@given(problem=problems(scales=(-1, 0, 1), kinds=("whole", "real")), mu=tame_mu)
+@searching(15)
+@given(problem=scored(scales=(-1, 0, 1), weights=("whole", "real")), mu=tame_mu)
 def test_examples_without_weight_are_not_there(measure, truth, problem, mu):
     y, scores, weights = problem
     there = weights > 0
@@ -494,7 +426,7 @@ def test_examples_without_weight_are_not_there(measure, truth, problem, mu):
 
 
 @every_risk
-@searching
+@searching(15)
 @given(problem=tame_problems)
 def test_only_ratios_of_weights_matter(measure, truth, problem):
     y, scores, weights = problem
@@ -678,7 +610,7 @@ def test_as_many_positives_are_wanted_as_there_are(measure, truth):
 
 
 @structural_risk
-@searching
+@searching(15)
 @given(problem=tame_problems)
 def test_risk_is_an_upper_bound_of_the_loss(measure, truth, problem):
     y, scores, weights = problem
@@ -702,7 +634,7 @@ def test_nothing_is_written_to(measure, truth):
 
 
 @every_risk
-@searching
+@searching(15)
 @given(problem=wild_problems, mu=any_mu)
 def test_the_exact_risk_is_in_the_interval(measure, truth, problem, mu):
     y, scores, weights = problem

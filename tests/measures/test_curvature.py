@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from problems import MEASURES
+from problems import MEASURES, searching
 from smoothperf import PRBEP
 
 
@@ -24,7 +24,7 @@ def drawn(seed, weighted, n=12):
     return PRBEP().bind(y, weights), rng.normal(size=n)
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@searching(30)
 @given(seed=st.integers(0, 10_000), weighted=st.booleans(), log_mu=st.floats(-2.5, 0.5))
 def test_curvature_is_the_derivative_of_the_gradient(seed, weighted, log_mu):
     risk, f = drawn(seed, weighted)

@@ -5,20 +5,20 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import fbeta_score, jaccard_score
 
 import oracles
+from problems import plainly_scored, searching
 from smoothperf import BMRM, LBFGS, Contingency, FBeta, Jaccard
 from smoothperf.design import as_design
 from smoothperf.kernels.reference import fractional_best, fractional_levels
 from smoothperf.measures import get_measure
 from smoothperf.measures.flips import BestFlips
-from smoothperf.measures.fractional_risk import LEVELS_SHARE, levels
+from smoothperf.measures.fractional_risk import SOFT_SHARE, levels
 from smoothperf.objective import RegularizedRisk
 
-searching = settings(deadline=None, max_examples=60, derandomize=True)
 every_measure = pytest.mark.parametrize(
     "measure", [FBeta(), FBeta(2.0), FBeta(0.5), FBeta(0.1), Jaccard()], ids=lambda measure: measure.name
 )
@@ -39,19 +39,12 @@ def most_above_labelings(measure, positives):
     return (1 + p) / (27 * p**2 * positives**2) if r else 1.0 / (4.0 * positives**2)
 
 
-@st.composite
-def problems(draw, most=9):
-    y = draw(st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=most).filter(lambda y: len(set(y)) == 2))
-    entry = draw(st.sampled_from([st.integers(-3, 3).map(float), st.floats(-3.0, 3.0), st.just(1.0)]))
-    return np.array(y), np.array([draw(entry) for _ in y])
-
-
 # --- exactly ----------------------------------------------------------------------------------------------------
 
 
 @every_measure
-@searching
-@given(problem=problems())
+@searching(25)
+@given(problem=plainly_scored(9))
 def test_risk_is_that_of_all_labelings_but_for_a_fraction_of_one_negative(measure, problem):
     y, scores = problem
     positives = int((y == 1).sum())
@@ -61,8 +54,8 @@ def test_risk_is_that_of_all_labelings_but_for_a_fraction_of_one_negative(measur
 
 
 @every_measure
-@searching
-@given(problem=problems())
+@searching(25)
+@given(problem=plainly_scored(9))
 def test_risk_is_that_of_all_labelings_where_no_fraction_pays(measure, problem):
     """The gradient of an exact evaluation says which examples are flipped; ties at the cut share the flips."""
     y, scores = problem
@@ -94,7 +87,7 @@ def test_exact_evaluation_looks_at_few_numbers_of_missed_positives():
     y = np.where(np.arange(20_000) < 6_000, 1, -1)
     risk = FBeta().bind(y)
     flips = BestFlips.of(risk._sides(rng.normal(size=y.size) + 0.7 * y), risk._loss, risk._slope)
-    assert 0 < flips.positives < 6_000
+    assert 0.0 < flips.missed < 6_000.0
     assert flips.visited < 100
 
 
@@ -130,22 +123,24 @@ def test_smoothed_value_is_that_of_a_generic_solver(measure, weights):
     y, scores = np.array([1, -1, 1, -1, -1, 1]), np.array([0.4, 0.1, -0.6, -0.8, 0.9, 1.3])
     c = np.ones(6) if weights is None else np.array(weights)
     total, positives, mu = c.sum(), c[y == 1].sum(), 1.0 / c.sum()
-    (p, r), (count, nu) = coefficients(measure), levels(LEVELS_SHARE * mu * total / 8.0)
+    (p, r), (count, nu) = coefficients(measure), levels(SOFT_SHARE * mu * total / 8.0)
+    beta, t = cp.Variable(6), cp.Parameter(nonneg=True)
+    gain = (-2.0 / total * c * y * scores) @ beta - mu / 2 * cp.sum_squares(cp.multiply(np.sqrt(c), beta - 0.5))
+    slopes = c * np.where(y == 1, p, 1.0), c * np.where(y == 1, r, -1.0)  # of beta, and of t beta
+    level = slopes[0] @ beta + t * (slopes[1] @ beta) >= t * ((p + r) * positives) - 1e-13
+    problem = cp.Problem(cp.Maximize(gain), [level, beta >= 0, beta <= 1])
     values = []
-    for t in np.arange(count + 1) / count:
-        beta = cp.Variable(6)
-        gain = (-2.0 / total * c * y * scores) @ beta - mu / 2 * cp.sum_squares(cp.multiply(np.sqrt(c), beta - 0.5))
-        level = c * np.where(y == 1, p + r * t, 1.0 - t) @ beta >= t * (p + r) * positives - 1e-13
-        problem = cp.Problem(cp.Maximize(gain), [level, beta >= 0, beta <= 1])
-        values.append(t + problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11))
+    for at in np.arange(count + 1) / count:
+        t.value = at
+        values.append(at + problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11))
     best = max(values)
     expected = best + nu * np.log(np.mean(np.exp((np.array(values) - best) / nu)))
     assert measure.bind(y, weights).smoothed(scores, mu).value == pytest.approx(expected, abs=1e-8)
 
 
 @every_measure
-@searching
-@given(problem=problems(), seed=st.integers(0, 99))
+@searching(25)
+@given(problem=plainly_scored(9), seed=st.integers(0, 99))
 def test_exact_kernel_computes_what_its_twin_does(measure, problem, seed):
     y, scores = problem
     weights = np.random.default_rng(seed).choice([0.5, 1.0, 2.0, 3.0], size=len(y)) if seed % 2 else None
@@ -157,8 +152,8 @@ def test_exact_kernel_computes_what_its_twin_does(measure, problem, seed):
 
 
 @every_measure
-@settings(searching, max_examples=15)
-@given(problem=problems(), deviation=st.sampled_from([0.5, 0.1]), seed=st.integers(0, 99))
+@searching(15)
+@given(problem=plainly_scored(9), deviation=st.sampled_from([0.5, 0.1]), seed=st.integers(0, 99))
 def test_kernel_computes_what_its_twin_does(measure, problem, deviation, seed):
     y, scores = problem
     weights = np.random.default_rng(seed).choice([0.5, 1.0, 2.0, 3.0], size=len(y)) if seed % 2 else None
@@ -166,7 +161,7 @@ def test_kernel_computes_what_its_twin_does(measure, problem, deviation, seed):
     risk = measure.bind(y, weights)
     mu = deviation / risk.diameter
     width = mu * c.sum() / 2.0
-    count, nu = levels(LEVELS_SHARE * width / 4.0)
+    count, nu = levels(SOFT_SHARE * width / 4.0)
     result = risk.smoothed(scores, mu)
     value, beta = fractional_levels(y * scores, y == 1, c, risk._loss, 2.0 / c.sum(), width, nu, count)
     assert result.value == pytest.approx(value - width / 4.0, abs=1e-11)
@@ -274,8 +269,8 @@ def test_scores_are_those_of_scikit_learn(weights):
 
 
 @every_measure
-@searching
-@given(problem=problems(), weighted=st.booleans())
+@searching(25)
+@given(problem=plainly_scored(9), weighted=st.booleans())
 def test_threshold_is_the_best_cut(measure, problem, weighted):
     y, scores = problem
     weights = np.arange(1.0, len(y) + 1.0) if weighted else None
@@ -284,7 +279,8 @@ def test_threshold_is_the_best_cut(measure, problem, weighted):
     distinct = np.unique(scores)
     cuts = [distinct[0] - 1.0, *((distinct[:-1] + distinct[1:]) / 2.0), distinct[-1] + 1.0]
     assert best == pytest.approx(max(measure.score(y, scores - cut, weights) for cut in cuts))
-    assert np.abs(scores - at).min() > 0.0
+    if (np.diff(distinct) > 1e-12).all():  # there are numbers between two scores
+        assert np.abs(scores - at).min() > 0.0
 
 
 def test_threshold_lies_midway():

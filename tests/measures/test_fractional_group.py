@@ -6,11 +6,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
 from groups import examples_of, parts, run_group
+from problems import random_scored, searching
 from smoothperf.measures import flips, margin_bins
 from smoothperf.measures.flips import sorted_side
 from smoothperf.measures.fractional import FBeta, Jaccard
@@ -18,36 +19,6 @@ from smoothperf.measures.fractional import FBeta, Jaccard
 MEASURES = {"f1": FBeta(), "f2": FBeta(2.0), "jaccard": Jaccard()}
 TRUTHS = {"f1": (1, 1), "f2": (4, 1), "jaccard": (1, 0)}
 every_measure = pytest.mark.parametrize("name", MEASURES)
-searching = settings(deadline=None, max_examples=12, derandomize=True)
-
-
-def random_problem(seed, most=60):
-    """Ties, constants, clusters and general position; one positive at times; weights and scales of all kinds."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, most))
-    y = np.where(rng.random(n) < rng.choice([0.02, 0.3, 0.5, 0.97]), 1, -1)
-    y[rng.permutation(n)[:2]] = 1, -1
-    scores = rng.choice(
-        [
-            rng.integers(-3, 4, size=n).astype(float),
-            rng.normal(size=n) + 0.5 * y,
-            np.ones(n),
-            -1.0 * y,
-            y + 1e-9 * rng.normal(size=n),
-            np.exp(5.0 * rng.normal(size=n)) * rng.choice([-1.0, 1.0], size=n),
-        ]
-    )
-    scores = 10.0 ** rng.choice([-8, -3, 0, 0, 0, 2, 5]) * (scores + rng.choice([0.0, 1.0, -7.5]))
-    weights = [None, rng.integers(0, 4, size=n) + 0.0, rng.exponential(size=n), 10.0 ** rng.integers(-6, 7, size=n)]
-    weights = weights[rng.integers(len(weights))]
-    if weights is not None:
-        for label in (1, -1):
-            if not weights[y == label].any():
-                weights[np.flatnonzero(y == label)[0]] = 1.0
-    if rng.random() < 0.3:  # members with one class
-        order = np.argsort(y, kind="stable")
-        y, scores, weights = y[order], scores[order], None if weights is None else weights[order]
-    return y, scores, weights
 
 
 def random_lengths(seed, n):
@@ -88,12 +59,12 @@ def coarse(number):
 
 
 @every_measure
-@searching
+@searching(12)
 @given(seed=st.integers(0, 10**6), mu=st.sampled_from([1e-9, 1e-6, 1e-3, 0.1, 1.0, 1e3]))
 def test_few_examples_have_the_risk_that_they_have_in_memory(name, seed, mu):
     """There is a bin for each different margin."""
     measure = MEASURES[name]
-    y, scores, weights = random_problem(seed)
+    y, scores, weights = random_scored(seed, 60)
     lengths = random_lengths(seed, len(y))
     near = measure.bind(y, weights)
     scale = 1.0 + np.abs(scores).max()
@@ -117,12 +88,12 @@ def test_few_examples_have_the_risk_that_they_have_in_memory(name, seed, mu):
 
 @every_measure
 @pytest.mark.parametrize("bins", [2, 8, 2048])
-@settings(searching, max_examples=8)
+@searching(8)
 @given(seed=st.integers(0, 10**6), mu=st.sampled_from([1e-6, 1e-2, 1.0]))
 def test_planes_are_nowhere_above_the_risk(name, bins, seed, mu):
     """In rational arithmetic, where they were made and elsewhere, however coarse the bins are."""
     p, r = TRUTHS[name]
-    y, scores, weights = random_problem(seed, most=9)
+    y, scores, weights = random_scored(seed, 9)
     lengths = random_lengths(seed, len(y))
     for ask in (
         lambda risk, f: risk.exact(f),
@@ -139,11 +110,11 @@ def test_planes_are_nowhere_above_the_risk(name, bins, seed, mu):
 
 @every_measure
 @pytest.mark.parametrize("bins", [1, 3, 8])
-@searching
+@searching(12)
 @given(seed=st.integers(0, 10**6), mu=st.sampled_from([1e-4, 1e-2, 1.0]))
 def test_coarse_bins_bound_the_risk(name, bins, seed, mu):
     measure = MEASURES[name]
-    y, scores, weights = random_problem(seed)
+    y, scores, weights = random_scored(seed, 60)
     lengths = random_lengths(seed, len(y))
     near = measure.bind(y, weights)
     mu /= near.diameter
@@ -260,11 +231,11 @@ def test_gradient_is_written_where_it_is_wanted():
 
 
 @every_measure
-@searching
+@searching(12)
 @given(seed=st.integers(0, 10**6))
 def test_loss_free_risk_and_threshold_are_those_in_memory(name, seed):
     measure = MEASURES[name]
-    y, scores, weights = random_problem(seed)
+    y, scores, weights = random_scored(seed, 60)
     lengths = random_lengths(seed, len(y))
     expected = measure.bind(y, weights).loss_free(scores)
     result, gradient, _ = in_group(measure, y, scores, weights, lengths, lambda risk, f: risk.loss_free(f))
@@ -282,7 +253,7 @@ def side_of(margins, weights=None):
     return sorted_side(margins, weights, np.empty(margins.size + 1), np.empty(margins.size + 1))
 
 
-@searching
+@searching(12)
 @given(seed=st.integers(0, 10**6), most=st.integers(1, 6))
 def test_groups_cover_a_side_and_keep_ties_together(seed, most):
     rng = np.random.default_rng(seed)
@@ -298,7 +269,7 @@ def test_groups_cover_a_side_and_keep_ties_together(seed, most):
     assert (table[:-1, 2] < table[1:, 1]).all()
 
 
-@searching
+@searching(12)
 @given(seed=st.integers(0, 10**6), number=st.integers(1, 6))
 def test_bins_are_those_of_all_examples(seed, number):
     """Apart from each other, with all margins between their ends."""

@@ -5,14 +5,14 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 
 import smoothperf
 from groups import examples_of, parts, run_group
-from problems import gaussians
+from problems import gaussians, searching
 from smoothperf import (
     AveragePrecision,
     MeasureClassifier,
@@ -30,7 +30,6 @@ from smoothperf.measures import Goal, get_measure
 
 GOALS = [AveragePrecision(), RecallAtPrecision(0.7), PrecisionAtRecall(0.5), RecallAtFPR(0.25)]
 every_goal = pytest.mark.parametrize("goal", GOALS, ids=repr)
-searching = settings(deadline=None, max_examples=60, derandomize=True)
 
 
 def brute_force(goal, y, scores, weights):
@@ -66,14 +65,14 @@ def problems(draw):
     return y, scores, weights
 
 
-@searching
+@searching(30)
 @given(problem=problems(), rate=st.sampled_from([0.1, 0.25, 1 / 3, 0.5, 0.6, 0.75, 0.9, 0.99]))
 def test_scores_are_the_best_over_all_cuts(problem, rate):
     for goal in (RecallAtPrecision(rate), PrecisionAtRecall(rate), RecallAtFPR(rate)):
         assert goal.score(*problem) == pytest.approx(brute_force(goal, *problem), abs=1e-12)
 
 
-@searching
+@searching(30)
 @given(problem=problems())
 def test_average_precision_is_that_of_scikit_learn(problem):
     y, scores, weights = problem
@@ -82,7 +81,7 @@ def test_average_precision_is_that_of_scikit_learn(problem):
 
 
 @every_goal
-@searching
+@searching(30)
 @given(problem=problems())
 def test_a_ranking_has_the_same_scores(goal, problem):
     y, scores, weights = problem
@@ -91,7 +90,7 @@ def test_a_ranking_has_the_same_scores(goal, problem):
 
 
 @every_goal
-@searching
+@searching(30)
 @given(problem=problems())
 def test_weights_count_as_copies_in_scores(goal, problem):
     y, scores, _ = problem
@@ -107,7 +106,7 @@ def test_no_cut_is_precise_enough():
     assert RecallAtPrecision(0.5).score([1, 0], [1.0, 1.0]) == 1.0  # tied: both or none
 
 
-@searching
+@searching(30)
 @given(problem=problems(), rate=st.sampled_from([0.1, 0.5, 0.6, 0.9]))
 def test_without_confidence_the_cut_has_the_score(problem, rate):
     """What is predicted at the threshold is what the score speaks of."""

@@ -2,28 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 import oracles
+from problems import plainly_scored, searching
 from smoothperf import LBFGS, PartialROCArea, ROCArea
 from smoothperf.design import as_design
 from smoothperf.objective import RegularizedRisk
 
-searching = settings(deadline=None, max_examples=60, derandomize=True)
 
-
-@st.composite
-def problems(draw, most=9):
-    y = draw(st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=most).filter(lambda y: len(set(y)) == 2))
-    entry = draw(st.sampled_from([st.integers(-2, 2).map(float), st.floats(-3.0, 3.0), st.just(0.7)]))
-    scale = draw(st.sampled_from([1e-6, 1.0, 1e6]))
-    return np.array(y), np.array([scale * draw(entry) for _ in y])
-
-
-@searching
-@given(problem=problems(), data=st.data())
+@searching(30)
+@given(problem=plainly_scored(9, scales=(-6, 0, 6)), data=st.data())
 def test_exact_value_is_the_maximum_over_all_sets_of_negatives(problem, data):
     y, scores = problem
     negatives = int((y == -1).sum())
@@ -45,8 +36,8 @@ def test_smoothed_risk_is_that_of_a_convex_solver(seed):
     np.testing.assert_allclose(result.plane.gradient, gradient, atol=1e-3)
 
 
-@searching
-@given(problem=problems(), mu=st.floats(1e-3, 1.0))
+@searching(30)
+@given(problem=plainly_scored(9, scales=(-6, 0, 6)), mu=st.floats(1e-3, 1.0))
 def test_all_negatives_are_the_roc_area(problem, mu):
     y, scores = problem
     whole, almost, roc = (measure.bind(y) for measure in (PartialROCArea(1.0), PartialROCArea(1.0 - 1e-13), ROCArea()))
@@ -70,8 +61,8 @@ def test_negatives_far_down_have_no_gradient():
     assert not gradient[15:].any()
 
 
-@searching
-@given(problem=problems(), share=st.floats(0.05, 0.95))
+@searching(30)
+@given(problem=plainly_scored(9, scales=(-6, 0, 6)), share=st.floats(0.05, 0.95))
 def test_score_is_that_of_scikit_learn_on_another_scale(problem, share):
     y, scores = problem
     score = PartialROCArea(share).score(y, scores)

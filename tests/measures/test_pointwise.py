@@ -2,29 +2,20 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.svm import LinearSVC
 
 import oracles
+from problems import plainly_scored, searching
 from smoothperf import LBFGS, BalancedErrorRate, ErrorRate
 from smoothperf.design import as_design
 from smoothperf.objective import RegularizedRisk
 
-searching = settings(deadline=None, max_examples=60, derandomize=True)
 
-
-@st.composite
-def problems(draw, most=8):
-    y = draw(st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=most).filter(lambda y: len(set(y)) == 2))
-    entry = draw(st.sampled_from([st.integers(-2, 2).map(lambda v: v / 2.0), st.floats(-3.0, 3.0), st.just(0.0)]))
-    scale = draw(st.sampled_from([1e-6, 1.0, 1e6]))
-    return np.array(y), np.array([scale * draw(entry) for _ in y])
-
-
-@searching
-@given(problem=problems(), costs=st.sampled_from([(1.0, 1.0), (10.0, 1.0), (0.3, 7.0)]))
+@searching(30)
+@given(problem=plainly_scored(scales=(-6, 0, 6)), costs=st.sampled_from([(1.0, 1.0), (10.0, 1.0), (0.3, 7.0)]))
 def test_exact_value_is_the_maximum_over_all_labelings(problem, costs):
     y, scores = problem
     risk = ErrorRate(*costs).bind(y)
@@ -33,8 +24,8 @@ def test_exact_value_is_the_maximum_over_all_labelings(problem, costs):
         assert value == pytest.approx(oracles.error_risk(y, scores, costs), abs=allowed)
 
 
-@searching
-@given(problem=problems())
+@searching(30)
+@given(problem=plainly_scored(scales=(-6, 0, 6)))
 def test_balanced_error_has_costs_that_make_the_classes_even(problem):
     y, scores = problem
     costs = y.size / (2.0 * (y == 1).sum()), y.size / (2.0 * (y == -1).sum())

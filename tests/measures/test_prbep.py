@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from problems import searching
 from smoothperf.measures import PRBEP
 from smoothperf.measures.top_k import heaviest
 
@@ -196,7 +197,7 @@ def test_hint_is_the_threshold_of_the_projection():
 # --- the selection ----------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=150, derandomize=True)
+@searching(60)
 @given(data=st.data(), n=st.integers(1, 25))
 def test_heaviest_fills_the_weight_with_the_largest_values(data, n):
     values = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n)), dtype=float)
@@ -215,7 +216,7 @@ def test_heaviest_fills_the_weight_with_the_largest_values(data, n):
     assert taken.min(initial=np.inf) >= left.max(initial=-np.inf)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@searching(60)
 @given(data=st.data(), n=st.integers(1, 25))
 def test_heaviest_without_weights_takes_whole_examples(data, n):
     values = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n)), dtype=float)
@@ -230,7 +231,7 @@ def test_heaviest_without_weights_takes_whole_examples(data, n):
 # --- the score --------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=200, derandomize=True)
+@searching(80)
 @given(data=st.data(), y=st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=9).filter(lambda y: len(set(y)) == 2))
 def test_score_is_the_precision_averaged_over_ways_of_breaking_ties(data, y):
     scores = data.draw(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=len(y), max_size=len(y)))

@@ -2,30 +2,28 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from problems import plainly_scored, searching
 from smoothperf import LBFGS, PRBEP, Newton, PrecisionAtK, RecallAtK
 from smoothperf.design import as_design
 from smoothperf.measures.top_k import heaviest
 from smoothperf.objective import RegularizedRisk
 
-searching = settings(deadline=None, max_examples=60, derandomize=True)
 both = pytest.mark.parametrize("kind", [PrecisionAtK, RecallAtK])
 
 
 @st.composite
 def problems(draw, most=8):
-    y = draw(st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=most).filter(lambda y: len(set(y)) == 2))
-    entry = draw(st.sampled_from([st.integers(-2, 2).map(float), st.floats(-3.0, 3.0), st.just(0.7)]))
-    scale = draw(st.sampled_from([1e-6, 1.0, 1e6]))
-    scores = [scale * draw(entry) for _ in y]
-    return np.array(y), np.array(scores), draw(st.integers(1, len(y) - 1))
+    """Labels, scores, and a number of places."""
+    y, scores = draw(plainly_scored(most, scales=(-6, 0, 6)))
+    return y, scores, draw(st.integers(1, len(y) - 1))
 
 
 @both
-@searching
+@searching(30)
 @given(problem=problems())
 def test_exact_value_is_the_maximum_over_all_labelings(kind, problem):
     y, scores, k = problem
@@ -37,7 +35,7 @@ def test_exact_value_is_the_maximum_over_all_labelings(kind, problem):
 
 
 @both
-@searching
+@searching(30)
 @given(problem=problems(), mu=st.floats(1e-4, 3.0))
 def test_exact_value_and_ceiling_enclose_the_risk(kind, problem, mu):
     y, scores, k = problem
@@ -62,7 +60,7 @@ def test_diameter_is_the_largest_value_of_the_prox_function(kind, y):
 
 
 @both
-@searching
+@searching(30)
 @given(problem=problems())
 def test_as_many_places_as_positives_are_the_break_even_point(kind, problem):
     y, scores, _ = problem
@@ -83,7 +81,7 @@ def test_least_risk_is_the_least_loss():
         assert RecallAtK(k).bind(y).exact_value(scores) == pytest.approx(1.0 - min(1.0, k / 3.0), abs=1e-12)
 
 
-@searching
+@searching(30)
 @given(problem=problems(9))
 def test_scores_are_averages_over_ways_of_breaking_ties(problem):
     y, scores, k = problem
@@ -141,7 +139,7 @@ def test_newton_finds_what_lbfgs_finds(kind, k):
         assert newton.n_iter < lbfgs.n_iter
 
 
-@searching
+@searching(30)
 @given(data=st.data(), n=st.integers(1, 25))
 def test_heaviest_takes_a_part_of_the_last_example(data, n):
     values = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n)), dtype=float)

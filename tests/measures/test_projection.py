@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from problems import frozen, searching
 from smoothperf.kernels import reference
 from smoothperf.measures import projection as projecting
 from smoothperf.measures.examples import Examples
@@ -15,13 +16,6 @@ from smoothperf.measures.projection import CappedSimplex, Roots
 from smoothperf.threads import use_threads
 
 EPS = np.finfo(np.float64).eps
-searching = settings(deadline=None, max_examples=100, derandomize=True)
-
-
-def frozen(values, dtype=np.float64):
-    array = np.array(values, dtype=dtype)
-    array.flags.writeable = False
-    return array
 
 
 def top_k_smoothed(problem, nearby=None):
@@ -128,7 +122,7 @@ def assert_same_projection(problem, nearby=None):
     assert found.ceiling <= expected.ceiling + found.looseness + problem.mu * off * mass
 
 
-@searching
+@searching(50)
 @given(problem=projections(exponents=range(-4, 7), scales=(-8, -2, 0, 1)))
 def test_top_k_smoothed(problem):
     assert_same_projection(problem)
@@ -139,13 +133,13 @@ roots_of_any_kind = st.builds(
 )
 
 
-@searching
+@searching(50)
 @given(problem=projections(exponents=range(-4, 7), scales=(-8, -2, 0, 1)), nearby=roots_of_any_kind)
 def test_top_k_smoothed_from_any_start(problem, nearby):
     assert_same_projection(problem, nearby)
 
 
-@searching
+@searching(50)
 @given(
     problem=projections(exponents=range(-4, 7), scales=(-8, -2, 0, 1)),
     away=st.floats(-20.0, 20.0),
@@ -162,7 +156,7 @@ def test_top_k_smoothed_from_nearby(problem, away, sample):
 
 @pytest.mark.parametrize("scale", [-8, 0, 4, 8])
 @pytest.mark.parametrize("exponent", [-12, -9, -3, 6])
-@settings(searching, max_examples=20)
+@searching(20)
 @given(data=st.data())
 def test_top_k_smoothed_predicts_the_right_weight_at_every_scale(exponent, scale, data):
     """``sum c u`` is the total, and the rounding that is left is known, whatever the scale of the scores and of mu."""

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groups import examples_of, parts, run_group
+from problems import WEIGHTS, member_lengths, randomly_scored, searching
 from smoothperf.measures import (
     AveragePrecision,
     BalancedErrorRate,
@@ -23,36 +24,14 @@ EPS = np.finfo(np.float64).eps
 PAIRS = [ROCArea(), ROCArea(as_printed=True), AveragePrecision()]
 BY_THEMSELVES = [ErrorRate(3.0, 1.0), BalancedErrorRate(), LogLoss(), SquaredHinge()]
 every_measure = pytest.mark.parametrize("measure", [*PAIRS, *BY_THEMSELVES], ids=repr)
-searching = settings(deadline=None, max_examples=30, derandomize=True)
 
 
 @st.composite
-def split_problems(draw, most=40):
-    """Labels, scores, weights and parts: ties, constants, wide weights, members with one class and with nothing."""
-    n = draw(st.integers(2, most))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    y = np.append([1, -1], rng.choice([1, -1], size=n - 2, p=draw(st.sampled_from([(0.3, 0.7), (0.7, 0.3)]))))
-    y = np.sort(y) if draw(st.booleans()) else rng.permutation(y)
-    kind = draw(st.sampled_from(["general", "ties", "constant", "by class"]))
-    scores = {
-        "general": rng.normal(size=n),
-        "ties": rng.integers(-2, 3, size=n).astype(float),
-        "constant": np.ones(n),
-        "by class": y.astype(float),
-    }[kind] * 10.0 ** draw(st.sampled_from([-6, 0, 1, 6]))
-    weights = {
-        "none": None,
-        "whole": rng.integers(0, 4, size=n).astype(float),
-        "real": rng.exponential(size=n),
-        "wide": 10.0 ** rng.integers(-6, 7, size=n),
-        "alike": np.full(n, 0.3),
-    }[draw(st.sampled_from(["none", "whole", "real", "wide", "alike"]))]
-    if weights is not None:
-        for members in (y == 1, y == -1):
-            if not weights[members].any():
-                weights[np.flatnonzero(members)[0]] = 1.0
-    ends = sorted(draw(st.lists(st.integers(0, n), max_size=3)))
-    return y, scores, weights, parts(n, np.diff([0, *ends, n]))
+def split_problems(draw):
+    """Labels, scores, weights and parts: members with one class and with nothing too."""
+    problem = draw(randomly_scored(40, scales=(-6, 0, 1, 6), weights=(*WEIGHTS, "alike")))
+    n = len(problem.y)
+    return *problem, parts(n, draw(member_lengths(n)))
 
 
 def in_group(measure, y, weights, slices, program):
@@ -100,7 +79,7 @@ def assert_same(results, near, scores, *, deviation=1.0):
 
 
 @every_measure
-@searching
+@searching(15)
 @given(problem=split_problems(), deviation=st.sampled_from([1.0, 0.03, 1e-4]), bins=st.booleans())
 def test_smoothed_risks_are_those_in_memory(measure, problem, deviation, bins):
     y, scores, weights, slices = problem
@@ -129,7 +108,7 @@ def test_smoothed_risks_are_those_in_memory(measure, problem, deviation, bins):
 
 
 @every_measure
-@searching
+@searching(15)
 @given(problem=split_problems())
 def test_exact_risks_are_those_in_memory(measure, problem):
     y, scores, weights, slices = problem
@@ -147,7 +126,7 @@ def test_exact_risks_are_those_in_memory(measure, problem):
 
 
 @every_measure
-@searching
+@searching(15)
 @given(problem=split_problems())
 def test_weighed_scores_and_cuts_are_those_in_memory(measure, problem):
     y, scores, weights, slices = problem

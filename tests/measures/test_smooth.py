@@ -4,14 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.svm import LinearSVC
 
-from problems import gaussians, problem
+from problems import gaussians, problem, searching
 from smoothperf import (
     BMRM,
     LBFGS,
@@ -29,7 +29,6 @@ from smoothperf import (
 MEASURES = [LogLoss(), SquaredHinge()]
 every_measure = pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 SOLVERS = [LBFGS(tol=1e-6), Newton(tol=1e-6), Nesterov(tol=1e-6), Nesterov(tol=1e-6, form="convex"), BMRM(tol=1e-4)]
-searching = settings(deadline=None, max_examples=60, derandomize=True)
 
 
 def losses(measure, y, scores):
@@ -47,7 +46,7 @@ def peer(measure, alpha, total):
 
 
 @every_measure
-@searching
+@searching(30)
 @given(
     rows=st.lists(st.tuples(st.sampled_from([-1, 1]), st.floats(-40.0, 40.0), st.floats(0.0, 5.0)), min_size=2),
     mu=st.sampled_from([0.0, 1e-3, 1.0]),
@@ -96,7 +95,7 @@ def test_lipschitz_constant_is_attained(measure, scores, weights):
 
 
 @every_measure
-@searching
+@searching(30)
 @given(seed=st.integers(0, 1000), weighted=st.booleans(), scale=st.sampled_from([0.1, 1.0, 5.0]))
 def test_curvature_is_the_derivative_of_the_gradient(measure, seed, weighted, scale):
     rng = np.random.default_rng(seed)
@@ -255,7 +254,7 @@ def test_path(measure):
         assert clf.objective_ == pytest.approx(objective, abs=1e-5)
 
 
-@searching
+@searching(30)
 @given(rows=st.lists(st.tuples(st.booleans(), st.floats(-9.0, 9.0)), min_size=1))
 def test_log_loss_is_that_of_the_chances(rows):
     y, scores = (np.array(column) for column in zip(*rows, (True, 0.5), (False, 0.5), strict=True))

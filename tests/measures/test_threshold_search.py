@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groups import parts, run_group
+from problems import searching
 from smoothperf.measures.threshold_search import best_cut, filled, level_of, room_for_ties, threshold_for_weight
 
-searching = settings(deadline=None, max_examples=200, derandomize=True)
-in_groups = settings(searching, max_examples=30)
+in_groups = searching(30)
 
 
 def weight_above(scores, weights, threshold):
@@ -31,7 +31,7 @@ def check(scores, weights, wanted):
     return threshold
 
 
-@searching
+@searching(80)
 @given(
     scores=st.lists(st.one_of(st.integers(-3, 3).map(float), st.floats(-1e8, 1e8)), min_size=1, max_size=12),
     share=st.floats(0.0, 1.0),
@@ -43,7 +43,7 @@ def test_the_weight_above_is_as_close_as_ties_allow(scores, share):
     check(scores, None, float(round(share * len(scores))))
 
 
-@searching
+@searching(80)
 @given(
     data=st.data(),
     scores=st.lists(st.integers(-2, 2).map(float), min_size=1, max_size=10),

@@ -4,45 +4,23 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groups import examples_of, parts, run_group
+from problems import member_lengths, randomly_scored, searching
 from smoothperf.measures import PRBEP, PrecisionAtK, RecallAtK, projection, threshold_search
 
 EPS = np.finfo(np.float64).eps
 MEASURES = [PRBEP(), PrecisionAtK(0.3), PrecisionAtK(1), RecallAtK(0.6)]
 every_measure = pytest.mark.parametrize("measure", MEASURES, ids=repr)
-searching = settings(deadline=None, max_examples=20, derandomize=True)
 
 
 @st.composite
-def split_problems(draw, most=40):
-    """Labels, scores, weights and lengths: ties, constants, members of one class or with no rows, wide weights."""
-    n = draw(st.integers(2, most))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    y = np.append([1, -1], rng.choice([1, -1], size=n - 2, p=[0.3, 0.7]))
-    y = np.sort(y) if draw(st.booleans()) else rng.permutation(y)
-    kind = draw(st.sampled_from(["general", "ties", "constant", "by class"]))
-    scores = {
-        "general": rng.normal(size=n),
-        "ties": rng.integers(-2, 3, size=n).astype(float),
-        "constant": np.ones(n),
-        "by class": y.astype(float),
-    }[kind] * 10.0 ** draw(st.sampled_from([-3, 0, 1, 4]))
-    weighting = draw(st.sampled_from(["none", "whole", "real", "wide"]))
-    weights = {
-        "none": None,
-        "whole": rng.integers(0, 4, size=n).astype(float),
-        "real": rng.exponential(size=n),
-        "wide": 10.0 ** rng.integers(-6, 7, size=n),
-    }[weighting]
-    if weights is not None:
-        for members in (y == 1, y == -1):
-            if not weights[members].any():
-                weights[np.flatnonzero(members)[0]] = 1.0
-    ends = sorted(draw(st.lists(st.integers(0, n), min_size=0, max_size=3)))
-    return y, scores, weights, np.diff([0, *ends, n])
+def split_problems(draw):
+    """Labels, scores, weights and numbers of rows: members with one class and with nothing too."""
+    problem = draw(randomly_scored(40, scales=(-3, 0, 1, 4)))
+    return *problem, draw(member_lengths(len(problem.y)))
 
 
 def in_group(measure, y, weights, lengths, program):
@@ -88,7 +66,7 @@ def bound(measure, y, weights):
 
 @pytest.mark.parametrize("few", [0, projection.FEW])
 @every_measure
-@searching
+@searching(12)
 @given(problem=split_problems(), deviation=st.sampled_from([30.0, 1.0, 0.03, 1e-3, 1e-6]))
 def test_smoothed_risks_are_those_in_memory(measure, few, problem, deviation):
     y, scores, weights, lengths = problem
@@ -123,7 +101,7 @@ def test_smoothed_risks_are_those_in_memory(measure, few, problem, deviation):
 
 
 @every_measure
-@searching
+@searching(12)
 @given(problem=split_problems())
 def test_exact_risks_and_thresholds_are_those_in_memory(measure, problem):
     y, scores, weights, lengths = problem

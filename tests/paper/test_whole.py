@@ -11,7 +11,7 @@ from smoothperf.paper.experiments import Bench
 from smoothperf.paper.results import read
 from smoothperf.paper.runs import METHODS, Run, Snapshot
 from smoothperf.paper.show import show
-from smoothperf.paper.validation import Candidate, chosen
+from smoothperf.paper.validation import TriedAlpha, chosen
 
 from .conftest import TINY, Silent
 
@@ -46,7 +46,7 @@ def test_every_file_is_there(finished):
 def test_missing_sets_are_reported_and_not_replaced(finished):
     folder, told = finished
     assert any(re.match("web8 is missing: ", line) for line in told)
-    have = {line.dataset: line.have for line in tables.read(folder / "table1.csv", table1.Line)}
+    have = {line.dataset: line.have for line in tables.read(folder / "table1.csv", table1.Row)}
     assert have["web8"] == "missing"
     assert have["adult9"] == "the paper's set"
     assert have["reuters-c11"] == "part of the paper's set"
@@ -61,7 +61,7 @@ def test_missing_sets_are_reported_and_not_replaced(finished):
 
 def test_table_1_is_counted(finished):
     folder, _ = finished
-    lines = {line.dataset: line for line in tables.read(folder / "table1.csv", table1.Line)}
+    lines = {line.dataset: line for line in tables.read(folder / "table1.csv", table1.Row)}
     line = lines["adult9"]
     assert (line.n, line.d, line.n_train) == (300, 123, 300)
     assert line.density == pytest.approx(100 * line.nonzeros / (300 * 123), rel=1e-5)
@@ -74,7 +74,7 @@ def test_table_1_is_counted(finished):
 def test_lambda_is_the_best_on_validation_rows(finished):
     folder, _ = finished
     for measure in ("prbep", "roc_area"):
-        rows = tables.read(folder / f"lambdas-{measure}.csv", Candidate)
+        rows = tables.read(folder / f"lambdas-{measure}.csv", TriedAlpha)
         for name in ("adult9", "reuters-c11"):
             own = [row for row in rows if row.dataset == name]
             assert sum(row.chosen for row in own) == 1

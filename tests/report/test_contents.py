@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, confusion_matrix, f1_score, roc_auc_score
+from sklearn.metrics import average_precision_score, confusion_matrix, f1_score, precision_recall_curve, roc_auc_score
 
 from problems import TunedError
 from smoothperf import PRBEP, MeasureClassifier
@@ -35,7 +35,8 @@ def test_marks(fitted, judged, contents):
     X, y = judged
     scores, curve = fitted.decision_function(X), contents.curve
     assert curve.tp[curve.break_even] + curve.fp[curve.break_even] == contents.n_positive == (y == "spam").sum()
-    best = max(f1_score(y == "spam", scores >= cut) for cut in scores)
+    precision, recall, _ = precision_recall_curve(y == "spam", scores)
+    best = (2.0 * precision * recall / np.maximum(precision + recall, 1e-300)).max()
     assert f1_score(y == "spam", scores > curve.thresholds[curve.best_f1]) == pytest.approx(best)
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from problems import searching
 from smoothperf.evaluation import Ranking
 from smoothperf.report import thinning
 from smoothperf.report.thinning import (
@@ -24,7 +25,7 @@ def ranking(n, positive_share, separation, seed=0):
     return Ranking(y, rng.standard_normal(n) + separation * y)
 
 
-@pytest.mark.parametrize(("n", "share"), [(100_000, 0.5), (300_000, 0.001), (100_000, 0.999)])
+@pytest.mark.parametrize(("n", "share"), [(40_000, 0.5), (60_000, 0.001), (40_000, 0.999)])
 @pytest.mark.parametrize("separation", [0.0, 2.0])
 def test_few_cuts_show_the_same_curves(n, share, separation):
     ranked = ranking(n, share, separation)
@@ -46,14 +47,14 @@ def test_few_cuts_show_the_same_curves(n, share, separation):
     assert steps.max() <= 1 / (thinning.RATE_GRID - 1)
 
 
-@settings(deadline=None, max_examples=50)
+@searching(50)
 @given(st.integers(2, 400), st.integers(0, 10))
 def test_few_examples_are_all_shown(n, seed):
     ranked = ranking(n, 0.3, 1.0, seed)
     assert np.array_equal(thin_cuts(ranked.cuts(), ranked.levels), np.arange(n + 1))
 
 
-@settings(deadline=None, max_examples=50)
+@searching(50)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=60), st.integers(1, 5))
 def test_column_extremes_reach_as_far_as_all_points(points, columns):
     x, y = np.array(sorted(point[0] for point in points)), np.array([point[1] for point in points])
@@ -69,7 +70,7 @@ def test_column_extremes_reach_as_far_as_all_points(points, columns):
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64, min_value=-1e300, max_value=1e300)
 
 
-@settings(deadline=None, max_examples=50)
+@searching(50)
 @given(finite, finite)
 def test_shortest_between_separates(one, other):
     lower, upper = min(one, other), max(one, other)
@@ -83,7 +84,7 @@ def test_shortest_between_is_short():
     assert shortest_between(1.0, float(np.nextafter(1.0, 2.0))) == 1.0
 
 
-@settings(deadline=None, max_examples=50)
+@searching(50)
 @given(st.sets(st.floats(-1e6, 1e6), min_size=1, max_size=30))
 def test_thresholds_make_their_cuts(scores):
     levels = np.array(sorted(scores, reverse=True))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from groups import examples_of, parts, run_group
+from problems import gaussians
 from smoothperf import (
     BMRM,
     LBFGS,
@@ -33,17 +34,11 @@ MEASURES = [PRBEP(), PrecisionAtK(0.1), ROCArea(), FBeta(), ErrorRate(), LogLoss
 #: Rows of the members: the first has none, as a client that has no rows itself.
 LENGTHS = [0, 50, 230, 20]
 ALPHA = 1e-2
+SIZE = 60, 240, 6
 
 
 def name_of(thing):
     return getattr(thing, "name", type(thing).__name__)
-
-
-def noisy(n=300, d=6, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    y = np.where(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=n) > 1.2, 1, -1)
-    return X, y
 
 
 def design_of(measure, X):
@@ -79,7 +74,7 @@ def check_alike(results):
     "solver", [LBFGS(tol=1e-4), Nesterov(tol=1e-2), BMRM(tol=1e-2)], ids=lambda s: type(s).__name__
 )
 def test_the_certified_optimum_is_that_of_all_rows(solver, measure, weighted):
-    X, y = noisy()
+    X, y = gaussians(*SIZE)
     weights = np.random.default_rng(1).integers(1, 4, size=y.size).astype(float) if weighted else None
     results, whole = minimise(solver, measure, X, y, weights)
     check_alike(results)
@@ -93,7 +88,7 @@ def test_the_certified_optimum_is_that_of_all_rows(solver, measure, weighted):
 
 @pytest.mark.parametrize("measure", [PRBEP(), FBeta(), ErrorRate()], ids=name_of)
 def test_the_tight_bound(measure):
-    X, y = noisy()
+    X, y = gaussians(*SIZE)
     start = np.ones(X.shape[1] + measure.fits_bias)
     results, whole = minimise(Retargeting(tol=1e-3), measure, X, y, start=start)
     check_alike(results)
@@ -133,7 +128,7 @@ def test_a_member_that_rounds_differently_stays_with_the_others(solver, measure,
     perturb(monkeypatch, lbfgs_module, "differences", outputs=(6, 7))
     perturb(monkeypatch, lbfgs_module, "two_loop", outputs=(7,))
     perturb(monkeypatch, certificate_module, "maximise_on_simplex")
-    X, y = noisy(seed=3)
+    X, y = gaussians(*SIZE, seed=3)
 
     def member(together):
         threading.current_thread().perturbed = together.rank == 2
@@ -151,7 +146,7 @@ def test_a_member_that_rounds_differently_stays_with_the_others(solver, measure,
 
 
 def test_a_callback_of_the_first_member_stops_all():
-    X, y = noisy()
+    X, y = gaussians(*SIZE)
 
     def member(together):
         part = parts(len(y), LENGTHS)[together.rank]
@@ -167,7 +162,7 @@ def test_a_callback_of_the_first_member_stops_all():
 
 
 def test_rounds_of_an_iteration_are_few():
-    X, y = noisy(3000)
+    X, y = gaussians(570, 2430, 6)
     rounds = []
 
     def member(together):
@@ -183,7 +178,7 @@ def test_rounds_of_an_iteration_are_few():
 
 
 def test_members_fit_what_one_process_fits():
-    X, y = noisy()
+    X, y = gaussians(*SIZE)
     model = MeasureClassifier("prbep", alpha=ALPHA, tol=1e-4).fit(X, y)
     results, _ = minimise(LBFGS(tol=1e-4), PRBEP(), X, y)
     assert results[0].objective == pytest.approx(model.objective_, abs=2e-4)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from problems import gaussians, problem
+from problems import gaussians, problem, searching
 from smoothperf import BMRM, LBFGS, PRBEP, Fixed, Newton, ROCArea, Status
 from smoothperf.design import as_design
 from smoothperf.objective import RegularizedRisk, Run
@@ -30,7 +30,7 @@ def test_reaches_the_optimum_of_a_generic_solver(alpha):
     assert np.linalg.norm(result.coef - coef) <= np.sqrt(2 * (result.gap + 2e-8) / alpha)
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@searching(40)
 @given(
     n_positive=st.integers(1, 4),
     n_negative=st.integers(1, 4),

@@ -13,7 +13,7 @@ def objective(n_features):
     rng = np.random.default_rng(0)
     X = sp.random(60, n_features, density=0.2, random_state=1, format="csr")
     y = np.where(rng.random(60) < 0.3, 1, -1)
-    return RegularizedRisk(as_design(X), PRBEP().bind(y), 1e-3)
+    return RegularizedRisk(as_design(X), PRBEP().bind(y), 1e-2)
 
 
 @pytest.mark.parametrize("solver", [LBFGS(), Nesterov(), BMRM(), Newton()], ids=lambda solver: type(solver).__name__)

@@ -12,11 +12,11 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from problems import gaussians, problem
+from problems import gaussians, problem, scored, searching
 from smoothperf.measures import (
     PRBEP,
     BalancedErrorRate,
@@ -78,21 +78,8 @@ CASES = {
     "contingency": (Contingency(squares), exact_contingency),
 }
 every_measure = pytest.mark.parametrize(("measure", "truth"), CASES.values(), ids=CASES.keys())
-searching = settings(deadline=None, max_examples=12, derandomize=True)
 #: A power of two beside which no loss counts.
 BEYOND = 2.0**300
-
-
-@st.composite
-def tiny_problems(draw, most=7):
-    """Labels with few or many positives, scores with ties, constant or at any scale, and weights or none."""
-    y = np.array(draw(st.lists(st.sampled_from([-1, 1]), min_size=3, max_size=most).filter(lambda y: len(set(y)) == 2)))
-    whole, general = st.integers(-2, 2).map(float), st.floats(-3.0, 3.0, allow_subnormal=False)
-    entry = draw(st.sampled_from([whole, general, st.just(1.0), st.just(0.0)]))
-    scale = 10.0 ** draw(st.sampled_from([-6, -1, 0, 0, 1, 6]))
-    scores = scale * np.array([draw(entry) for _ in y])
-    weights = np.array([draw(st.integers(1, 3)) for _ in y], dtype=float) if draw(st.booleans()) else None
-    return y, scores, weights
 
 
 def allowance(scores, *roundings):
@@ -107,8 +94,8 @@ def exact_loss_free(truth, y, scores, weights):
 
 
 @every_measure
-@searching
-@given(problem=tiny_problems())
+@searching(12)
+@given(problem=scored(7, least=3, scales=(-6, -1, 0, 1, 6), weights=("none", "whole")))
 def test_the_loss_free_risk_is_what_the_risk_grows_like(measure, truth, problem):
     y, scores, weights = problem
     found = measure.bind(y, weights).loss_free(scores)
@@ -121,8 +108,8 @@ def test_the_loss_free_risk_is_what_the_risk_grows_like(measure, truth, problem)
 
 
 @every_measure
-@searching
-@given(problem=tiny_problems(), elsewhere=st.integers(0, 10**6))
+@searching(12)
+@given(problem=scored(7, least=3, scales=(-6, -1, 0, 1, 6), weights=("none", "whole")), elsewhere=st.integers(0, 10**6))
 def test_its_gradient_is_a_plane_through_the_origin(measure, truth, problem, elsewhere):
     y, scores, weights = problem
     found = measure.bind(y, weights).loss_free(scores)
@@ -132,8 +119,8 @@ def test_its_gradient_is_a_plane_through_the_origin(measure, truth, problem, els
 
 
 @every_measure
-@searching
-@given(problem=tiny_problems())
+@searching(12)
+@given(problem=scored(7, least=3, scales=(-6, -1, 0, 1, 6), weights=("none", "whole")))
 def test_the_tight_risk_lies_between_the_loss_and_the_largest_loss(measure, truth, problem):
     y, scores, weights = problem
     risk = measure.bind(y, weights)
@@ -160,8 +147,8 @@ def test_large_scores_have_their_loss(measure, truth):
 
 
 @every_measure
-@searching
-@given(problem=tiny_problems(), seed=st.integers(0, 10**6))
+@searching(12)
+@given(problem=scored(7, least=3, scales=(-6, -1, 0, 1, 6), weights=("none", "whole")), seed=st.integers(0, 10**6))
 def test_retargeted_risks_are_never_negative_and_their_planes_hold(measure, truth, problem, seed):
     y, scores, weights = problem
     rng = np.random.default_rng(seed)

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from problems import gaussians, problem
+from problems import gaussians, problem, searching
 from smoothperf import BMRM, LBFGS, PRBEP, Adaptive, FBeta, Fixed, Nesterov, ROCArea, Status
 from smoothperf.solvers.result import FalseBoundError
 
@@ -51,7 +51,7 @@ def test_every_form_of_the_accelerated_method_converges(solver):
     assert result.gap <= 1e-4
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@searching(20)
 @given(
     n_positive=st.integers(1, 4),
     n_negative=st.integers(1, 4),

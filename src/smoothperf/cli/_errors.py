@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn, ParamSpec
 
 import typer
@@ -27,7 +27,7 @@ TRACEBACK = "SMOOTHPERF_TRACEBACK"
 
 
 def complain(message: object) -> None:
-    """Say in one line on standard error what is wrong, whoever wants to hear it."""
+    """Say in one line on standard error what is wrong, also with ``--quiet`` and ``--json``."""
     typer.echo(f"smoothperf: {visible(' '.join(str(message).split()))}", err=True)
 
 
@@ -54,7 +54,7 @@ def one_line_errors(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             typer.echo("smoothperf: interrupted; nothing was written.", err=True)
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:  # whoever read the output has seen enough
+        except BrokenPipeError:  # as of 'smoothperf predict ... | head'
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (Python flushes it at exit)
             raise typer.Exit(0) from None
         except Exception as error:
@@ -79,17 +79,10 @@ def _explain(error: Exception) -> str:
 class OneLineUsageErrors(TyperGroup):
     """Commands whose usage errors are one line too, where typer would draw a box."""
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, **options: Any) -> Any:
         """Run, and exit unless ``standalone_mode`` is off."""
-        run = functools.partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
+        standalone_mode = options.pop("standalone_mode", True)
+        run = functools.partial(super().main, *args, **{**options, "standalone_mode": False})
         if not standalone_mode:
             return run()
         try:

@@ -53,8 +53,8 @@ class Likeness:
     def of_model(cls, model: MeasureClassifier) -> Likeness:
         """To what a model was trained on.
 
-        The model forgets the names of features then: they have served, and scikit-learn would miss them in the arrays
-        that follow.
+        The names of features are taken from the model: files are compared with them here, and scikit-learn would warn
+        that the arrays that follow have none.
         """
         names = model.__dict__.pop("feature_names_in_", None)
         return cls(
@@ -121,7 +121,7 @@ def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, stor
         table = read_table(path, label=label, labelled=labelled, format=format)
         if like is None:
             return table.encoded(TableEncoder.fit(table))
-        # Perhaps only in columns that training did not have.
+        # The words may be in columns that training did not have, which are left out.
         return replace(table.encoded(TableEncoder.of_numbers(like.feature_names or [])), encoder=None)
     return _columns_as(data, like)
 
@@ -256,14 +256,6 @@ def summary(data: Dataset) -> dict[str, Any]:
     }
 
 
-def read_model(path: Path) -> MeasureClassifier:
-    """Load a model."""
-    from .. import load
-
-    model: MeasureClassifier = load(path)
-    return model
-
-
 def read_others(screen: Screen, path: Path, examples: Dataset, form: Form) -> Dataset:
     """Read labelled examples of the same kind as those to train on: the same features, indices that count alike."""
     if examples.zero_based is not None:
@@ -347,26 +339,22 @@ def csv_lines(rows: Iterable[Iterable[object]]) -> str:
     return lines.getvalue()
 
 
-def check_measure(measure: str) -> None:
-    """Fail before a large file is read if there is no such measure."""
+def check_training(measures: Iterable[str], solvers: Iterable[str], *, tol: float, max_iter: int) -> None:
+    """Fail before a large file is read if there is no such measure or solver, or a setting makes no sense."""
+    from ..estimators.problem import make_solver
     from ..measures import get_measure
 
-    get_measure(measure)
-
-
-def check_solver(solver: str, *, tol: float, max_iter: int) -> None:
-    """Fail before a large file is read if there is no such solver, or a setting makes no sense."""
-    from ..estimators.problem import make_solver
-
-    make_solver(solver, tol=tol, max_iter=max_iter, smoothing="adaptive")
+    for measure in measures:
+        get_measure(measure)
+    for solver in solvers:
+        make_solver(solver, tol=tol, max_iter=max_iter, smoothing="adaptive")
 
 
 def check_writable(path: Path) -> None:
     """Fail now rather than after all the work if a file cannot be written."""
-    folder = path.parent
     if path.is_dir():
         fail(f"{path} is a folder; name a file.")
-    if not folder.is_dir():
-        fail(f"there is no folder {folder} to write {path.name} to.")
-    if not os.access(folder, os.W_OK):
-        fail(f"cannot write to the folder {folder}.")
+    if not path.parent.is_dir():
+        fail(f"there is no folder {path.parent} to write {path.name} to.")
+    if not os.access(path.parent, os.W_OK):
+        fail(f"cannot write to the folder {path.parent}.")

@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
@@ -25,11 +25,8 @@ def shown_progress(screen: Screen, what: str, items: Iterable[Item], count: int)
     """Yield items, with a bar on a terminal that vanishes at the end."""
     from rich.progress import track
 
-    return iter(track(items, what, count, console=screen.progress, transient=True, disable=_silent(screen)))
-
-
-def _silent(screen: Screen) -> bool:
-    return screen.quiet or not screen.progress.is_terminal
+    silent = screen.quiet or not screen.progress.is_terminal
+    return iter(track(items, what, count, console=screen.progress, transient=True, disable=silent))
 
 
 class Watch:
@@ -68,26 +65,22 @@ class Watch:
             self._status.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         if self._status is not None:
             self._status.stop()
+            self._status = None
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
         self._acknowledge()
         if self._last is not None and self._last is not self._last_shown:
-            self._print(self._last)
+            self._show_row(self._last)
 
     def __call__(self, row: TraceRow) -> bool:
         """Show an iteration; true if the fit should stop."""
         self._last = row
         self._choosing_since = None
         if self._is_time():
-            if self._status is not None:
-                self._status.update(self._line(row))
-            else:
-                self._print(row)
+            self._show_row(row)
         self._acknowledge()
         return self.interrupted
 
@@ -96,11 +89,7 @@ class Watch:
         if self._choosing_since is None:
             self._choosing_since = time.monotonic()
         if self._is_time():
-            line = f"{self._prefix()}{step}  {time.monotonic() - self._choosing_since:6.1f} s"
-            if self._status is not None:
-                self._status.update(line)
-            else:
-                self._console.print(line, soft_wrap=True)
+            self._show(f"{step}  {time.monotonic() - self._choosing_since:6.1f} s")
 
     def _is_time(self) -> bool:
         """Whether to show something again."""
@@ -110,24 +99,25 @@ class Watch:
         self._shown_at = now
         return True
 
-    def _prefix(self) -> str:
-        return f"{self.what}: " if self.what else ""
+    def _show_row(self, row: TraceRow) -> None:
+        self._show(
+            f"iteration {row.iteration:5d}  objective {row.objective:.6f}  gap {row.gap:.2e}  {row.seconds:6.1f} s"
+        )
+        if self._status is None:
+            self._last_shown = row
+
+    def _show(self, text: str) -> None:
+        line = f"{self.what}: {text}" if self.what else text
+        if self._status is not None:
+            self._status.update(line)
+        else:
+            self._console.print(line, soft_wrap=True)
 
     def _acknowledge(self) -> None:
         """Say once that Ctrl-C was noticed."""
         if self.interrupted and not self._acknowledged:
             self._acknowledged = True
             self._console.print("Ctrl-C: stopping after this iteration; once more to leave at once.", soft_wrap=True)
-
-    def _print(self, row: TraceRow) -> None:
-        self._console.print(self._line(row), soft_wrap=True)
-        self._last_shown = row
-
-    def _line(self, row: TraceRow) -> str:
-        return (
-            f"{self._prefix()}iteration {row.iteration:5d}  objective {row.objective:.6f}  gap {row.gap:.2e}  "
-            f"{row.seconds:6.1f} s"
-        )
 
     def _on_interrupt(self, signal_number: int, frame: FrameType | None) -> None:
         if self.interrupted or self._choosing_since is not None:

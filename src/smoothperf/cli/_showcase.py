@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich import box
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -34,10 +23,7 @@ from ..measures import PRBEP, Measure, ROCArea
 from ..objective import RegularizedRisk
 from ..solvers import BMRM, LBFGS, Callback, Nesterov, Result, Solver, Status, TraceRow
 from ._errors import fail
-from ._visible import visible
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ._screen import Screen, table
 
 TOL = 1e-3
 MAX_ITER = 2000
@@ -79,10 +65,8 @@ class Problem:
 
 @dataclass(frozen=True)
 class Run:
-    """One line of the table."""
+    """What a solver made of a case."""
 
-    problem: str
-    measure: str
     solver: str
     result: Result
     score: float
@@ -98,33 +82,39 @@ class Run:
         return self.result.n_matvec + self.result.n_rmatvec
 
 
+#: The runs for each data set and measure, by their names.
+Cases = dict[tuple[str, str], list[Run]]
+
+
 def show(output: Path, *, quick: bool) -> bool:
     """Do all of it; returns whether every run reached the tolerance."""
     _check_that_figures_can_be_written(output)
-    screen, progress = Console(highlight=False), Console(stderr=True, highlight=False)
-    with progress.status("Making the data"):
+    screen = Screen()
+    with screen.progress.status("Making the data"):
         problems = load_problems(quick=quick)
     for problem in problems:
-        screen.print(str(problem))
-    runs = list(train_all(problems, progress))
-    screen.print("", table(runs), "", sep="\n")
-    for line in findings(runs):
-        screen.print(line)
+        screen.say(str(problem), wrap=True)
+    cases = train_all(problems, screen.progress)
+    screen.say()
+    screen.result(results_table(cases))
+    screen.say()
+    for line in findings(cases):
+        screen.say(line, wrap=True)
+    panels = {", ".join(case): {run.solver: run.result.trace for run in runs} for case, runs in cases.items()}
+    figure = plots.convergence_grid(panels, tol=TOL, title="Three solvers on their way to the optimum")
     try:
-        path = plots.save(figure(runs), output / "convergence.png")
+        path = plots.save(figure, output / "convergence.png")
     except OSError as error:
         fail(f"cannot write the figure: {error}")
-    screen.print(f"Figure: {escape(visible(path))}", soft_wrap=True)
-    return all(run.converged for run in runs)
+    screen.say(f"Figure: {path}")
+    return all(run.converged for runs in cases.values() for run in runs)
 
 
 def _check_that_figures_can_be_written(folder: Path) -> None:
     """Fail now rather than after all the work."""
+    plots.require_matplotlib()
     try:
-        plots.require_matplotlib()
         folder.mkdir(parents=True, exist_ok=True)
-    except ImportError as error:
-        fail(error)
     except OSError as error:
         fail(f"cannot make the folder {folder}: {error.strerror}. Choose another with --output.")
     if not os.access(folder, os.W_OK):
@@ -146,109 +136,79 @@ def _split(name: str, question: str, X: Any, y: NDArray[Any]) -> Problem:
     return Problem(name, question, X_train, y_train, X_test, y_test)
 
 
-def train_all(problems: Sequence[Problem], console: Console) -> Iterator[Run]:
+def train_all(problems: list[Problem], console: Console) -> Cases:
     """Train everything with everything; shows a bar on a terminal, otherwise a line for every run."""
-    cases = list(product(problems, MEASURES, SOLVERS))
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    cases: Cases = {(problem.name, measure): [] for problem, measure in product(problems, MEASURES)}
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("", total=len(cases))
-        for problem, measure, solver in cases:
+        bar = progress.add_task("", total=len(cases) * len(SOLVERS))
+        for problem, measure, solver in product(problems, MEASURES, SOLVERS):
             label = f"{problem.name}, {measure}, {solver}"
-            run = train(problem, measure, solver, _showing_gap(progress, bar, label))
+
+            def show_gap(row: TraceRow, label: str = label) -> None:
+                progress.update(bar, description=f"{label}: gap {row.gap:.2e}")
+
+            run = train(problem, measure, solver, show_gap)
+            cases[problem.name, measure].append(run)
             progress.advance(bar)
             if not console.is_terminal:
                 work = f"{run.passes} passes, {run.result.seconds:.2f} s"
                 console.print(f"{label}: {work}, gap {run.result.gap:.2e}", soft_wrap=True)
-            yield run
+    return cases
 
 
-def _showing_gap(progress: Progress, bar: TaskID, label: str) -> Callback:
-    """Return a callback that shows what is being trained and how far from the optimum it can be."""
-
-    def show(row: TraceRow) -> None:
-        progress.update(bar, description=f"{label}: gap {row.gap:.2e}")
-
-    return show
-
-
-def train(problem: Problem, measure: str, solver: str, callback: Callback | None = None) -> Run:
+def train(problem: Problem, measure: str, solver: str, callback: Callback) -> Run:
     """Train one model and test it."""
     alpha = ALPHAS[problem.name, measure]
     objective = RegularizedRisk(as_design(problem.X), MEASURES[measure].bind(problem.y), alpha)
     result = SOLVERS[solver].run(objective, callback=callback)
-    score = MEASURES[measure].score(problem.y_test, problem.X_test @ result.coef)
-    return Run(problem.name, measure, solver, result, score)
+    return Run(solver, result, MEASURES[measure].score(problem.y_test, problem.X_test @ result.coef))
 
 
-def table(runs: Sequence[Run]) -> Table:
+def results_table(cases: Cases) -> Table:
     """Return everything as one table that fits 80 columns; a star marks runs that missed the tolerance."""
-    missed = any(not run.converged for run in runs)
-    made = Table(
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-        show_edge=False,
-        caption=f"* stopped before the certified gap was {TOL:g}" if missed else None,
-    )
-    for header in ("data set", "measure", "solver"):
-        made.add_column(header, no_wrap=True)
-    for header in ("passes", "seconds", "objective", "certified\ngap", "test\nmeasure"):
-        made.add_column(header, no_wrap=True, justify="right")
-    for (problem, measure), case in _by_case(runs).items():
+    numbers = ("passes", "seconds", "objective", "certified\ngap", "test\nmeasure")
+    made = table(["data set", "measure", "solver", *numbers], [], words=3)
+    if not all(run.converged for runs in cases.values() for run in runs):
+        made.caption = f"* stopped before the certified gap was {TOL:g}"
+    for (problem, measure), runs in cases.items():
         # A case is named once, on the first of its lines; alpha stands below the measure.
-        names = [(problem, measure), ("", f"alpha {ALPHAS[problem, measure]:g}"), *[("", "")] * len(case)]
-        for name, run in zip(names, case, strict=False):
-            made.add_row(*name, run.solver, *_numbers(run), end_section=run is case[-1])
+        names = [(problem, measure), ("", f"alpha {ALPHAS[problem, measure]:g}"), *[("", "")] * len(runs)]
+        for name, run in zip(names, runs, strict=False):
+            gap = f"{run.result.gap:.2e}"
+            made.add_row(
+                *name,
+                run.solver,
+                f"{run.passes:,}",
+                f"{run.result.seconds:.2f}",
+                f"{run.result.objective:.5f}",
+                gap if run.converged else f"[red]{gap}*[/red]",
+                f"{run.score:.4f}",
+            )
+        made.add_section()
     return made
 
 
-def _numbers(run: Run) -> tuple[str, ...]:
-    gap = f"{run.result.gap:.2e}"
-    return (
-        f"{run.passes:,}",
-        f"{run.result.seconds:.2f}",
-        f"{run.result.objective:.5f}",
-        gap if run.converged else f"[red]{gap}*[/red]",
-        f"{run.score:.4f}",
-    )
-
-
-def figure(runs: Sequence[Run]) -> Figure:
-    """Return one panel per data set and measure."""
-    panels = {
-        f"{problem}, {measure}": {run.solver: run.result.trace for run in case}
-        for (problem, measure), case in _by_case(runs).items()
-    }
-    return plots.convergence_grid(panels, tol=TOL, title="Three solvers on their way to the optimum")
-
-
-def findings(runs: Sequence[Run]) -> list[str]:
+def findings(cases: Cases) -> list[str]:
     """Say in words what the table shows."""
-    cases = list(_by_case(runs).values())
+    runs = [run for case in cases.values() for run in case]
     converged = sum(run.converged for run in runs)
     everything = f"All {len(runs)} runs are" if converged == len(runs) else f"{converged} of {len(runs)} runs are"
-    objectives = max(_spread([run.result.objective for run in case]) for case in cases)
-    scores = max(_spread([run.score for run in case]) for case in cases)
-    others = [solver for solver in SOLVERS if solver != REFERENCE]
+    objectives = max(float(np.ptp([run.result.objective for run in case])) for case in cases.values())
+    scores = max(float(np.ptp([run.score for run in case])) for case in cases.values())
     seconds = {solver: sum(run.result.seconds for run in runs if run.solver == solver) for solver in SOLVERS}
     return [
         f"{everything} certified to be within {TOL:g} of the optimum.",
-        *filter(None, (_compare_passes(cases, solver) for solver in others)),
+        *filter(None, (_compare_passes(cases, solver) for solver in SOLVERS if solver != REFERENCE)),
         f"Training took {', '.join(f'{s:.1f} s with {solver}' for solver, s in seconds.items())}.",
         f"The solvers' objectives differ by at most {objectives:.1e}, their test measures by {scores:.3f}.",
     ]
 
 
-def _compare_passes(cases: Sequence[Sequence[Run]], solver: str) -> str:
+def _compare_passes(cases: Cases, solver: str) -> str:
     """Say how many times the passes of the reference a solver took, over the cases where both converged."""
     ratios = []
-    for case in cases:
+    for case in cases.values():
         passes = {run.solver: run.passes for run in case if run.converged}
         if solver in passes and REFERENCE in passes:
             ratios.append(passes[solver] / passes[REFERENCE])
@@ -257,14 +217,3 @@ def _compare_passes(cases: Sequence[Sequence[Run]], solver: str) -> str:
     low, high = f"{min(ratios):.1f}", f"{max(ratios):.1f}"
     times = low if low == high else f"{low} to {high}"
     return f"{solver} took {times} times as many passes over the data as {REFERENCE}."
-
-
-def _by_case(runs: Sequence[Run]) -> dict[tuple[str, str], list[Run]]:
-    cases: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        cases.setdefault((run.problem, run.measure), []).append(run)
-    return cases
-
-
-def _spread(values: Sequence[float]) -> float:
-    return max(values) - min(values)

@@ -59,14 +59,26 @@ class Trained:
         """Say how it ended, as certified, and what the model is worth."""
         for line in self.lines:
             screen.say(line)
-        for line in _ending(self.model, converged=self.converged, interrupted=self.interrupted):
-            screen.say(line, wrap=True)
+        self._tell_ending(screen)
         screen.say(f"{title(self.model.measure)} on these rows: {self.score:.4f}")
         for line in [] if self.expected is None else expectations(self.expected, self.where):
             screen.say(line)
         screen.say(f"Saved: {output}")
         for note in self.notes:
             screen.note(note)
+
+    def _tell_ending(self, screen: Screen) -> None:
+        model, result = self.model, self.model.result_
+        work = f"{result.n_iter:,} iterations, {result.n_matvec + result.n_rmatvec:,} passes over the data"
+        screen.say(f"Finished: {work}, {result.seconds:.2f} s", wrap=True)
+        if model.bound == "tight":
+            meaning = f"with which no convex step can gain more than {result.reached:.2g}"
+        else:
+            meaning = f"certified to be at most {result.reached:.2g} above the optimum"
+        screen.say(f"Objective {model.objective_:.6f}, {meaning}", wrap=True)
+        if not self.converged:
+            why = "Interrupted: this is the best model so far." if self.interrupted else result.status.value
+            screen.say(f"The tolerance of {model.tol:g} was not reached. {why}", wrap=True)
 
     def document(self, kind: str, output: Path) -> dict[str, Any]:
         """Return the same for machines."""
@@ -115,25 +127,6 @@ class Trained:
             raise typer.Exit(TELLS_NOTHING)
         if not self.converged:
             raise typer.Exit(MISSED_TOLERANCE)
-
-
-def _ending(model: MeasureClassifier, *, converged: bool, interrupted: bool) -> list[str]:
-    """Say how it ended, as certified."""
-    result = model.result_
-    passes = result.n_matvec + result.n_rmatvec
-    meaning = (
-        "with which no convex step can gain more than {:.2g}"
-        if model.bound == "tight"
-        else "certified to be at most {:.2g} above the optimum"
-    )
-    lines = [
-        f"Finished: {result.n_iter:,} iterations, {passes:,} passes over the data, {result.seconds:.2f} s",
-        f"Objective {model.objective_:.6f}, {meaning.format(result.reached)}",
-    ]
-    if not converged:
-        why = "Interrupted: this is the best model so far." if interrupted else result.status.value
-        lines.append(f"The tolerance of {model.tol:g} was not reached. {why}")
-    return lines
 
 
 def title(measure: str | Measure) -> str:

@@ -9,11 +9,11 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, one_line_errors
-from ._files import Form, check_measure, check_solver, label_named, read_examples, read_others, summary
+from ._files import Form, check_training, label_named, read_examples, read_others, summary
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
-    from ..evaluation.comparison import Line
+    from ..evaluation.comparison import Outcome
 
 
 @one_line_errors
@@ -62,10 +62,9 @@ def compare(
     2 if the comparison could not run.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
-    for name in measure or []:
-        check_measure(name)
-    for name in solver or ["lbfgs"]:
-        check_solver(name, tol=tol, max_iter=max_iter)
+    measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
+    solvers = list(dict.fromkeys(solver or ["lbfgs"]))
+    check_training(measures, solvers, tol=tol, max_iter=max_iter)
     kind = options.kind_of_scaling(scale)
     form = Form(label, format, zero_based)
     examples = read_examples(screen, data, form, pos_label=pos_label)
@@ -78,8 +77,6 @@ def compare(
     from ..evaluation import comparison
 
     classes, positive = encode_labels(examples.y, label_named(examples, pos_label))
-    measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
-    solvers = list(dict.fromkeys(solver or ["lbfgs"]))
     players = contenders(measures, solvers, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
     if others is None:
         splits = list(comparison.cross_validation_splits(examples.X, positive, folds=folds, seed=seed, scale=kind))
@@ -88,7 +85,7 @@ def compare(
         splits = [comparison.held_out_split(examples.X, positive, others.X, judge, scale=kind)]
     times = f", {len(splits)} times" if len(splits) > 1 else ""
     screen.say(f"Training {len(players)} kinds of models on {len(splits[0].train[1]):,} rows{times}")
-    # Missed tolerances are counted, and the table says the rest.
+    # No warnings: missed tolerances are counted, and the table says the rest.
     with warnings.catch_warnings(action="ignore"), screen.progress.status("Training"):
         lines = comparison.compare(
             splits,
@@ -122,7 +119,7 @@ def compare(
         raise typer.Exit(MISSED_TOLERANCE)
 
 
-def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], verdicts: list[str], how: str) -> None:
+def _tell(screen: Screen, lines: list[Outcome], marks: dict[str, list[bool]], verdicts: list[str], how: str) -> None:
     """Show the table, the verdicts, and what was chosen."""
     from ..evaluation import title_of
 
@@ -143,7 +140,7 @@ def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], verdi
             screen.say(f"{line.name[0].upper()}{line.name[1:]}, chosen: {_counted(line)}", wrap=True)
 
 
-def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
+def _document(line: Outcome, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
     """Return a line of the table for machines."""
     import numpy as np
 
@@ -165,7 +162,7 @@ def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, An
     }
 
 
-def _counted(line: Line) -> str:
+def _counted(line: Outcome) -> str:
     """Say what was chosen, and in how many splits if not always the same."""
     from collections import Counter
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from .. import load
 from . import _options as options
 from ._errors import one_line_errors
-from ._files import Form, read_for_model, read_model, summary
+from ._files import Form, read_for_model, summary
 from ._progress import shown_progress
 from ._screen import Screen, number, table
 
@@ -35,7 +36,7 @@ def evaluate(
     same command prints the same numbers.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
-    fitted = read_model(model)
+    fitted = load(model)
     examples = read_for_model(screen, fitted, data, Form(label, format, zero_based), stored=True)
 
     from ..evaluation import NAMES, Ranking, column_of, interval, resamples, tells_nothing, title_of
@@ -51,7 +52,7 @@ def evaluate(
     own = None if column_of(trained_for) in NAMES else trained_for
     try:
         values = ranking.measures(also=own)
-    except ValueError as error:  # as where there are fewer than k examples
+    except ValueError as error:  # for example, precision@k of fewer than k examples
         screen.note(f"{error} So it is not in the table.")
         own = None
         values = ranking.measures()

@@ -64,7 +64,7 @@ def paper(
 
     screen = Screen(quiet=quiet)
     plots.require_matplotlib()
-    search_folders(data_dir)  # a folder that is not there is better known now
+    search_folders(data_dir)  # fails now, not after hours, if there is no such folder
     output.mkdir(parents=True, exist_ok=True)
 
     from ..paper import experiments

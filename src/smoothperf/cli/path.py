@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import INTERRUPTED, MISSED_TOLERANCE, fail, one_line_errors
-from ._files import Form, check_measure, check_solver, check_writable, label_named, read_examples, read_others, summary
+from ._files import Form, check_training, check_writable, label_named, read_examples, read_others, summary
 from ._progress import Watch
 from ._screen import Screen, table
 from ._trained import title
@@ -68,9 +68,8 @@ def path(
 
         plots.require_matplotlib()
         check_writable(figure)
-    check_measure(measure)
+    check_training([measure], [solver], tol=tol, max_iter=max_iter)
     kind = options.kind_of_scaling(scale)
-    check_solver(solver, tol=tol, max_iter=max_iter)
     form = Form(label, format, zero_based)
     examples = read_examples(screen, data, form, pos_label=pos_label)
     X, y, held_out = _split(screen, examples, validation, holdout, seed, form)
@@ -81,12 +80,11 @@ def path(
     from ..design.scaling import Scaling
 
     scaling = Scaling.of(kind, X)
-    if scaling is not None:
-        X = scaling.apply(X)
-        held_out = None if held_out is None else (scaling.apply(held_out[0]), held_out[1])
+    if held_out is not None:
+        held_out = scaling.apply(held_out[0]), held_out[1]
     with warnings.catch_warnings(action="ignore"), Watch(screen) as watch:  # the table says all that they would
         found = regularization_path(
-            X,
+            scaling.apply(X),
             y,
             measure=measure,
             n_alphas=n_alphas,

@@ -8,9 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from .. import load
+from .._files import written_whole
 from . import _options as options
 from ._errors import fail, one_line_errors
-from ._files import Form, check_writable, column_texts, csv_lines, read_for_model, read_model
+from ._files import Form, check_writable, column_texts, csv_lines, read_for_model
 from ._point import operating_point
 from ._screen import Screen
 from ._visible import visible
@@ -69,12 +71,19 @@ def predict(
     screen = Screen(as_json=as_json, quiet=quiet, side=True)
     if output is not None:
         check_writable(output)
-    fitted = read_model(model)
+    fitted = load(model)
     ids = None if id_column is None else column_texts(data, id_column, format)
     examples = read_for_model(screen, fitted, data, Form(label, format, zero_based), labelled=False, stored=True)
     found = fitted.positive_scores(examples.X)
     if not scores:
-        cut = (threshold or 0.0) if point is None else _cut(found, point)
+        cut = threshold or 0.0
+        if point is not None:
+            import numpy as np
+
+            from ..measures.targets import threshold_for_target
+
+            unknown = np.zeros(found.shape[0], dtype=bool)  # a number of predictions does not depend on labels
+            cut = threshold_for_target(unknown, found, **point)
         found = fitted.label_pair[(found > cut).astype(int)]
     values = found.tolist()
     what = "score" if scores else "label"
@@ -90,21 +99,9 @@ def predict(
     if output is None:
         typer.echo(lines, nl=False)
     else:
-        from .._files import written_whole
-
         with written_whole(output) as file:
             file.write(lines.encode())
         screen.say(f"Saved: {output}")
-
-
-def _cut(scores: Any, point: dict[str, Any]) -> float:
-    """Return the threshold for a number of predicted positives."""
-    import numpy as np
-
-    from ..measures.targets import threshold_for_target
-
-    unknown = np.zeros(scores.shape[0], dtype=bool)  # a number of predictions does not depend on labels
-    return threshold_for_target(unknown, scores, **point)
 
 
 def _point(at: str | None, threshold: float | None, *, scores: bool) -> dict[str, Any] | None:

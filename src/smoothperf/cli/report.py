@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from .. import load
 from . import _options as options
 from ._errors import one_line_errors
-from ._files import Form, check_writable, read_for_model, read_model, summary
+from ._files import Form, check_writable, read_for_model, summary
 from ._screen import Screen
 
 
@@ -37,7 +38,7 @@ def report(
     """
     screen = Screen(as_json=as_json, quiet=quiet)
     check_writable(output)
-    fitted = read_model(model)
+    fitted = load(model)
     examples = read_for_model(screen, fitted, data, Form(label, format, zero_based))
 
     from .._files import written_whole

@@ -10,15 +10,7 @@ import typer
 
 from . import _options as options
 from ._errors import fail, one_line_errors
-from ._files import (
-    Form,
-    check_measure,
-    check_solver,
-    check_writable,
-    label_named,
-    read_examples,
-    read_others,
-)
+from ._files import Form, check_training, check_writable, label_named, read_examples, read_others
 from ._point import At, operating_point
 from ._progress import Watch
 from ._screen import Screen
@@ -112,11 +104,10 @@ def train(
     screen = Screen(as_json=as_json, quiet=quiet)
     strength, point = _strength(alpha), operating_point(at)
     check_writable(output)
-    check_measure(measure)
-    check_solver(solver, tol=tol, max_iter=max_iter)
+    check_training([measure], [solver], tol=tol, max_iter=max_iter)
     stored = is_store(data, format)
     kind = options.kind_of_scaling(scale, stored=stored)
-    _check_options(data, strength, bound, at, validation, stored, goal=_is_goal(measure))
+    _check_options(data, measure, strength, bound, at, validation, stored=stored)
     _check_checkpoint(checkpoint, resume, strength)
     form = Form(label, format, zero_based)
     examples = read_examples(screen, data, form, pos_label=pos_label, stored=True)
@@ -161,14 +152,13 @@ def _choose(
     chosen = MeasureClassifierCV(**settings, callback=watch, progress=watch.choosing)
     with warnings.catch_warnings(record=True, action="always") as caught:
         try:
-            chosen.fit(X if scaling is None else scaling.apply(X), y)
+            chosen.fit(scaling.apply(X), y)
         except KeyboardInterrupt:
             screen.document({"command": "train", "interrupted": True, "model": None})
             raise
     where = held_out_words(chosen, y) if others is None else str(others.path)
     model = chosen.as_classifier()
-    if scaling is not None:
-        scaling.fold_into(model)
+    scaling.fold_into(model)
     return Trained(
         model,
         examples,
@@ -199,11 +189,10 @@ def _train(
             model.fit(examples.X)
         else:
             scaling = Scaling.of(kind, examples.X)
-            model.fit(examples.X if scaling is None else scaling.apply(examples.X), examples.y)
-            if scaling is not None:
-                scaling.fold_into(model)
+            model.fit(scaling.apply(examples.X), examples.y)
+            scaling.fold_into(model)
         if others is not None:
-            # Those about targets were of the training rows.
+            # Warnings about targets that the training rows miss: the threshold is chosen on other rows now.
             caught[:] = [warning for warning in caught if not issubclass(warning.category, TargetWarning)]
             _cut_on(model, others, point)
     return Trained(model, examples, "" if others is None else str(others.path), caught, interrupted=watch.interrupted)
@@ -223,10 +212,18 @@ def _strength(alpha: str) -> float | None:
 
 
 def _check_options(
-    data: Path, strength: float | None, bound: str, at: str | None, validation: Path | None, stored: bool, *, goal: bool
+    data: Path,
+    measure: str,
+    strength: float | None,
+    bound: str,
+    at: str | None,
+    validation: Path | None,
+    *,
+    stored: bool,
 ) -> None:
     """Fail where options do not go together, before a large file is read."""
     from .._validation import choice
+    from ..measures import Goal, get_measure
 
     choice("--bound", bound, (AUTO, "convex", "tight"))
     if strength is None:
@@ -238,7 +235,7 @@ def _check_options(
             f"--at {at} needs rows that are not trained on: with --alpha NUMBER give them as --validation FILE, or "
             "leave out --alpha."
         )
-    if validation is not None and at is None and not goal:
+    if validation is not None and at is None and not isinstance(get_measure(measure), Goal):
         fail("--validation is for a choice: leave out --alpha, or say with --at where to cut.")
 
 
@@ -252,12 +249,6 @@ def _check_checkpoint(checkpoint: Path | None, resume: bool, strength: float | N
     check_writable(checkpoint)
     if checkpoint.exists() and not resume:
         fail(f"{checkpoint}: there is a checkpoint already; go on with --resume, remove it, or name another file.")
-
-
-def _is_goal(measure: str) -> bool:
-    from ..measures import Goal, get_measure
-
-    return isinstance(get_measure(measure), Goal)
 
 
 def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | None) -> None:

@@ -51,9 +51,8 @@ class DenseDesign(Design):
         """``X^T g``; rows with ``g_i = 0`` are not read where they are the majority."""
         if g.shape != self.shape[:1]:
             raise ValueError(f"coefficients of shape {g.shape} do not fit {self.shape[0]} rows.")
-        result = np.zeros(self.shape[1]) if out is None else out
-        if out is not None:
-            result[:] = 0.0
+        result = np.empty(self.shape[1]) if out is None else out
+        result[:] = 0.0
         for rows, block in self._blocks():
             coefficients = g[rows]
             needed = np.flatnonzero(coefficients)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, min_max_axis
 
 from .._validation import choice
 
@@ -34,8 +35,8 @@ class Scaling:
 
     Attributes
     ----------
-    scale : ndarray of shape (d,)
-        What they are divided by; never 0.
+    scale : ndarray of shape (d,) or None
+        What they are divided by, never 0; None for columns that stay as they are.
     shift : ndarray of shape (d,) or None
         What is subtracted before; None for nothing.
 
@@ -47,24 +48,24 @@ class Scaling:
            [ 1.,  0.]])
     """
 
-    scale: Array
+    scale: Array | None = None
     shift: Array | None = None
 
     @classmethod
-    def of(cls, kind: str, X: Any) -> Scaling | None:
-        """Find out from some rows; None for "none".
+    def of(cls, kind: str, X: Any) -> Scaling:
+        """Find out from some rows.
 
         Parameters
         ----------
         kind : {"standard", "maxabs", "none"}
             "standard" divides by the standard deviation, and subtracts the mean where data are dense, or sparse in form
             only; others would not stay sparse. "maxabs" divides by the largest absolute value. A column without spread
-            is divided by that in any case: all it can be is a constant.
+            is divided by that in any case: all it can be is a constant. "none" leaves the columns as they are.
         X : ndarray or sparse matrix
             The rows.
         """
         if choice("scale", kind, KINDS) == "none":
-            return None
+            return cls()
         lowest, highest = _extremes(X)
         largest = np.maximum(np.abs(lowest), np.abs(highest))
         largest[largest == 0.0] = 1.0
@@ -78,10 +79,10 @@ class Scaling:
 
     def apply(self, X: Any) -> Any:
         """Return rows scaled, of the same precision; dense, if they are shifted."""
+        if self.scale is None:
+            return X
         sparse: Any = X if issparse(X) else None
         if sparse is not None and self.shift is None:
-            from sklearn.utils.sparsefuncs import inplace_column_scale
-
             scaled = sparse.copy()
             inplace_column_scale(scaled, 1.0 / self.scale)
             return scaled
@@ -97,6 +98,8 @@ class Scaling:
         What the solver says of its run, ``result_`` and the objective, stays that of the scaled rows.
         """
         assert not hasattr(model, "calibration_")
+        if self.scale is None:
+            return
         coef = model.coef_[0] / self.scale
         model.coef_ = coef.reshape(1, -1)
         if self.shift is not None:
@@ -115,8 +118,6 @@ def _is_dense(X: Any) -> bool:
 def _extremes(X: Any) -> tuple[Array, Array]:
     """Lowest and highest value of each column, in float64."""
     if issparse(X):
-        from sklearn.utils.sparsefuncs import min_max_axis
-
         lowest, highest = min_max_axis(X, axis=0)
     else:
         lowest, highest = X.min(axis=0), X.max(axis=0)
@@ -127,8 +128,6 @@ def _moments(X: Any) -> tuple[Array, Array]:
     """Mean and standard deviation of each column."""
     with np.errstate(over="ignore", invalid="ignore"):
         if issparse(X):
-            from sklearn.utils.sparsefuncs import mean_variance_axis
-
             means, variances = mean_variance_axis(X, axis=0)
             return means.astype(np.float64), np.sqrt(variances.astype(np.float64))
         return X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)

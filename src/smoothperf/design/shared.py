@@ -19,7 +19,7 @@ class SharedDesign(Design):
     design : Design
         The rows here; there may be none.
     together : Collective
-        Who has the others.
+        The group of processes that have the others.
 
     Attributes
     ----------

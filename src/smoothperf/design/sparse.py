@@ -43,7 +43,7 @@ class CompressedRows:
         Row i has the entries ``data[indptr[i]:indptr[i+1]]`` in the columns ``indices[indptr[i]:indptr[i+1]]``; the
         first two of one type, int32 or int64, the last float32 or float64. Or indices are uint16.
     n_columns : int
-        All indices are below it: products trust them, so whoever makes such an object has looked (:meth:`are_sound`).
+        All indices are below it. Products trust them, so they are checked (:meth:`are_sound`) when the object is made.
     ones : bool
         Whether all entries are known to be 1, so that they need not be read.
     levels : ndarray or None
@@ -70,7 +70,7 @@ class CompressedRows:
     def are_sound(self) -> bool:
         """Whether starts ascend from 0 to no more than the entries, and indices are columns; one pass over both."""
         starts, indices = self.indptr, self.indices
-        # As numbers without sign, those below 0 are above all columns.
+        # Taken as unsigned numbers, negative indices are larger than any column.
         highest = int(indices.view(f"u{indices.itemsize}").max()) if indices.size else -1
         return bool(
             starts.size > 0

@@ -85,7 +85,9 @@ def candidates_for(measure: Measure, bound: str | Sequence[Any] = "auto") -> tup
     ['f1, tight', 'roc_area, convex']
     """
     if not isinstance(bound, str):
-        return tuple(_checked(pair) for pair in _not_empty(bound))
+        if len(bound) == 0:
+            raise ValueError('bound is an empty list; give pairs such as ("prbep", "tight"), or "auto".')
+        return tuple(map(_checked, bound))
     if choice("bound", bound, ("auto", *BOUNDS)) != "auto":
         return (Candidate(measure.trained_with if isinstance(measure, Goal) else measure, bound),)
     if Candidate(measure).safe:
@@ -99,9 +101,7 @@ def _others(measure: Measure) -> tuple[Candidate, ...]:
     break_even = Candidate(PRBEP(), "tight"), Candidate(PRBEP())
     if isinstance(measure, ROCArea):
         return (Candidate(measure),)
-    if isinstance(measure, PartialROCArea):
-        return Candidate(measure, "tight"), Candidate(PRBEP())
-    if isinstance(measure, (PRBEP, PrecisionAtK, RecallAtK)):
+    if isinstance(measure, (PartialROCArea, PRBEP, PrecisionAtK, RecallAtK)):
         return Candidate(measure, "tight"), Candidate(PRBEP())
     if measure == FBeta() or isinstance(measure, Jaccard):
         return break_even  # whose best cut is near theirs, at a fraction of the time
@@ -110,12 +110,6 @@ def _others(measure: Measure) -> tuple[Candidate, ...]:
     if isinstance(measure, Goal):
         return break_even
     return Candidate(measure, "tight"), Candidate(measure)
-
-
-def _not_empty(pairs: Sequence[Any]) -> Sequence[Any]:
-    if len(pairs) == 0:
-        raise ValueError('bound is an empty list; give pairs such as ("prbep", "tight"), or "auto".')
-    return pairs
 
 
 def _checked(pair: Any) -> Candidate:

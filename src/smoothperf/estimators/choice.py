@@ -217,10 +217,8 @@ class Race(ABC, Generic[M, E, S]):
 
     def tried(self, candidate: E) -> list[int]:
         """Levels that all splits so far have tried."""
-        common = set.intersection(
-            *({index for one, index in split.scores if one == candidate} for split in self.splits)
-        )
-        return sorted(common)
+        tried = ({index for one, index in split.scores if one == candidate} for split in self.splits)
+        return sorted(set.intersection(*tried))
 
     def tried_anywhere(self, candidate: E) -> set[int]:
         """Levels that some split has tried."""
@@ -265,14 +263,11 @@ class Race(ABC, Generic[M, E, S]):
     def _is_better(self, pair: tuple[E, int], safe: tuple[E, int]) -> bool:
         """(cautious); with a single split any advantage counts."""
         difference = self.split_scores(*pair) - self.split_scores(*safe)
-        independent = difference.size / self._times_held_out()
+        rows = np.concatenate([split.rows for split in self.splits])
+        times_held_out = rows.size / np.unique(rows).size  # of a row that is held out at all, on average
+        independent = difference.size / times_held_out
         error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
         return float(difference.mean()) > max(error, ALIKE)
-
-    def _times_held_out(self) -> float:
-        """In how many splits a row is held out, if it is at all; on average."""
-        rows = np.concatenate([split.rows for split in self.splits])
-        return rows.size / np.unique(rows).size
 
     def winner(
         self, trail_of: Callable[[E], T], solver: ConvexSolver, callback: Callback | None

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from ..evaluation import column_of, title_of
-from ..evaluation.comparison import Candidate, Contender, Family, Labels
+from ..evaluation.comparison import Contender, Family, FittedModel, Labels
 from ..measures import Measure, get_measure
 from .cross_validation import MeasureClassifierCV
 
@@ -54,19 +55,19 @@ def contenders(
     ]
     return [
         *ours,
-        Contender("LogisticRegression", _cross_validated(_logistic)),
-        Contender("LinearSVC", _cross_validated(_support_vector)),
+        Contender("LogisticRegression", _cross_validated(LogisticRegression(max_iter=1000, warm_start=True))),
+        Contender("LinearSVC", _cross_validated(LinearSVC(dual="auto", random_state=0))),
     ]
 
 
 def _chosen(measure: Measure, settings: dict[str, Any]) -> Family:
     """Our way: the one model that is chosen for the measure."""
 
-    def train(X: Any, positive: Labels) -> list[Candidate]:
+    def train(X: Any, positive: Labels) -> list[FittedModel]:
         model = MeasureClassifierCV(measure, **settings)
         held_out = model._fit(X, positive)
         return [
-            Candidate(
+            FittedModel(
                 f"{model.trained_for_}, alpha {model.alpha_:.2g}",
                 model.coef_[0],
                 held_out=[(held_out.positive, held_out.raw_scores)],
@@ -78,35 +79,30 @@ def _chosen(measure: Measure, settings: dict[str, Any]) -> Family:
     return train
 
 
-def _cross_validated(fit: Callable[[Any, Labels], list[tuple[Array, float]]]) -> Family:
+def _cross_validated(model: Any) -> Family:
     """The way of others: all strengths, with the scores of rows held out."""
 
-    def train(X: Any, positive: Labels) -> list[Candidate]:
+    def train(X: Any, positive: Labels) -> list[FittedModel]:
         rarer = int(min(positive.sum(), (~positive).sum()))
         folds = StratifiedKFold(min(FOLDS, rarer), shuffle=True, random_state=0)
         held_out: list[list[tuple[Labels, Array]]] = [[] for _ in C_GRID]
         for rows, others in folds.split(positive, positive):
-            for pairs, (coef, intercept) in zip(held_out, fit(X[rows], positive[rows]), strict=True):
+            for pairs, (coef, intercept) in zip(held_out, _fit_all(model, X[rows], positive[rows]), strict=True):
                 pairs.append((positive[others], np.asarray(X[others] @ coef) + intercept))
         return [
-            Candidate(f"C {C:.2g}", coef, intercept, pairs)
-            for C, pairs, (coef, intercept) in zip(C_GRID, held_out, fit(X, positive), strict=True)
+            FittedModel(f"C {C:.2g}", coef, intercept, pairs)
+            for C, pairs, (coef, intercept) in zip(C_GRID, held_out, _fit_all(model, X, positive), strict=True)
         ]
 
     return train
 
 
-def _logistic(X: Any, positive: Labels) -> list[tuple[Array, float]]:
-    model = LogisticRegression(max_iter=1000, warm_start=True)
-    return [_fit_sklearn(model.set_params(C=C), X, positive) for C in C_GRID]
-
-
-def _support_vector(X: Any, positive: Labels) -> list[tuple[Array, float]]:
-    return [_fit_sklearn(LinearSVC(C=C, dual="auto", random_state=0), X, positive) for C in C_GRID]
-
-
-def _fit_sklearn(model: Any, X: Any, positive: Labels) -> tuple[Array, float]:
+def _fit_all(model: Any, X: Any, positive: Labels) -> list[tuple[Array, float]]:
+    """Weights and intercept for every strength."""
+    model, found = clone(model), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # their tolerance is no certificate; ours is counted
-        model.fit(X, positive)
-    return model.coef_[0].copy(), float(model.intercept_[0])
+        for C in C_GRID:
+            model.set_params(C=C).fit(X, positive)
+            found.append((model.coef_[0].copy(), float(model.intercept_[0])))
+    return found

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import choice, vector, whole_number
 from ..evaluation import tells_nothing
+from ..io.model_file import is_fitted_attribute
 from ..measures import Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
 from ..measures.examples import Examples
@@ -275,7 +276,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     ) -> None:
         """Train candidates on the training part of every split, and score the held-out part."""
         splits = self._splits(positive)
-        row_numbers = np.arange(positive.shape[0])  # a split may be a mask
+        row_numbers = np.arange(positive.shape[0])  # as a split may be a mask in place of row numbers
         tell = self.progress or (lambda step: None)
 
         def look(number: int, train: Any, test: Any) -> HeldOut:
@@ -317,7 +318,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self, race: LabelRace, rows: Rows, candidates: Sequence[Candidate], winner: Candidate, index: int
     ) -> None:
         """What was tried, in the form of scikit-learn's searches; and what was chosen."""
-        names = dict(zip(race.candidates, candidates, strict=True))  # with counts as they were given
+        names = dict(zip(race.candidates, candidates, strict=True))  # as the user gave them: counts, not shares
         alphas = {one: LabelTrail(one, rows).alpha for one in race.candidates}
         tried = race.everything_tried()
         self.cv_results_: dict[str, Any] = race.results(
@@ -338,7 +339,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         """The fitted model; where to cut it, and what probabilities it has, held-out rows say."""
         threshold = race.cut(winner, index) if self.fit_intercept else 0.0
         self._keep(result, *trail.bias.cut_at(result.coef, threshold))
-        self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants it so; the start alone may do
+        self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants at least 1, also where the start is good enough
         _, bias = trail.bias.split(result.coef)
         positive, scores, weights = race.together(winner, index, once=True)
         held_out = _HeldOutScores(positive, scores - bias, weights)
@@ -405,8 +406,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         mine = self.get_params(deep=False)
         shared = {name: mine[name] for name in MeasureClassifier().get_params(deep=False) if name in mine}
         classifier = MeasureClassifier(**{**shared, "alpha": self.alpha_, "bound": self.trained_for_.bound})
-        for name, value in self._fitted().items():
-            if name not in OF_THE_CHOICE:
+        for name, value in vars(self).items():
+            if is_fitted_attribute(name) and name not in OF_THE_CHOICE:
                 setattr(classifier, name, value)
         return classifier
 

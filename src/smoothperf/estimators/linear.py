@@ -46,10 +46,6 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         save_model(self, path)
 
-    def _fitted(self) -> dict[str, Any]:
-        """What ``fit`` has found, by name."""
-        return {name: value for name, value in vars(self).items() if name.endswith("_") and not name.startswith("_")}
-
     def _keep_result(self, result: Result) -> None:
         """Remember what a run has to say."""
         self.objective_ = result.objective
@@ -57,7 +53,7 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
         self.gap_ = result.gap
         self.stationarity_gap_ = result.stationarity_gap
         self.n_iter_ = result.n_iter
-        # The scores of the training set have served; a fitted model should not carry a vector of its length.
+        # Nobody needs the scores of the training set any more, which are a vector of its length.
         self.result_ = replace(result, scores=None)
 
     def __sklearn_tags__(self) -> Any:
@@ -120,13 +116,11 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
 
     def decision_function(self, X: Any) -> Array:
         """Return the signed scores ``X @ coef_.T + intercept_``; above 0 means ``classes_[1]``."""
-        scores = self.positive_scores(X)
-        return self._sign * scores
+        return self.positive_scores(X) * self._sign
 
     def positive_scores(self, X: Any) -> Array:
         """Return signed scores that are above 0 where the positive label is predicted."""
-        raw = self.raw_scores(X)
-        scores: Array = raw + self._sign * self.intercept_[0]
+        scores: Array = self.raw_scores(X) + self._sign * self.intercept_[0]
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -257,7 +251,7 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
         """Raw scores and labels of the rows that ``set_operating_point`` was given, in either way."""
         if (X is None) == (raw_scores is None):
             raise ValueError("give the rows as X or their raw_scores, one of them.")
-        if not isinstance(X, (str, os.PathLike)) and X is not None and _is_vector(X):
+        if np.ndim(X) == 1:
             raise ValueError(
                 "X must be rows of features, got a vector: call set_operating_point(X, y, ...), or "
                 "set_operating_point(y=y, raw_scores=model.raw_scores(X), ...)."
@@ -291,12 +285,6 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _is_vector(X: Any) -> bool:
-    """Whether something is one-dimensional, such as labels or scores."""
-    shape = X.shape if hasattr(X, "shape") else np.shape(X)
-    return len(shape) == 1
 
 
 def scores_of(X: Any, coef: Array) -> Array:

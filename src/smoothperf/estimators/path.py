@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,8 +173,13 @@ def regularization_path(
         continuation = Continuation(problem.design, problem.risk, problem.solver)
         if grid is None:
             grid = alphas_from_data(continuation, n_alphas, alpha_ratio)
-        solutions = follow(continuation, grid, make_callback(verbose, callback))
-        models = [(solution, *_cut_and_scored(problem, held_out, solution)) for solution in solutions]
+        report = make_callback(verbose, callback)
+        models = []
+        for alpha in grid:
+            solution = continuation.solve(float(alpha), report)
+            models.append((solution, *_cut_and_scored(problem, held_out, solution)))
+            if solution.status is Status.STOPPED:
+                break
     found, coefs, intercepts, train_scores, validation_scores = zip(*models, strict=True)
 
     def column(name: str) -> NDArray[Any]:
@@ -208,15 +213,6 @@ def _cut_and_scored(
         return coef, intercept, train_score, None
     X, positive, weights = held_out
     return coef, intercept, train_score, measure.score(positive, scores_of(X, coef) + intercept, weights)
-
-
-def follow(continuation: Continuation, alphas: Array, callback: Callback | None = None) -> Iterator[Solution]:
-    """Yield the solution for one alpha after another, until the end or until the callback asks to stop."""
-    for alpha in alphas:
-        solution = continuation.solve(float(alpha), callback)
-        yield solution
-        if solution.status is Status.STOPPED:
-            return
 
 
 def alphas_from_data(continuation: Continuation, n_alphas: int, alpha_ratio: float) -> Array:

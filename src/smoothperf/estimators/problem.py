@@ -74,7 +74,7 @@ def _labels_of(store: Store, y: ArrayLike | None, pos_label: Any) -> tuple[NDArr
                 "Leave y out to use the labels in the file."
             )
         return encode_labels(labels, pos_label)
-    pair, is_positive = encode_labels(store.classes, pos_label)  # of all rows, the same as of each kind
+    pair, is_positive = encode_labels(store.classes, pos_label)  # each kind of label once
     return pair, is_positive[store.codes()]
 
 
@@ -220,7 +220,7 @@ def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: s
     if name == "bmrm":
         return BMRM(tol=tol, max_iter=max_iter)
     if name == "newton" and smoothing == "adaptive":
-        return Newton(tol=tol, max_iter=max_iter)  # which adapts in steps of its own
+        return Newton(tol=tol, max_iter=max_iter)  # whose own default is adaptive, too
     kinds: dict[str, type[LBFGS | Nesterov | Newton]] = {"lbfgs": LBFGS, "nesterov": Nesterov, "newton": Newton}
     return kinds[name](tol=tol, max_iter=max_iter, smoothing=_make_smoothing(smoothing))
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from ..io.model_file import is_fitted_attribute
 from ..measures import Queries, QueryMeasure, get_query_measure
 from ..solvers import Callback, Solver
 from ..solvers.smoothing import Smoothing
@@ -164,7 +165,7 @@ class MeasureRankerCV(LinearRanker):
         warn_if_nothing_is_told(result)
         report_end(result, solver.tol, self.verbose)
         self._keep(result)
-        self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants it so; the start alone may do
+        self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants at least 1, also where the start is good enough
         self._keep_choice(race, rows, winner, index)
         return self
 
@@ -233,8 +234,8 @@ class MeasureRankerCV(LinearRanker):
         mine = self.get_params(deep=False)
         shared = {name: mine[name] for name in MeasureRanker().get_params(deep=False) if name in mine}
         ranker = MeasureRanker(**{**shared, "alpha": self.alpha_, "bound": "auto"})
-        for name, value in self._fitted().items():
-            if name not in OF_THE_CHOICE:
+        for name, value in vars(self).items():
+            if is_fitted_attribute(name) and name not in OF_THE_CHOICE:
                 setattr(ranker, name, value)
         return ranker
 

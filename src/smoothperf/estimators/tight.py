@@ -42,16 +42,12 @@ def convex_start(
         own = solver.run(objective, callback=callback)
         return own, own.coef
     ranking = RegularizedRisk(objective.design, ROCArea().risk(examples), objective.alpha)
-    result = starting_solver(solver).run(ranking, callback=callback)
+    starting = LBFGS(tol=solver.tol, max_iter=solver.max_iter) if isinstance(solver, Newton) else solver
+    result = starting.run(ranking, callback=callback)
     if not bias.trained:
         return result, result.coef
     assert result.scores is not None
     return result, bias.with_threshold(result.coef, PRBEP().cut(examples, result.scores))
-
-
-def starting_solver(solver: ConvexSolver) -> ConvexSolver:
-    """What trains for ROC area in the place of a solver."""
-    return LBFGS(tol=solver.tol, max_iter=solver.max_iter) if isinstance(solver, Newton) else solver
 
 
 def retargeting(solver: ConvexSolver, *, after: Result | None = None) -> Retargeting:

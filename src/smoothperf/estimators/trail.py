@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..design import BiasedDesign, Design, as_design
+from ..design import Design, as_design
 from ..measures import PRBEP, Risk, ROCArea
 from ..measures.examples import Examples
 from ..objective import RegularizedRisk
@@ -93,12 +93,8 @@ class Rows:
     def __init__(self, X: Any, examples: Examples, settings: Settings):
         self.examples = examples
         self.settings = settings
-        self._design = as_design(X, low_memory=settings.low_memory)
-        self.ranking = SafeStart(self._design, lambda: ROCArea().risk(examples), settings.solver)
-
-    def design(self, bias: Bias) -> Design:
-        """X, with the constant feature if a measure trains one."""
-        return BiasedDesign(self._design, bias.height) if bias.trained else self._design
+        self.design = as_design(X, low_memory=settings.low_memory)
+        self.ranking = SafeStart(self.design, lambda: ROCArea().risk(examples), settings.solver)
 
 
 class Trail(ABC):
@@ -178,7 +174,8 @@ class LabelTrail(Trail):
         self._rows = rows
         self.bias = Bias(candidate.measure, settings.fit_intercept, settings.intercept_scaling)
         risk = candidate.measure.risk(rows.examples)
-        super().__init__(rows.design(self.bias), risk, settings, tight=candidate.bound == "tight")
+        design = self.bias.design(rows.design, low_memory=settings.low_memory)
+        super().__init__(design, risk, settings, tight=candidate.bound == "tight")
 
     def scores(self, X: Any, weights: Array) -> Array:
         """Scores of other rows for the weights of a model, bias included."""

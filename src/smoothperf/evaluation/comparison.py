@@ -3,9 +3,8 @@ r"""Does training for the measure pay? Every way of training, judged by every me
 Fair play: everybody gets the same rows, and makes all choices by stratified folds of them. Ours is what
 :class:`~smoothperf.MeasureClassifierCV` makes of a measure, with the risk and the strength that it chooses; where
 examples are few it draws folds three times. The others draw them once, and choose, for each measure by itself, the
-strength of their regularisation. Where a decision is judged, all choose the
-threshold on the scores of held-out rows. Other rows judge. So whoever is behind in a column is behind although it was
-tuned for that column.
+strength of their regularisation. Where a decision is judged, all choose the threshold on the scores of held-out rows.
+Other rows judge. So a model that is behind in a column is behind although it was tuned for that column.
 
 Noise: rows of the judging parts are drawn again with replacement, the same rows for all contenders. The interval of a
 difference is that of these paired values; two contenders whose interval holds 0 are called a tie. In a table with five
@@ -19,7 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +42,7 @@ WRONG_BY_CHANCE = 0.05
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FittedModel:
     """One fitted model: a linear score, how it came about, and what is known of it from rows held out.
 
     Attributes
@@ -73,11 +72,9 @@ class Candidate:
         return scores
 
 
-class Family(Protocol):
-    """A way of training, at one or several strengths of regularisation, the strongest first."""
-
-    def __call__(self, X: Any, positive: Labels) -> list[Candidate]:
-        """Train them all."""
+#: A way of training on X and the mask of the positives, at one or several strengths of regularisation, the strongest
+#: first.
+Family = Callable[[Any, Labels], list[FittedModel]]
 
 
 @dataclass(frozen=True)
@@ -111,7 +108,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class Outcome:
     """What a contender reached: means over the splits.
 
     Attributes
@@ -172,14 +169,12 @@ def cross_validation_splits(
 def held_out_split(X: Any, positive: Labels, X_judge: Any, judge: Labels, *, scale: str = "none") -> Split:
     """Judge on given rows, train on the others; all are scaled as those to train on ask for."""
     scaling = Scaling.of(scale, X)
-    if scaling is None:
-        return Split((X, positive), (X_judge, judge))
     return Split((scaling.apply(X), positive), (scaling.apply(X_judge), judge))
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """What a contender puts forward for one column in one split: scores of the judging rows and a threshold."""
+    """What was chosen of a contender for one column in one split: scores of the judging rows and a threshold."""
 
     ranking: Ranking
     threshold: float
@@ -193,7 +188,7 @@ def compare(
     n_resamples: int = 1000,
     seed: int = 0,
     tell: Callable[[str], None] = lambda text: None,
-) -> list[Line]:
+) -> list[Outcome]:
     """Let all contenders train on all splits, and judge them.
 
     Parameters
@@ -229,15 +224,15 @@ def compare(
         missed.append(0)
         for number, split in enumerate(splits, start=1):
             begin = time.perf_counter()
-            candidates = player.family(*split.train)
+            models = player.family(*split.train)
             seconds[-1].append(time.perf_counter() - begin)
-            missed[-1] += sum(not candidate.converged for candidate in candidates)
-            choices[-1].append(_choose(candidates, player.trained_for, split, columns))
+            missed[-1] += sum(not model.converged for model in models)
+            choices[-1].append(_choose(models, player.trained_for, split, columns))
             tell(f"{player.name}, split {number} of {len(splits)}: {seconds[-1][-1]:.1f} s")
     values = [[_judge(chosen, columns, None) for chosen in row] for row in choices]
     samples = _resample(splits, choices, columns, n_resamples, seed)
     return [
-        Line(
+        Outcome(
             name=player.name,
             trained_for=player.trained_for,
             values={column: float(np.mean([value[column] for value in values[at]])) for column in columns},
@@ -257,11 +252,11 @@ def _columns(players: Sequence[Contender]) -> dict[str, Measure | None]:
 
 
 def _choose(
-    candidates: Sequence[Candidate], trained_for: str | None, split: Split, columns: dict[str, Measure | None]
+    models: Sequence[FittedModel], trained_for: str | None, split: Split, columns: dict[str, Measure | None]
 ) -> dict[str, _Choice]:
-    """Pick for every column the candidate, and the threshold, that are best on rows held out."""
-    rankings = [[Ranking(*pair) for pair in candidate.held_out] for candidate in candidates]
-    pooled = [_pooled(candidate) for candidate in candidates]
+    """Pick for every column the model, and the threshold, that are best on rows held out."""
+    rankings = [[Ranking(*pair) for pair in model.held_out] for model in models]
+    pooled = [Ranking(*map(np.concatenate, zip(*model.held_out, strict=True))) for model in models]
     judged: dict[int, Ranking] = {}
     chosen = {}
     for column, measure in columns.items():
@@ -270,19 +265,13 @@ def _choose(
         else:
             options = [(_mean(folds, column, measure), 0.0) for folds in rankings]
         # Of equally good ones the first, which is the most regularised.
-        best = max(range(len(candidates)), key=lambda at: options[at][0])
+        best = max(range(len(models)), key=lambda at: options[at][0])
         if best not in judged:
-            judged[best] = Ranking(split.judge[1], candidates[best].scores(split.judge[0]))
-        own = candidates[best].threshold
+            judged[best] = Ranking(split.judge[1], models[best].scores(split.judge[0]))
+        own = models[best].threshold
         threshold = own if own is not None and column == trained_for else options[best][1]
-        chosen[column] = _Choice(judged[best], threshold, candidates[best].strength)
+        chosen[column] = _Choice(judged[best], threshold, models[best].strength)
     return chosen
-
-
-def _pooled(candidate: Candidate) -> Ranking:
-    """The held-out rows of all folds together."""
-    labels, scores = zip(*candidate.held_out, strict=True)
-    return Ranking(np.concatenate(labels), np.concatenate(scores))
 
 
 def _decides(column: str, measure: Measure | None) -> bool:
@@ -309,7 +298,7 @@ def _best_threshold(ranking: Ranking, column: str, measure: Measure | None) -> t
 def _judge(
     chosen: dict[str, _Choice], columns: dict[str, Measure | None], multiplicity: Array | None
 ) -> dict[str, float]:
-    """Return the measures of what was put forward; a ranking that serves several columns is evaluated once."""
+    """Return the measures of what was chosen; a ranking that was chosen for several columns is evaluated once."""
     known: dict[tuple[int, float], dict[str, float]] = {}
     values = {}
     for column, choice in chosen.items():
@@ -341,24 +330,24 @@ def _resample(
     return total / len(splits)
 
 
-def level_of(line: Line) -> float:
+def level_of(line: Outcome) -> float:
     """Return the level of the interval of a difference, 95 % for all columns of a table together."""
     return 1.0 - WRONG_BY_CHANCE / len(line.values)
 
 
-def difference(one: Line, other: Line, column: str) -> Difference:
+def difference(one: Outcome, other: Outcome, column: str) -> Difference:
     """Return how much more the first has in a column."""
     low, high = interval(one.samples[column] - other.samples[column], level_of(one))
     return Difference(one.values[column] - other.values[column], low, high)
 
 
-def best_or_tied(lines: Sequence[Line], column: str) -> list[bool]:
+def best_or_tied(lines: Sequence[Outcome], column: str) -> list[bool]:
     """Say for each line whether it is the best of a column or cannot be told from the best."""
     best = max(lines, key=lambda line: line.values[column])
     return [line is best or difference(best, line, column).is_tie for line in lines]
 
 
-def verdict(lines: Sequence[Line], column: str) -> str:
+def verdict(lines: Sequence[Outcome], column: str) -> str:
     """Say in a sentence whether training for a measure paid; a difference within noise is a tie.
 
     The model trained for the measure meets the better of the baselines. In columns that nothing was trained for, the

@@ -79,7 +79,7 @@ class CheckpointKeeper:
     checkpoint : Checkpoint or path-like
         Where to.
     fingerprint : dict
-        What tells the problem from another: :func:`fingerprint`, or the like of it.
+        What tells the problem from another: :func:`fingerprint`, or :func:`description`.
 
     Attributes
     ----------

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from .._validation import whole_number
 from .chunks import open_chunks
+from .labels import from_text
 from .store.writer import BLOCK_SIZE, StoreWriter
 
 #: Bytes of an entry in a table of numbers, which chunks of rows are before they become sparse.
 ENTRY = 8
-#: A chunk has this share of a block's bytes, but no less than so many entries.
+#: So many chunks have the bytes of a block; but a chunk has no fewer than so many entries.
 CHUNKS_OF_BLOCK = 4
 LEAST_ENTRIES = 1 << 12
 #: Columns from which on 32 bits do not do.
@@ -80,20 +81,19 @@ def convert(
     n_rows = 0
     with open_chunks(
         source, n_entries=n_entries, label=label, format=format, n_features=n_features, zero_based=zero_based
-    ) as data:
-        first = next(data.chunks)
+    ) as (found, chunks):
+        first = next(chunks)
         wide = first.X.shape[1] >= WIDE
         with StoreWriter(target, dtype=dtype, block_size=block_size, wide=wide) as writer:
-            for chunk in chain([first], data.chunks):
+            for chunk in chain([first], chunks):
                 if chunk.moved:
                     writer.move_columns()
                 writer.add(chunk.X, chunk.y)
                 n_rows += chunk.y.shape[0]
                 if progress is not None:
                     progress(chunk.share, n_rows)
-            writer.n_features = data.n_features()
-            writer.feature_names = data.feature_names
-            writer.zero_based = data.zero_based()
-            writer.tidy = data.tidy
-            writer.source = {"name": Path(source).name, "format": data.format}
+            writer.feature_names, writer.zero_based = chunk.feature_names, chunk.zero_based
+            if found == "csv":
+                writer.tidy = lambda texts: from_text(texts.tolist())
+            writer.source = {"name": Path(source).name, "format": found}
     return Path(target)

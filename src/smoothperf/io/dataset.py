@@ -47,12 +47,16 @@ class Chunk:
     Attributes
     ----------
     X : csr_matrix or ndarray of shape (m, width)
-        Features, finite numbers; of text in svmlight format as many columns as the chunk needs.
+        Features, finite numbers; of text in svmlight format as many columns as have occurred. The last chunk has all.
     y : ndarray of shape (m,)
         Labels as they were read, before :func:`~smoothperf.io.labels.tidy` or
         :func:`~smoothperf.io.labels.from_text` has seen all of them.
     share : float
         Share of the file that has been read, up to the end of this chunk.
+    feature_names : list of str or None
+        Names of the columns.
+    zero_based : bool or None
+        Whether the indices of an svmlight file count from 0, as far as is known; None for other formats.
     moved : bool
         Whether all chunks before have their columns one too far to the left: only now it is known that indices count
         from 0.
@@ -61,6 +65,8 @@ class Chunk:
     X: Any
     y: Any
     share: float
+    feature_names: list[str] | None = None
+    zero_based: bool | None = None
     moved: bool = False
 
 

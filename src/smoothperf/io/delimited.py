@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import labels
-from .dataset import DataError, NotNumbersError, data_error, quoted
+from .dataset import Chunk, DataError, NotNumbersError, data_error, quoted
 from .streams import DECODING_ERRORS, explain
 
 DELIMITERS = ",;\t"
+#: Features, places of labels among those found so far or None, and names of the features.
+_Part = tuple[NDArray[np.float64], NDArray[np.intp] | None, list[str]]
 
 
 class Lines:
@@ -43,136 +45,109 @@ def read_csv(
     file: io.BufferedReader, path: Path, label: str | None, *, labelled: bool
 ) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str]]:
     """Read features, labels and the names of the features; see :func:`~smoothperf.io.read_data`."""
-    table = CsvTable(path, label, labelled=labelled)
-    (X, texts), *_ = table.parts(file, None)
-    return X, None if texts is None else table.classes[texts], table.feature_names
+    codes: dict[str, int] = {}
+    [(X, members, names)] = _parts(file, path, label, codes, labelled=labelled)
+    return X, None if members is None else labels.from_text(list(codes))[members], names
 
 
-class CsvTable:
-    """A table as it is read, all at once or some rows at a time.
+def csv_chunks(
+    file: io.BufferedReader, path: Path, share: Callable[[], float], label: str | None, n_entries: int
+) -> Iterator[Chunk]:
+    """Yield the same, about so many entries at a time; labels as they are written in the file."""
+    codes: dict[str, int] = {}
+    first_line = file.peek().partition(b"\n")[0].decode("latin-1")
+    n_columns = 1 + max(map(first_line.count, DELIMITERS))
+    for X, members, names in _parts(file, path, label, codes, labelled=True, n_rows=max(1, n_entries // n_columns)):
+        yield Chunk(X, np.array(list(codes))[members], share(), names)
 
-    Parameters
-    ----------
-    path, label, labelled
-        As in :func:`~smoothperf.io.read_data`.
 
-    Attributes
-    ----------
-    feature_names : list of str
-        Names of the columns without that of the labels; known with the first part.
-    """
+def _parts(
+    file: io.BufferedReader,
+    path: Path,
+    label: str | None,
+    codes: dict[str, int],
+    *,
+    labelled: bool,
+    n_rows: int | None = None,
+) -> Iterator[_Part]:
+    """Yield so many rows at a time, or all of them at once for None; labels are noted in ``codes``."""
+    text = io.TextIOWrapper(file, encoding="utf-8")
+    lines = Lines(text)
+    try:
+        yield from _read(lines, path, label, codes, labelled=labelled, n_rows=n_rows)
+    except UnicodeDecodeError as error:
+        # Text is decoded before it is split into lines.
+        reason = f"it is not UTF-8 text: {error.reason} at or after this line"
+        raise data_error(path, reason, line=lines.number + 1) from error
+    except DECODING_ERRORS as error:
+        raise data_error(path, f"it cannot be read further: {explain(error)}", line=lines.number) from error
+    finally:
+        text.detach()  # whoever opened the file closes it
 
-    feature_names: list[str]
 
-    def __init__(self, path: Path, label: str | None, *, labelled: bool):
-        self._path = path
-        self._label = label
-        self._labelled = labelled
-        self._codes: dict[str, int] = {}
+def _read(
+    lines: Lines, path: Path, label: str | None, codes: dict[str, int], *, labelled: bool, n_rows: int | None
+) -> Iterator[_Part]:
+    rows = iter(lines)
+    header = next(rows, None)
+    if header is None:
+        raise data_error(path, "it is empty")
+    delimiter = max(DELIMITERS, key=header.count)
+    names = names_of(header, delimiter, path, lines.number)
+    at = label_column(names, label, path, labelled=labelled)
+    feature_names = [name for place, name in enumerate(names) if place != at]
+    first = next(rows, None)
+    if first is None:
+        raise data_error(path, "there are no examples in it")
+    line_of_row = array("q")
 
-    @property
-    def classes(self) -> NDArray[Any]:
-        """The labels found so far, in the most telling type; codes of labels are places in it."""
-        return labels.from_text(list(self._codes))
+    def encode(text: str) -> float:
+        """Note the line, and replace the label by a number that NumPy can keep beside the features."""
+        line_of_row.append(lines.number)
+        return codes.setdefault(text.strip(), len(codes))
 
-    def texts(self, codes: NDArray[np.intp]) -> NDArray[Any]:
-        """Labels as they are written in the file."""
-        return np.array(list(self._codes))[codes]
-
-    def parts(
-        self, file: io.BufferedReader, n_rows: int | None
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.intp] | None]]:
-        """Features and codes of labels, so many rows at a time; all of them at once for None."""
-        text = io.TextIOWrapper(file, encoding="utf-8")
-        lines = Lines(text)
-        try:
-            yield from self._read(iter(lines), lines, n_rows)
-        except UnicodeDecodeError as error:
-            # Decoding runs ahead of the lines.
-            raise data_error(
-                self._path, f"it is not UTF-8 text: {error.reason} at or after this line", line=lines.number + 1
-            ) from error
-        except DECODING_ERRORS as error:
-            raise data_error(self._path, f"it cannot be read further: {explain(error)}", line=lines.number) from error
-        finally:
-            text.detach()  # the file is closed by whoever opened it
-
-    def _read(
-        self, rows: Iterator[str], lines: Lines, n_rows: int | None
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.intp] | None]]:
-        path, labelled = self._path, self._labelled
-        header = next(rows, None)
-        if header is None:
-            raise data_error(path, "it is empty")
-        delimiter = max(DELIMITERS, key=header.count)
-        names = names_of(header, delimiter, path, lines.number)
-        at = label_column(names, self._label, path, labelled=labelled)
-        self.feature_names = [name for place, name in enumerate(names) if place != at]
-        first = next(rows, None)
-        if first is None:
-            raise data_error(path, "there are no examples in it")
-
-        codes = self._codes
-        line_of_row = array("q")
-
-        def encode(text: str) -> float:
-            """Note the line, and replace the label by a number that NumPy can keep beside the features."""
+    def noted(texts: Iterable[str]) -> Iterator[str]:
+        """Note the lines where there are no labels to do it."""
+        for text in texts:
             line_of_row.append(lines.number)
-            return codes.setdefault(text.strip(), len(codes))
+            yield text
 
-        def noted(texts: Iterable[str]) -> Iterator[str]:
-            """Note the lines where there are no labels to do it."""
-            for text in texts:
-                line_of_row.append(lines.number)
-                yield text
-
-        while first is not None:
-            examples = chain([first], rows)
-            try:
-                table = np.loadtxt(
-                    noted(examples) if at is None else examples,
-                    delimiter=delimiter,
-                    comments=None,
-                    quotechar='"',
-                    converters=None if at is None else {at: encode},
-                    encoding=None,
-                    ndmin=2,
-                    max_rows=n_rows,
-                )
-            except UnicodeDecodeError:
-                raise
-            except ValueError as error:
-                reason = _reason(str(error), names, labelled=labelled or at is not None)
-                kind = NotNumbersError if reason.startswith("column") else DataError
-                raise data_error(path, reason, line=lines.number, kind=kind) from error
-            if table.shape[1] != len(names):
-                reason = f"{table.shape[1]} fields where the first line names {len(names)} columns"
-                raise data_error(path, reason, line=line_of_row[0])
-            yield self._part(table, at, names, line_of_row)
-            del line_of_row[:]
-            first = next(rows, None)
-
-    def _part(
-        self, table: NDArray[np.float64], at: int | None, names: list[str], line_of_row: array[int]
-    ) -> tuple[NDArray[np.float64], NDArray[np.intp] | None]:
-        """Check what was read, and take the labels out of it."""
-        X, members = table, None
-        if at is not None:
-            X = np.delete(table, at, axis=1)
-            if self._labelled:
-                members = table[:, at].astype(np.intp)
-        if members is not None and "" in self._codes:
-            row = int(np.flatnonzero(members == self._codes[""])[0])
-            raise data_error(self._path, f"the label, column {names[at or 0]!r}, is missing", line=line_of_row[row])
+    while first is not None:
+        examples = chain([first], rows)
+        try:
+            table = np.loadtxt(
+                noted(examples) if at is None else examples,
+                delimiter=delimiter,
+                comments=None,
+                quotechar='"',
+                converters=None if at is None else {at: encode},
+                encoding=None,
+                ndmin=2,
+                max_rows=n_rows,
+            )
+        except UnicodeDecodeError:
+            raise
+        except ValueError as error:
+            reason = _reason(str(error), names, labelled=labelled or at is not None)
+            kind = NotNumbersError if reason.startswith("column") else DataError
+            raise data_error(path, reason, line=lines.number, kind=kind) from error
+        if table.shape[1] != len(names):
+            reason = f"{table.shape[1]} fields where the first line names {len(names)} columns"
+            raise data_error(path, reason, line=line_of_row[0])
+        members = table[:, at].astype(np.intp) if at is not None and labelled else None
+        if members is not None and "" in codes:
+            row = int(np.flatnonzero(members == codes[""])[0])
+            raise data_error(path, f"the label, column {label!r}, is missing", line=line_of_row[row])
+        X = table if at is None else np.delete(table, at, axis=1)
         if not np.isfinite(X).all():
             row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
-            reason = (
-                f"column {self.feature_names[column]!r} holds {X[row, column]}; "
-                "remove or replace values that are not finite"
-            )
-            kind = NotNumbersError if np.isnan(X[row, column]) else DataError
-            raise data_error(self._path, reason, line=line_of_row[row], kind=kind)
-        return X, members
+            value = X[row, column]
+            reason = f"column {feature_names[column]!r} holds {value}; remove or replace values that are not finite"
+            kind = NotNumbersError if np.isnan(value) else DataError
+            raise data_error(path, reason, line=line_of_row[row], kind=kind)
+        yield X, members, feature_names
+        del line_of_row[:]
+        first = next(rows, None)
 
 
 def label_column(names: list[str], label: str | None, path: Path, *, labelled: bool) -> int | None:

@@ -167,7 +167,7 @@ class Arrays:
         if digest not in self._names:
             plain = re.sub(r"[^A-Za-z0-9_.]", "-", name)
             member = f"{plain}.npy"
-            while member in self.members:  # names that differ in odd characters only
+            while member in self.members:  # another name that differs only in characters that were replaced
                 member = f"{plain}-{len(self.members)}.npy"
             self._names[digest] = member
             self.members[member] = content
@@ -211,7 +211,7 @@ def encode(value: Any, arrays: Arrays, name: str) -> Any:
         return {"type": "object", "class": type(value).__name__, "fields": contents}
     if MODELS.get(type(value).__name__) is type(value):
         kept = {key: child for key, child in value.get_params(deep=False).items() if key not in NOT_KEPT}
-        fitted = {key: child for key, child in vars(value).items() if _is_fitted_attribute(key)}
+        fitted = {key: child for key, child in vars(value).items() if is_fitted_attribute(key)}
         return {
             "type": "model",
             "class": type(value).__name__,
@@ -267,7 +267,7 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
                     raise ValueError(f"{key!r} is a parameter that no model file has")
             model = MODELS[value["class"]](**parameters)
             for key, child in contents("fitted").items():
-                if not _is_fitted_attribute(key):
+                if not is_fitted_attribute(key):
                     raise ValueError(f"{key!r} is not the name of a fitted attribute")
                 setattr(model, key, child)
             _check_shapes(model)
@@ -297,7 +297,7 @@ def _check_shapes(model: Any) -> None:
         raise ValueError(f"table_encoder_ must make {d} features")
 
 
-def _is_fitted_attribute(name: str) -> bool:
+def is_fitted_attribute(name: str) -> bool:
     """By scikit-learn's convention: what ends in an underscore and does not begin with one."""
     return name.isidentifier() and name.endswith("_") and not name.startswith("_")
 

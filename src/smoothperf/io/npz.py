@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +26,7 @@ def read_npz(
     file: io.BufferedReader, path: Path, *, labelled: bool
 ) -> tuple[Any, NDArray[Any] | None, list[str] | None]:
     """Read features, labels and, if there is an array ``feature_names``, the names of the features."""
-    try:
+    with damage_as_data_error(path):
         with np.load(file, allow_pickle=False) as archive:
             found = set(archive.files)
             if not found & {"X", "format"}:
@@ -35,38 +36,51 @@ def read_npz(
             if labelled:
                 y = archive["y"] if "y" in found else labels_beside(path)
             names = [str(name) for name in archive["feature_names"]] if "feature_names" in found else None
-            dense = archive["X"] if "X" in found else None
-        if dense is None:
+            X: Any = archive["X"] if "X" in found else None
+        if X is None:
             file.seek(0)
             X = _sparse(sp.load_npz(file))
-        else:
-            X = dense
+    if X.ndim != 2:
+        raise data_error(path, f"X has the shape {X.shape}; rows and columns are needed")
+    check_columns(X.shape, names, path)
+    check_numbers(X, path)
+    return as_floats(X), None if y is None else checked_labels(y, X.shape[0], path), names
+
+
+@contextmanager
+def damage_as_data_error(path: Path) -> Iterator[None]:
+    """Turn into one line whatever a damaged archive makes its readers raise, which nobody can list."""
+    try:
+        yield
     except DataError:
         raise
-    except Exception as error:  # a damaged archive fails in more ways than zipfile, zlib and NumPy tell
+    except Exception as error:
         raise data_error(path, f"it is damaged or not a NumPy archive of this kind: {error}") from error
-    if X.ndim != 2 or 0 in X.shape:
-        raise data_error(path, f"X has the shape {X.shape}; rows and columns are needed")
-    values = X.data if sp.issparse(X) else X
-    if values.dtype.kind not in "biuf":
-        raise data_error(path, f"X holds {values.dtype} values; real numbers are needed")
-    if values.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
-        values = X.data if sp.issparse(X) else X
-    check_finite(X, path)
-    if names is not None and len(names) != X.shape[1]:
-        raise data_error(path, f"it names {len(names)} features but X has {X.shape[1]}")
-    return X, None if y is None else checked_labels(y, X.shape[0], path), names
 
 
-def check_finite(X: Any, path: Path, *, first_row: int = 1) -> None:
-    """Raise an error that names the row if a value is not finite; rows count from the first."""
+def check_columns(shape: tuple[int, int], names: list[str] | None, path: Path) -> None:
+    """Refuse a matrix without rows or columns, or with another number of columns than names."""
+    if 0 in shape:
+        raise data_error(path, f"X has the shape {shape}; rows and columns are needed")
+    if names is not None and len(names) != shape[1]:
+        raise data_error(path, f"it names {len(names)} features but X has {shape[1]}")
+
+
+def check_numbers(X: Any, path: Path, *, first_row: int = 1) -> None:
+    """Refuse what is not a real number, or not finite, and name the row then; rows count from the first."""
+    if X.dtype.kind not in "biuf":
+        raise data_error(path, f"X holds {X.dtype} values; real numbers are needed")
     starts: Any = getattr(X, "indptr", None)
     values: Any = X if starts is None else X.data
     if not np.isfinite(values).all():
         at = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
         row = at // X.shape[1] if starts is None else int(np.searchsorted(starts, at, side="right")) - 1
         raise data_error(path, f"row {row + first_row} of X holds a value that is not finite; remove or replace it")
+
+
+def as_floats(X: Any) -> Any:
+    """Return X in float32 or float64, as it is if it is one of them."""
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
 def checked_labels(y: NDArray[Any], n_rows: int, path: Path) -> NDArray[Any]:

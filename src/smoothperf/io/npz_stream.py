@@ -17,8 +17,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .dataset import Chunk, DataError, data_error
-from .npz import check_finite, checked_labels, labels_beside, read_npz
+from .dataset import Chunk, data_error
+from .npz import (
+    as_floats,
+    check_columns,
+    check_numbers,
+    checked_labels,
+    damage_as_data_error,
+    labels_beside,
+    read_npz,
+)
 
 
 @dataclass
@@ -36,100 +44,59 @@ class _Member:
         return np.frombuffer(content, dtype=self.dtype, count=count)
 
 
-class NpzChunks:
-    """The rows of an archive, some at a time.
-
-    Parameters
-    ----------
-    file, path
-        As in :func:`~smoothperf.io.npz.read_npz`.
-    n_entries : int
-        Entries in a chunk, about.
-
-    Attributes
-    ----------
-    n_features : int
-        Known with the first chunk.
-    feature_names : list of str or None
-        Likewise.
-    """
-
-    n_features: int
-
-    def __init__(self, file: io.BufferedReader, path: Path, *, n_entries: int):
-        self._file = file
-        self._path = path
-        self._n_entries = n_entries
-        self.feature_names: list[str] | None = None
-
-    def __iter__(self) -> Iterator[Chunk]:
-        try:
-            with zipfile.ZipFile(self._file) as archive:
-                yield from self._chunks(archive)
-        except DataError:
-            raise
-        except Exception as error:  # a damaged archive fails in more ways than zipfile, zlib and NumPy tell
-            raise data_error(self._path, f"it is damaged or not a NumPy archive of this kind: {error}") from error
-
-    def _chunks(self, archive: zipfile.ZipFile) -> Iterator[Chunk]:
+def npz_chunks(file: io.BufferedReader, path: Path, n_entries: int) -> Iterator[Chunk]:
+    """Yield the rows of an archive, about so many entries at a time; see :func:`~smoothperf.io.npz.read_npz`."""
+    with damage_as_data_error(path), zipfile.ZipFile(file) as archive:
         found = {name.removesuffix(".npy") for name in archive.namelist()}
         dense = _open(archive, "X") if "X" in found else None
         is_csr = dense is None and "format" in found and _format(archive) == "csr"
         if not is_csr and (dense is None or not dense.by_rows or len(dense.shape) != 2):
-            yield from self._at_once()
+            file.seek(0)
+            X, y, names = read_npz(file, path, labelled=True)
+            yield Chunk(X, y, 1.0, names)
             return
-        if "feature_names" in found:
-            self.feature_names = [str(name) for name in _read(archive, "feature_names")]
-        n, self.n_features = dense.shape if dense is not None else (int(length) for length in _read(archive, "shape"))
-        if 0 in (n, self.n_features):
-            raise data_error(self._path, f"X has the shape {(n, self.n_features)}; rows and columns are needed")
-        if self.feature_names is not None and len(self.feature_names) != self.n_features:
-            raise data_error(self._path, f"it names {len(self.feature_names)} features but X has {self.n_features}")
-        y = checked_labels(_read(archive, "y") if "y" in found else labels_beside(self._path), n, self._path)
+        names = [str(name) for name in _read(archive, "feature_names")] if "feature_names" in found else None
+        n, d = dense.shape if dense is not None else (int(length) for length in _read(archive, "shape"))
+        check_columns((n, d), names, path)
+        y = checked_labels(_read(archive, "y") if "y" in found else labels_beside(path), n, path)
         done = 0
-        for X in self._sparse(archive, n) if dense is None else self._dense(dense):
-            if X.dtype.kind not in "biuf":
-                raise data_error(self._path, f"X holds {X.dtype} values; real numbers are needed")
-            check_finite(X, self._path, first_row=done + 1)
+        for X in _sparse(archive, path, n, d, n_entries) if dense is None else _dense(dense, n_entries):
+            check_numbers(X, path, first_row=done + 1)
             rows = slice(done, done + X.shape[0])
             done = rows.stop
-            yield Chunk(X, y[rows], done / n)
+            yield Chunk(as_floats(X), y[rows], done / n, names)
 
-    def _dense(self, member: _Member) -> Iterator[NDArray[Any]]:
-        n, d = member.shape
-        step = max(1, self._n_entries // d)
-        for start in range(0, n, step):
-            rows = min(step, n - start)
-            yield member.read(rows * d).reshape(rows, d)
 
-    def _sparse(self, archive: zipfile.ZipFile, n: int) -> Iterator[sp.csr_matrix]:
-        indptr = _read(archive, "indptr").astype(np.int64)
-        indices, data = _open(archive, "indices"), _open(archive, "data")
-        if (
-            indptr.shape != (n + 1,)
-            or indptr[0] != 0
-            or np.any(indptr[1:] < indptr[:-1])
-            or not (indices.shape == data.shape == (indptr[-1],))
-            or indices.dtype.kind not in "iu"
-        ):
-            raise data_error(self._path, "the arrays of its sparse matrix do not fit together")
-        start = 0
-        while start < n:
-            stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + self._n_entries, side="right")) - 1)
-            stop = min(stop, start + self._n_entries, n)
-            count = int(indptr[stop] - indptr[start])
-            columns = indices.read(count)
-            if count and not (columns.min() >= 0 and columns.max() < self.n_features):
-                raise data_error(self._path, f"it has column indices outside 0..{self.n_features - 1}")
-            starts = indptr[start : stop + 1] - indptr[start]
-            yield sp.csr_matrix((data.read(count), columns, starts), shape=(stop - start, self.n_features))
-            start = stop
+def _dense(member: _Member, n_entries: int) -> Iterator[NDArray[Any]]:
+    n, d = member.shape
+    step = max(1, n_entries // d)
+    for start in range(0, n, step):
+        rows = min(step, n - start)
+        yield member.read(rows * d).reshape(rows, d)
 
-    def _at_once(self) -> Iterator[Chunk]:
-        self._file.seek(0)
-        X, y, self.feature_names = read_npz(self._file, self._path, labelled=True)
-        self.n_features = X.shape[1]
-        yield Chunk(X, y, 1.0)
+
+def _sparse(archive: zipfile.ZipFile, path: Path, n: int, d: int, n_entries: int) -> Iterator[sp.csr_matrix]:
+    indptr = _read(archive, "indptr").astype(np.int64)
+    indices, data = _open(archive, "indices"), _open(archive, "data")
+    if (
+        indptr.shape != (n + 1,)
+        or indptr[0] != 0
+        or np.any(indptr[1:] < indptr[:-1])
+        or not (indices.shape == data.shape == (indptr[-1],))
+        or indices.dtype.kind not in "iu"
+    ):
+        raise data_error(path, "the arrays of its sparse matrix do not fit together")
+    start = 0
+    while start < n:
+        stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + n_entries, side="right")) - 1)
+        stop = min(stop, start + n_entries, n)
+        count = int(indptr[stop] - indptr[start])
+        columns = indices.read(count)
+        if count and not (columns.min() >= 0 and columns.max() < d):
+            raise data_error(path, f"it has column indices outside 0..{d - 1}")
+        starts = indptr[start : stop + 1] - indptr[start]
+        yield sp.csr_matrix((data.read(count), columns, starts), shape=(stop - start, d))
+        start = stop
 
 
 def _open(archive: zipfile.ZipFile, name: str) -> _Member:

@@ -23,19 +23,17 @@ def read_parquet(
     return X, None if y is None else labels.tidy(y), names
 
 
-def parquet_chunks(
-    file: io.BufferedReader, path: Path, label: str | None, n_entries: int
-) -> Iterator[tuple[Chunk, list[str]]]:
+def parquet_chunks(file: io.BufferedReader, path: Path, label: str | None, n_entries: int) -> Iterator[Chunk]:
     """Yield the same, about so many entries at a time; labels as they are in the file."""
     pa, pq = _pyarrow(path)
     done = 0
     try:
-        whole = pq.ParquetFile(file, pre_buffer=False)  # which would keep the whole file in memory
+        whole = pq.ParquetFile(file, pre_buffer=False)  # a buffer would keep the whole file in memory
         for batch in whole.iter_batches(batch_size=max(1, n_entries // len(whole.schema_arrow.names))):
             table = pa.Table.from_batches([batch])
             X, y, names = _arrays(table, path, label, labelled=True, first_row=done + 1)
             done += table.num_rows
-            yield Chunk(X, y, done / whole.metadata.num_rows), names
+            yield Chunk(X, y, done / whole.metadata.num_rows, names)
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise data_error(path, f"it is not a sound Parquet file: {error}") from error
     if done == 0:

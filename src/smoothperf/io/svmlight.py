@@ -98,7 +98,7 @@ def read_svmlight(
 
 
 def checked_width(width: int, n_features: int | None, path: str | os.PathLike[str], *, zero_based: bool) -> int:
-    """Return the number of features: those that occur, or so many as are expected, which must not be fewer."""
+    """Return the number of features: as many as are expected, which must not be fewer than occur, or as occur."""
     if n_features is not None and width > n_features:
         first = "0" if zero_based else "1"
         raise data_error(
@@ -107,8 +107,16 @@ def checked_width(width: int, n_features: int | None, path: str | os.PathLike[st
     return width if n_features is None else n_features
 
 
-class SvmlightChunks:
-    """The rows of a file, some at a time, as :func:`read_svmlight` would read them.
+def svmlight_chunks(
+    file: Readable,
+    path: str | os.PathLike[str],
+    share: Callable[[], float],
+    *,
+    n_entries: int,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+) -> Iterator[Chunk]:
+    """Yield the rows of a file, some at a time, as :func:`read_svmlight` would read them.
 
     Indices are taken to count from 1 until index 0 occurs; then the chunks before were wrong by one column, and
     ``Chunk.moved`` says so.
@@ -121,69 +129,35 @@ class SvmlightChunks:
         Says which share of the file has been read.
     n_entries : int
         Rows and entries in a chunk, about.
-
-    Attributes
-    ----------
-    n_features : int
-        Known when all chunks have been read.
-    zero_based : bool
-        Likewise.
     """
-
-    def __init__(
-        self,
-        file: Readable,
-        path: str | os.PathLike[str],
-        share: Callable[[], float],
-        *,
-        n_entries: int,
-        n_features: int | None = None,
-        zero_based: bool | None = None,
-    ):
-        self._file = file
-        self._path = path
-        self._share = share
-        self._n_entries = n_entries
-        self._expected = n_features
-        self._given = zero_based
-        self._largest = -1
-        self.zero_based = bool(zero_based)
-
-    def __iter__(self) -> Iterator[Chunk]:
-        parser = SvmlightParser(self._given is False)
-        empty = True
-        for _ in _feed_all(parser, self._file, self._path):
-            if parser.n_rows + parser.n_entries >= self._n_entries and parser.n_rows > 0:
-                yield self._chunk(parser)
-                empty = False
-        last = self._chunk(parser)
-        if empty and last.y.size == 0:
-            raise data_error(self._path, "there are no examples in it")
-        if self._largest < 0 and self._given is None:
-            self.zero_based = True  # as nothing says otherwise
-        yield last
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        width = max(1, self._largest + (1 if self.zero_based else 0))
-        return checked_width(width, self._expected, self._path, zero_based=self.zero_based)
-
-    def _chunk(self, parser: SvmlightParser) -> Chunk:
+    parser = SvmlightParser(zero_based is False)
+    from_zero = bool(zero_based)
+    n_rows, largest = 0, -1
+    for is_end in _feed_all(parser, file, path):
+        is_full = parser.n_rows > 0 and parser.n_rows + parser.n_entries >= n_entries
+        if not (is_full or is_end):
+            continue
         values, indices, starts, labels = parser.take()
-        smallest, largest = (int(indices.min()), int(indices.max())) if indices.size else (1, -1)
-        self._largest = max(self._largest, largest)
-        moved = self._given is None and not self.zero_based and smallest == 0
-        self.zero_based = self.zero_based or moved
-        if not self.zero_based:
+        n_rows += labels.size
+        largest = max(largest, int(indices.max(initial=-1)))
+        moved = zero_based is None and not from_zero and bool((indices == 0).any())
+        from_zero = from_zero or moved
+        if is_end:
+            if n_rows == 0:
+                raise data_error(path, "there are no examples in it")
+            if largest < 0 and zero_based is None:
+                from_zero = True  # as nothing says otherwise
+            width = checked_width(max(1, largest + from_zero), n_features, path, zero_based=from_zero)
+        else:
+            width = max(0, largest + from_zero)
+        if not from_zero:
             indices -= 1
-        width = max(1, largest + self.zero_based)
         X = sp.csr_matrix((values, indices, starts.astype(np.int32)), shape=(labels.size, width))
-        return Chunk(X, labels, self._share(), moved)
+        yield Chunk(X, labels, share(), zero_based=from_zero, moved=moved)
 
 
-def _feed_all(parser: SvmlightParser, file: Readable, path: str | os.PathLike[str]) -> Iterator[None]:
-    """Feed a file to a parser, piece by piece; pauses after each."""
+def _feed_all(parser: SvmlightParser, file: Readable, path: str | os.PathLike[str]) -> Iterator[bool]:
+    """Feed a file to a parser, piece by piece; pauses after each, and says whether it was the last."""
     buffer = bytearray(PIECE + 1)  # one more for the newline that the last line may lack
     view = memoryview(buffer)
     filled = 0
@@ -201,9 +175,10 @@ def _feed_all(parser: SvmlightParser, file: Readable, path: str | os.PathLike[st
             raise data_error(path, reason, line=parser.line)
         view[: filled - used] = view[used:filled]
         filled -= used
-        yield
+        yield False
     view[filled] = ord("\n")
     _feed(parser, view[: filled + 1], path)
+    yield True
 
 
 def _feed(parser: SvmlightParser, text: memoryview, path: str | os.PathLike[str]) -> int:

@@ -18,7 +18,7 @@ import csv
 import io
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -267,7 +267,7 @@ def read_table(
     if n_rows == 0:
         raise data_error(path, "there are no examples in it")
     table = Table(path, format, columns, None, n_rows, lines)
-    if not labelled or y is None:
+    if y is None or not labelled:
         return table
     missing = np.isnan(y) if y.dtype.kind == "f" else y == ""
     if missing.any():
@@ -277,7 +277,7 @@ def read_table(
     else:
         texts, codes = np.unique(y, return_inverse=True)
         y = labels.from_text(texts.tolist())[codes]
-    return Table(path, format, columns, y, n_rows, lines)
+    return replace(table, y=y)
 
 
 def is_table(path: Path, format: str | None) -> bool:
@@ -309,7 +309,7 @@ def _csv_columns(file: io.BufferedReader, path: Path) -> tuple[dict[str, NDArray
         reason = str(error) if isinstance(error, csv.Error) else explain(error)
         raise data_error(path, f"it cannot be read further: {reason}", line=lines.number) from error
     finally:
-        text.detach()  # the file is closed by whoever opened it
+        text.detach()  # whoever opened the file closes it
     columns = zip(*values, strict=True) if values else [()] * len(names)
     return {name: np.array(column, dtype=str) for name, column in zip(names, columns, strict=True)}, places
 

@@ -8,12 +8,14 @@ After sorting this takes far less time than a pass over the examples: it only se
 """
 
 from libc.math cimport fabs, sqrt
-from libc.stdlib cimport free, malloc, realloc
 
 from ._lengths cimport check_length, check_room
 from ._sides cimport Loss, Side, loss_at, loss_of, mass_of, side_of
 
 cdef double EPS = 2.220446049250313e-16
+
+cdef enum:
+    MOST_WAITING = 64   # intervals: of two halves the larger waits, so that each is at most half of the one below it
 
 
 def prefix_sums(const double[::1] x, const double[::1] weights, double[::1] mass, double[::1] first, double[::1] second):
@@ -81,6 +83,12 @@ cdef Py_ssize_t _chord(const Side* side, double slope, double rate, Py_ssize_t l
     return left
 
 
+cdef struct Interval:
+    # Between two kinks, as numbers of flipped positives, with the best value over the false ones at both.
+    Py_ssize_t left, right
+    double at_left, at_right
+
+
 def best_flips(positives, negatives, fractional_loss, double slope):
     """Maximise ``delta(B, C) - slope (sum of margins)`` over fractional flips, for sides that are sorted.
 
@@ -93,8 +101,6 @@ def best_flips(positives, negatives, fractional_loss, double slope):
     -------
     value : float
         The maximum.
-    index : int
-        How many positives are flipped, from the smallest margin on.
     b, c : float
         The flipped weights.
     visited : int
@@ -102,36 +108,32 @@ def best_flips(positives, negatives, fractional_loss, double slope):
     """
     cdef Side pos = side_of(positives), neg = side_of(negatives)
     cdef Loss loss = loss_of(fractional_loss)
-    cdef Py_ssize_t low, left, right, best_index, visited = 2, depth = 1, room = 64
-    cdef Py_ssize_t* ends = <Py_ssize_t*>malloc(2 * room * sizeof(Py_ssize_t))
-    cdef double* values = <double*>malloc(2 * room * sizeof(double))
-    cdef void* grown
-    cdef double best, best_c, c = 0.0, value, rate, bound, at_left, at_right, G, b_left, b_right, size
-    cdef bint failed = ends == NULL or values == NULL
-    if failed:
-        free(ends); free(values)
-        raise MemoryError("no memory for a search")
+    cdef Py_ssize_t low, left, right, best_index, depth = 1, visited = 2
+    cdef Interval[MOST_WAITING] waiting
+    cdef Interval at, lower, upper
+    cdef double best, best_c, c = 0.0, value, rate, bound, G, b_left, b_right, size
     with nogil:
-        ends[0], ends[1] = 0, pos.size
-        values[0] = _best_false(&neg, &loss, slope, 0.0, &c)
-        best, best_index, best_c = values[0], 0, c
-        values[1] = _best_false(&neg, &loss, slope, mass_of(&pos, pos.size), &c)
-        value = values[1] - slope * pos.first[pos.size]
+        best_index, best_c = 0, 0.0
+        at = Interval(0, pos.size, _best_false(&neg, &loss, slope, 0.0, &best_c), 0.0)
+        best = at.at_left
+        at.at_right = _best_false(&neg, &loss, slope, mass_of(&pos, pos.size), &c)
+        value = at.at_right - slope * pos.first[pos.size]
         if value > best:
             best, best_index, best_c = value, pos.size, c
+        waiting[0] = at
         while depth > 0:
             depth -= 1
-            left, right = ends[2 * depth], ends[2 * depth + 1]
-            at_left, at_right = values[2 * depth], values[2 * depth + 1]
+            at = waiting[depth]
+            left, right = at.left, at.right
             b_left, b_right = mass_of(&pos, left), mass_of(&pos, right)
             if right - left < 2 or not b_right > b_left:
                 continue
-            rate = (at_right - at_left) / (b_right - b_left)
+            rate = (at.at_right - at.at_left) / (b_right - b_left)
             low = _chord(&pos, slope, rate, left, right)
             if low == left or low == right:
                 continue
-            bound = at_left + rate * (mass_of(&pos, low) - b_left) - slope * pos.first[low]
-            size = 1.0 + fabs(at_left) + fabs(at_right) + slope * fabs(pos.first[low])
+            bound = at.at_left + rate * (mass_of(&pos, low) - b_left) - slope * pos.first[low]
+            size = 1.0 + fabs(at.at_left) + fabs(at.at_right) + slope * fabs(pos.first[low])
             if bound <= best + 4.0 * EPS * size:
                 continue
             G = _best_false(&neg, &loss, slope, mass_of(&pos, low), &c)
@@ -139,25 +141,10 @@ def best_flips(positives, negatives, fractional_loss, double slope):
             value = G - slope * pos.first[low]
             if value > best:
                 best, best_index, best_c = value, low, c
-            if depth + 2 > room:
-                room *= 2
-                grown = realloc(ends, 2 * room * sizeof(Py_ssize_t))
-                failed = grown == NULL
-                if failed:
-                    break
-                ends = <Py_ssize_t*>grown
-                grown = realloc(values, 2 * room * sizeof(double))
-                failed = grown == NULL
-                if failed:
-                    break
-                values = <double*>grown
-            ends[2 * depth], ends[2 * depth + 1] = left, low
-            values[2 * depth], values[2 * depth + 1] = at_left, G
-            depth += 1
-            ends[2 * depth], ends[2 * depth + 1] = low, right
-            values[2 * depth], values[2 * depth + 1] = G, at_right
-            depth += 1
-        free(ends); free(values)
-    if failed:
-        raise MemoryError("no memory for a search")
-    return best, best_index, mass_of(&pos, best_index), best_c, visited
+            lower, upper = Interval(left, low, at.at_left, G), Interval(low, right, G, at.at_right)
+            if low - left > right - low:
+                waiting[depth], waiting[depth + 1] = lower, upper
+            else:
+                waiting[depth], waiting[depth + 1] = upper, lower
+            depth += 2
+    return best, mass_of(&pos, best_index), best_c, visited

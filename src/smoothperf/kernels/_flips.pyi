@@ -2,16 +2,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-def flip_exact(
-    scores: NDArray[Any],
-    positive: NDArray[Any],
-    weights: NDArray[Any] | None,
-    cuts: NDArray[Any],
-    shares: NDArray[Any],
-    slope: float,
-    gradient: NDArray[Any],
-) -> float: ...
-def flip_smoothed(
+def flip_along(
     scores: NDArray[Any],
     positive: NDArray[Any],
     weights: NDArray[Any] | None,

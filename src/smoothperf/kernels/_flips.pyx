@@ -1,70 +1,21 @@
 """One pass over the examples, unsorted: what flips are for each of them.
 
-A flip ``beta`` in [0, 1] of an example is a function of its margin ``x = y f``, one for each class:
-
-    flip_exact      1 below a threshold, and a share at it
-    flip_smoothed   a table of knots, between which it is linear; ramp_table makes one of ramps
-
-Class 1 are the positives. The gradient is ``-slope c y beta``.
+A flip ``beta`` in [0, 1] of an example is a function of its margin ``x = y f``, one for each class: 1 below the first knot
+of a table, 0 from the last one on, and linear in between. A table has rows of knots, of values there, and of slopes
+before them. :func:`ramp_table` makes one of ramps, :func:`smoothperf.measures.flips.step_table` one of a threshold.
 """
 
-from libc.math cimport NAN
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, qsort
 
 import numpy as np
 
 from ._lengths cimport check_length, check_room
+from ._rows cimport row_arrays, rows_of
 
 cdef enum:
     BLOCK = 512   # terms of a sum that are added up in double precision
-
-
-cdef int _check_rows(
-    const double[::1] scores, const unsigned char[::1] positive, const double[::1] weights, double[::1] gradient
-) except -1:
-    check_length("positive", positive.shape[0], scores.shape[0])
-    check_length("gradient", gradient.shape[0], scores.shape[0])
-    if weights is not None:
-        check_length("weights", weights.shape[0], scores.shape[0])
-    return 0
-
-
-def flip_exact(
-    const double[::1] scores,
-    const unsigned char[::1] positive,
-    const double[::1] weights,
-    const double[::1] cuts,
-    const double[::1] shares,
-    double slope,
-    double[::1] gradient,
-):
-    """Gradient of the flips "beta = 1 below ``cuts[class]``, ``shares[class]`` at it"; class 1 are the positives.
-
-    Returns ``sum c x beta``.
-    """
-    cdef Py_ssize_t i = 0, end, n = scores.shape[0]
-    cdef double x, beta, block
-    cdef long double inner = 0.0
-    cdef int side
-    _check_rows(scores, positive, weights, gradient)
-    check_length("cuts", cuts.shape[0], 2)
-    check_length("shares", shares.shape[0], 2)
-    with nogil:
-        while i < n:
-            end = min(i + BLOCK, n)
-            block = 0.0
-            while i < end:
-                side = positive[i] != 0
-                x = scores[i] if side else -scores[i]
-                beta = (1.0 if x < cuts[side] else (shares[side] if x == cuts[side] else 0.0))
-                if weights is not None:
-                    beta *= weights[i]
-                block += x * beta
-                gradient[i] = (-slope if side else slope) * beta
-                i += 1
-            inner += block
-    return <double>inner
 
 
 cdef struct Step:
@@ -106,7 +57,7 @@ cdef void _ramps(Step* steps, Py_ssize_t m, double w, double[:, ::1] table) noex
 
 
 def ramp_table(const double[::1] z, const double[::1] shares, double w):
-    """Table for :func:`flip_smoothed` of ``sum_k shares[k] clip(1/2 + (z[k] - x) / w, 0, 1)``; shares sum to 1."""
+    """Table for :func:`flip_along` of ``sum_k shares[k] clip(1/2 + (z[k] - x) / w, 0, 1)``; shares sum to 1."""
     cdef Py_ssize_t i, m = z.shape[0]
     cdef Step* steps
     check_room("z", m, 1)
@@ -145,6 +96,8 @@ cdef bint _index(const double[:, ::1] rows, Table* table) noexcept nogil:
     table.scale = 0.0
     if table.knots[table.size - 1] > table.origin:
         table.scale = table.buckets / (table.knots[table.size - 1] - table.origin)
+    if table.scale == INFINITY:
+        table.scale = 0.0   # knots that are next to each other at 0: all are in the first bucket
     table.starts = <int32_t*>malloc((table.buckets + 1) * sizeof(int32_t))
     if table.starts == NULL:
         return False
@@ -188,7 +141,7 @@ cdef inline double _beta(const Table* table, double x) noexcept nogil:
     return min(table.values[low] + table.rates[low] * (table.knots[low] - x), 1.0)
 
 
-def flip_smoothed(
+def flip_along(
     const double[::1] scores,
     const unsigned char[::1] positive,
     const double[::1] weights,
@@ -197,14 +150,13 @@ def flip_smoothed(
     double slope,
     double[::1] gradient,
 ):
-    """Gradient of the flips that two tables of knots, values and slopes describe; returns ``sum c x beta``."""
-    cdef Py_ssize_t i = 0, end, n = scores.shape[0]
+    """Fill ``gradient = -slope c y beta`` with the flips of two tables; returns ``sum c x beta``."""
+    cdef row_arrays rows = rows_of(scores, positive, weights, None, gradient, 1)
+    cdef Py_ssize_t i = 0, end
     cdef double x, beta, block
     cdef long double inner = 0.0
     cdef Table[2] tables
-    cdef int side
-    cdef bint ready
-    _check_rows(scores, positive, weights, gradient)
+    cdef bint label, ready
     check_length("neg_table", neg_table.shape[0], 3)
     check_length("pos_table", pos_table.shape[0], 3)
     check_room("neg_table", neg_table.shape[1], 1)
@@ -212,21 +164,20 @@ def flip_smoothed(
     tables[0].starts = tables[1].starts = NULL
     with nogil:
         ready = _index(neg_table, &tables[0]) and _index(pos_table, &tables[1])
-        while ready and i < n:
-            end = min(i + BLOCK, n)
+        while ready and i < rows.n:
+            end = min(i + BLOCK, rows.n)
             block = 0.0
             while i < end:
-                side = positive[i] != 0
-                x = scores[i] if side else -scores[i]
-                beta = _beta(&tables[side], x)
-                if weights is not None:
-                    beta *= weights[i]
+                label = rows.label[i]
+                x = rows.f[i] if label else -rows.f[i]
+                beta = _beta(&tables[label], x)
+                if rows.c != NULL:
+                    beta *= rows.c[i]
                 block += x * beta
-                gradient[i] = (-slope if side else slope) * beta
+                rows.gradient[i] = (-slope if label else slope) * beta
                 i += 1
             inner += block
         free(tables[0].starts); free(tables[1].starts)
     if not ready:
         raise MemoryError("no memory for a table of knots")
     return <double>inner
-

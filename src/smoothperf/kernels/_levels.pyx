@@ -74,34 +74,24 @@ cdef Py_ssize_t _up_to(const Side* side, double z, Py_ssize_t start) noexcept no
     return low
 
 
-cdef double _ramp_of_few(const Side* side, Py_ssize_t j, Py_ssize_t stop, double end) noexcept nogil:
-    """Sum of ``c (end - x)`` over a few examples, one by one."""
-    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
-    if side.mass == NULL:
-        while j + 4 <= stop:
-            s0 += end - side.x[j]
-            s1 += end - side.x[j + 1]
-            s2 += end - side.x[j + 2]
-            s3 += end - side.x[j + 3]
-            j += 4
-    while j < stop:
-        s0 += weight_of(side, j) * (end - side.x[j])
-        j += 1
-    return (s0 + s1) + (s2 + s3)
+cdef inline double _term(const Side* side, Py_ssize_t j, double end, bint squared) noexcept nogil:
+    cdef double gap = end - side.x[j]
+    return weight_of(side, j) * (gap * gap if squared else gap)
 
 
-cdef double _square_of_few(const Side* side, Py_ssize_t j, Py_ssize_t stop, double end) noexcept nogil:
-    """Sum of ``c (end - x)^2`` over a few examples, one by one."""
-    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
-    if side.mass == NULL:
-        while j + 4 <= stop:
-            s0 += (end - side.x[j]) * (end - side.x[j])
-            s1 += (end - side.x[j + 1]) * (end - side.x[j + 1])
-            s2 += (end - side.x[j + 2]) * (end - side.x[j + 2])
-            s3 += (end - side.x[j + 3]) * (end - side.x[j + 3])
-            j += 4
+cdef inline double _sum_of_few(
+    const Side* side, Py_ssize_t j, Py_ssize_t stop, double end, bint squared
+) noexcept nogil:
+    """Sum of ``c (end - x)``, or of ``c (end - x)^2``, over a few examples, one by one."""
+    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0   # so that no addition waits for the one before
+    while j + 4 <= stop:
+        s0 += _term(side, j, end, squared)
+        s1 += _term(side, j + 1, end, squared)
+        s2 += _term(side, j + 2, end, squared)
+        s3 += _term(side, j + 3, end, squared)
+        j += 4
     while j < stop:
-        s0 += weight_of(side, j) * (end - side.x[j]) * (end - side.x[j])
+        s0 += _term(side, j, end, squared)
         j += 1
     return (s0 + s1) + (s2 + s3)
 
@@ -122,7 +112,7 @@ cdef void _flip(const Side* side, double z, double w, Flips* flips, Py_ssize_t f
     sizes = fabs(side.first[flips.reached]) + fabs(side.first[flips.full])
     doubt = 2.0 * EPS * sizes + side.drift * (sizes + 4.0 * fabs(side.lowest))
     if count <= few or (count <= FEW and doubt > CRUDE * w * flips.active):
-        ramp = _ramp_of_few(side, flips.full, flips.reached, end)
+        ramp = _sum_of_few(side, flips.full, flips.reached, end, False)
         doubt = (count + 8) * EPS * ramp
     else:
         ramp = end * flips.active - (side.first[flips.reached] - side.first[flips.full])
@@ -138,7 +128,7 @@ cdef void _add_huber(const Side* side, double z, double w, Flips* flips) noexcep
     """Fill in ``huber`` where all else is known."""
     cdef double end = z + 0.5 * w, full = mass_of(side, flips.full), square, first
     if flips.reached - flips.full <= FEW:
-        square = _square_of_few(side, flips.full, flips.reached, end)
+        square = _sum_of_few(side, flips.full, flips.reached, end, True)
     else:
         first = side.first[flips.reached] - side.first[flips.full]
         square = end * (end * flips.active - 2.0 * first) + (side.second[flips.reached] - side.second[flips.full])

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "_rows.h"
 #include "_wide.h"
 
 enum { POINTWISE_BLOCK = 512 };
@@ -53,18 +54,18 @@ INLINED pointwise_sums hinge_loop(const double *restrict f, const unsigned char 
     return sums;
 }
 
-WIDE_VECTORS
-static pointwise_sums hinges_plain(const double *f, const unsigned char *label, double *gradient, ptrdiff_t n,
-                                   const pointwise_costs costs)
-{
-    return hinge_loop(f, label, NULL, gradient, n, costs);
-}
+typedef struct {
+    row_arrays rows;
+    pointwise_costs costs;
+} hinge_rows;
 
 WIDE_VECTORS
-static pointwise_sums hinges_weighted(const double *f, const unsigned char *label, const double *c, double *gradient,
-                                      ptrdiff_t n, const pointwise_costs costs)
+static void hinges_piece(void *context, ptrdiff_t piece)
 {
-    return hinge_loop(f, label, c, gradient, n, costs);
+    const hinge_rows *all = context;
+    const row_arrays r = rows_of_piece(&all->rows, piece);
+    ((pointwise_sums *)r.sums)[piece] = r.c ? hinge_loop(r.f, r.label, r.c, r.gradient, r.n, all->costs)
+                                            : hinge_loop(r.f, r.label, NULL, r.gradient, r.n, all->costs);
 }
 
 typedef struct {
@@ -136,26 +137,39 @@ INLINED loss_sums squared_loop(const double *restrict f, const unsigned char *re
     return sums;
 }
 
+typedef struct {
+    row_arrays rows;
+    const double *logs; /* NULL if there are no weights */
+    double scale;
+} loss_rows;
+
 WIDE_VECTORS
-static loss_sums logistic_losses_of(const double *f, const unsigned char *label, const double *c, const double *logs,
-                                    const double *direction, double *gradient, ptrdiff_t n, const double scale)
+static void logistic_piece(void *context, ptrdiff_t piece)
 {
-    if (c)
-        return direction ? logistic_loop(f, label, c, logs, direction, gradient, n, scale)
-                         : logistic_loop(f, label, c, logs, NULL, gradient, n, scale);
-    return direction ? logistic_loop(f, label, NULL, NULL, direction, gradient, n, scale)
-                     : logistic_loop(f, label, NULL, NULL, NULL, gradient, n, scale);
+    const loss_rows *all = context;
+    const row_arrays r = rows_of_piece(&all->rows, piece);
+    const double *logs = r.c ? all->logs + first_row(&all->rows, piece) : NULL;
+    loss_sums *sums = (loss_sums *)r.sums + piece;
+    if (r.c)
+        *sums = r.q ? logistic_loop(r.f, r.label, r.c, logs, r.q, r.gradient, r.n, all->scale)
+                    : logistic_loop(r.f, r.label, r.c, logs, NULL, r.gradient, r.n, all->scale);
+    else
+        *sums = r.q ? logistic_loop(r.f, r.label, NULL, NULL, r.q, r.gradient, r.n, all->scale)
+                    : logistic_loop(r.f, r.label, NULL, NULL, NULL, r.gradient, r.n, all->scale);
 }
 
 WIDE_VECTORS
-static loss_sums squared_hinges_of(const double *f, const unsigned char *label, const double *c,
-                                   const double *direction, double *gradient, ptrdiff_t n, const double scale)
+static void squared_piece(void *context, ptrdiff_t piece)
 {
-    if (c)
-        return direction ? squared_loop(f, label, c, direction, gradient, n, scale)
-                         : squared_loop(f, label, c, NULL, gradient, n, scale);
-    return direction ? squared_loop(f, label, NULL, direction, gradient, n, scale)
-                     : squared_loop(f, label, NULL, NULL, gradient, n, scale);
+    const loss_rows *all = context;
+    const row_arrays r = rows_of_piece(&all->rows, piece);
+    loss_sums *sums = (loss_sums *)r.sums + piece;
+    if (r.c)
+        *sums = r.q ? squared_loop(r.f, r.label, r.c, r.q, r.gradient, r.n, all->scale)
+                    : squared_loop(r.f, r.label, r.c, NULL, r.gradient, r.n, all->scale);
+    else
+        *sums = r.q ? squared_loop(r.f, r.label, NULL, r.q, r.gradient, r.n, all->scale)
+                    : squared_loop(r.f, r.label, NULL, NULL, r.gradient, r.n, all->scale);
 }
 
 #endif

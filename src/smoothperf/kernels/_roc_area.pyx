@@ -65,6 +65,7 @@ cdef struct Bin:
 cdef struct Table:
     const double* a          # sorted, followed by NEAR times infinity
     const int32_t* starts    # starts[b]: number of a in buckets before b
+    const Record* records
     Py_ssize_t buckets
     double origin
     double scale
@@ -99,6 +100,23 @@ cdef inline Py_ssize_t _count_below(const Table* table, Py_ssize_t bucket, doubl
     return low
 
 
+cdef inline void _locate(
+    const Table* table, const double* x, Py_ssize_t size, const Bin* bins, Py_ssize_t* places
+) noexcept nogil:
+    """Number of ``a_s < x_j`` for a batch, which says where the record of x_j is, and its bin if there are any."""
+    cdef Py_ssize_t j
+    for j in range(size):
+        places[j] = _bucket(table, x[j])
+        PREFETCH(&table.starts[places[j]])
+    for j in range(size):
+        PREFETCH(&table.a[table.starts[places[j]]])
+    for j in range(size):
+        places[j] = _count_below(table, places[j], x[j])
+        PREFETCH(&table.records[places[j]])
+        if bins != NULL:
+            PREFETCH(&bins[places[j]])
+
+
 cdef void _tabulate(
     const double* ordered, const double* c, Py_ssize_t m, double* a, Record* records, int32_t* starts, Table* table
 ) noexcept nogil:
@@ -108,6 +126,7 @@ cdef void _tabulate(
     cdef long double c0 = 0.0, c1 = 0.0, c2 = 0.0
     table.a = a
     table.starts = starts
+    table.records = records
     table.buckets = m
     table.origin = ordered[0]
     table.scale = m / (ordered[m - 1] - ordered[0]) if ordered[m - 1] > ordered[0] else 0.0
@@ -202,17 +221,14 @@ cdef class RampTable:
         """
         cdef Py_ssize_t count = other_rows.shape[0], l = 0, j, i, size, outer, inner
         cdef const Table* table = &self._table
-        cdef const double* a = self._a
         cdef const Record* records = self._records
-        cdef const int32_t* starts = self._starts
         cdef Bin* bin = <Bin*>&bins[0, 0]
         cdef bint weighted = weights is not None
         cdef double z, c, x, t_outer, t_inner, slope, inverse = 1.0 / kappa if kappa > 0.0 else 0.0
         cdef double b_hinges, b_ramps, b_squares, b_slopes, highest = -INFINITY, lowest = INFINITY
         cdef long double hinges = 0.0, ramps = 0.0, squares = 0.0, slopes = 0.0
         cdef double[BATCH] batch
-        cdef Py_ssize_t[BATCH] outer_bucket
-        cdef Py_ssize_t[BATCH] inner_bucket
+        cdef double[BATCH] inner_batch
         cdef Py_ssize_t[BATCH] outer_place
         cdef Py_ssize_t[BATCH] inner_place
         cdef const Record* record
@@ -229,20 +245,10 @@ cdef class RampTable:
                     highest = z if z > highest else highest
                     lowest = z if z < lowest else lowest
                     batch[j] = z
-                    outer_bucket[j] = _bucket(table, z)
-                    PREFETCH(&starts[outer_bucket[j]])
-                    inner_bucket[j] = _bucket(table, z - kappa)
-                    PREFETCH(&starts[inner_bucket[j]])
-                for j in range(size):
-                    PREFETCH(&a[starts[outer_bucket[j]]])
-                    PREFETCH(&a[starts[inner_bucket[j]]])
-                for j in range(size):
-                    outer_place[j] = _count_below(table, outer_bucket[j], batch[j])
-                    PREFETCH(&records[outer_place[j]])
-                    PREFETCH(&bin[outer_place[j]])
-                    inner_place[j] = _count_below(table, inner_bucket[j], batch[j] - kappa)
-                    PREFETCH(&records[inner_place[j]])
-                    PREFETCH(&bin[inner_place[j]])
+                    inner_batch[j] = z - kappa
+                _locate(table, batch, size, bin, outer_place)
+                if kappa > 0.0:
+                    _locate(table, inner_batch, size, bin, inner_place)
                 b_hinges = 0.0    # of c T(z)
                 b_ramps = 0.0     # of c T(z - kappa)
                 b_squares = 0.0   # of c (S(z) - S(z - kappa))
@@ -251,7 +257,7 @@ cdef class RampTable:
                     i = other_rows[l + j]
                     z = batch[j]
                     c = weights[i] if weighted else 1.0
-                    # The record in front of all a is zero but for its a, and nobody reads its bin.
+                    # For z below all a there is a first record: zero but for its a. Its bin is never read.
                     outer = outer_place[j]
                     record = &records[outer]
                     x = z - record.a
@@ -263,7 +269,7 @@ cdef class RampTable:
                     if kappa > 0.0:
                         inner = inner_place[j]
                         record = &records[inner]
-                        x = z - kappa - record.a
+                        x = inner_batch[j] - record.a
                         t_inner = record.first + x * record.mass
                         b_squares -= c * (record.second + x * (record.first + t_inner))
                         bin[inner].inner_mass += c
@@ -298,13 +304,8 @@ cdef class RampTable:
     ):
         """Fill ``gradient = -scale c slope`` at rows of the sorted list, with the slope that belongs to their score."""
         cdef Py_ssize_t count = rows.shape[0], l = 0, j, i, size
-        cdef const Table* table = &self._table
-        cdef const double* a = self._a
-        cdef const int32_t* starts = self._starts
         cdef bint weighted = weights is not None
-        cdef double x
         cdef double[BATCH] batch
-        cdef Py_ssize_t[BATCH] bucket
         cdef Py_ssize_t[BATCH] place
         check_length("gradient", gradient.shape[0], scores.shape[0])
         if weighted:
@@ -314,17 +315,11 @@ cdef class RampTable:
             while l < count:
                 size = min(<Py_ssize_t>BATCH, count - l)
                 for j in range(size):
-                    x = sign * (scores[rows[l + j]] - centre)
-                    batch[j] = x
-                    bucket[j] = _bucket(table, x)
-                    PREFETCH(&starts[bucket[j]])
-                for j in range(size):
-                    PREFETCH(&a[starts[bucket[j]]])
-                for j in range(size):
-                    place[j] = _count_below(table, bucket[j], batch[j])  # equal scores have equal slopes
-                    PREFETCH(&slopes[place[j]])
+                    batch[j] = sign * (scores[rows[l + j]] - centre)
+                _locate(&self._table, batch, size, NULL, place)
                 for j in range(size):
                     i = rows[l + j]
+                    # (Equal scores have equal slopes.)
                     gradient[i] = -scale * slopes[place[j]] * (weights[i] if weighted else 1.0)
                 l += size
 
@@ -371,53 +366,30 @@ def huber_sums(
     ordered, ordered_weights : arrays of shape (m,)
         ``a``, sorted upwards, and its weights; None for ones.
     """
-    cdef Py_ssize_t m = ordered.shape[0], count = z.shape[0], l = 0, j, size
-    cdef double* a
-    cdef Record* records
-    cdef int32_t* starts
-    cdef Table table
+    cdef RampTable table = RampTable(ordered, ordered_weights)
+    cdef Py_ssize_t count = z.shape[0], l = 0, j, size
     cdef double x, squares
-    cdef Py_ssize_t[2 * BATCH] buckets
-    cdef Py_ssize_t[2 * BATCH] places
+    cdef double[BATCH] inner
+    cdef Py_ssize_t[BATCH] outer_place
+    cdef Py_ssize_t[BATCH] inner_place
     cdef const Record* record
-    check_room("ordered", m, 1)
     check_length("out", out.shape[0], count)
-    if ordered_weights is not None:
-        check_length("ordered_weights", ordered_weights.shape[0], m)
-    a = <double*>malloc((m + NEAR) * sizeof(double))
-    records = <Record*>malloc((m + 1) * sizeof(Record))
-    starts = <int32_t*>malloc((m + 1) * sizeof(int32_t))
-    if a == NULL or records == NULL or starts == NULL:
-        free(a); free(records); free(starts)
-        raise MemoryError(f"no memory for the prefix sums of {m} examples")
     with nogil:
-        _tabulate(
-            &ordered[0], &ordered_weights[0] if ordered_weights is not None else NULL, m, a, records, starts, &table
-        )
         while l < count:
             size = min(<Py_ssize_t>BATCH, count - l)
             for j in range(size):
-                buckets[2 * j] = _bucket(&table, z[l + j])
-                buckets[2 * j + 1] = _bucket(&table, z[l + j] - kappa)
-                PREFETCH(&starts[buckets[2 * j]])
-                PREFETCH(&starts[buckets[2 * j + 1]])
-            for j in range(2 * size):
-                PREFETCH(&a[starts[buckets[j]]])
+                inner[j] = z[l + j] - kappa
+            _locate(&table._table, &z[l], size, NULL, outer_place)
+            _locate(&table._table, inner, size, NULL, inner_place)
             for j in range(size):
-                places[2 * j] = _count_below(&table, buckets[2 * j], z[l + j])
-                places[2 * j + 1] = _count_below(&table, buckets[2 * j + 1], z[l + j] - kappa)
-                PREFETCH(&records[places[2 * j]])
-                PREFETCH(&records[places[2 * j + 1]])
-            for j in range(size):
-                record = &records[places[2 * j]]
+                record = &table._records[outer_place[j]]
                 x = z[l + j] - record.a
                 squares = record.second + x * (2.0 * record.first + x * record.mass)
-                record = &records[places[2 * j + 1]]
-                x = z[l + j] - kappa - record.a
+                record = &table._records[inner_place[j]]
+                x = inner[j] - record.a
                 squares -= record.second + x * (2.0 * record.first + x * record.mass)
                 out[l + j] = squares / (2.0 * kappa)
             l += size
-    free(a); free(records); free(starts)
 
 
 def sorted_hinges(const double[::1] a, const double[::1] z):

@@ -2,7 +2,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-def extremes(scores: NDArray[Any], pieces: int) -> tuple[float, float]: ...
 def bin_moments(
     scores: NDArray[Any],
     positive: NDArray[Any],

@@ -13,21 +13,18 @@ chord over the cell, which lies in [0, 1] too:
 
 So beta is linear in z and in a within a cell, and its sum over all partners is a line for each bin, made of sums of
 the moments ``sum c``, ``sum c x`` of the other class over a sliding window. Positions x within a bin are measured
-from its left edge: nothing large cancels. Four steps; all but the third are shared out among threads:
+from its left edge: nothing large cancels. Three steps; the first and the last are shared out among threads:
 
-    extremes       one pass: the range of the scores, if there is no guess of it
     bin_moments    one pass: moments up to the second of each bin and class, and the range
     bin_lines      O(bins): the lines, and the sums over pairs
     bin_gradient   one pass: every example reads its line
 """
 
-from libc.math cimport INFINITY
-from libc.stddef cimport ptrdiff_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
 
 from ._lengths cimport check_length, check_room
 from ._pool cimport run_pieces
+from ._rows cimport row_arrays, rows_of, sums_over
 
 cdef extern from "_roc_bins_loops.h":
     ctypedef struct Moments "bin_moments_t":
@@ -39,111 +36,22 @@ cdef extern from "_roc_bins_loops.h":
     ctypedef struct bin_grid:
         double shift, shift_step, width
 
-    ctypedef struct bin_sums:
-        long double slopes, inner, along
-
     ctypedef struct score_range:
         double low, high
 
-    score_range range_of(const double* f, ptrdiff_t n) noexcept nogil
-    score_range moments_plain(
-        const double* f, const unsigned char* label, ptrdiff_t n, bin_grid grid, score_range binned, Moments* first,
-        Moments* second
-    ) noexcept nogil
-    score_range moments_weighted(
-        const double* f, const unsigned char* label, const double* c, ptrdiff_t n, bin_grid grid, score_range binned,
-        Moments* first, Moments* second
-    ) noexcept nogil
-    bin_sums gradient_plain(
-        const double* f, const unsigned char* label, const double* q, ptrdiff_t n, bin_grid grid, const Line* table,
-        double scale, double* gradient
-    ) noexcept nogil
-    bin_sums gradient_weighted(
-        const double* f, const unsigned char* label, const double* c, const double* q, ptrdiff_t n, bin_grid grid,
-        const Line* table, double scale, double* gradient
-    ) noexcept nogil
+    ctypedef struct bin_rows:
+        row_arrays rows
+        bin_grid grid
+        score_range binned
+        Moments* tables
+        Py_ssize_t table_size
+        score_range* ranges
+        const Line* lines
+        double scale
 
-
-cdef struct Rows:
-    # All rows, and what to do with them; they are cut into pieces of equal length.
-    const double* f
-    const unsigned char* label
-    const double* c       # NULL for unit weights
-    const double* q       # NULL if there is no direction
-    double* gradient
-    Py_ssize_t n, pieces
-    bin_grid grid
-    score_range binned    # there are bins for these scores
-    Moments* tables       # two for each piece
-    Py_ssize_t table_size
-    const Line* lines
-    double scale
-    bin_sums* sums        # one for each piece
-    score_range* ranges   # one for each piece
-
-
-cdef inline Py_ssize_t _first_row(const Rows* rows, Py_ssize_t piece) noexcept nogil:
-    return rows.n * piece // rows.pieces
-
-
-cdef void _range_piece(void* context, Py_ssize_t piece) noexcept nogil:
-    cdef Rows* rows = <Rows*>context
-    cdef Py_ssize_t start = _first_row(rows, piece)
-    rows.ranges[piece] = range_of(rows.f + start, _first_row(rows, piece + 1) - start)
-
-
-cdef score_range _joined(const Rows* rows) noexcept nogil:
-    """The range of all pieces."""
-    cdef Py_ssize_t piece
-    cdef score_range all = rows.ranges[0]
-    for piece in range(1, rows.pieces):
-        all.low = min(all.low, rows.ranges[piece].low)
-        all.high = max(all.high, rows.ranges[piece].high)
-    return all
-
-
-def extremes(const double[::1] scores, Py_ssize_t pieces):
-    """The lowest and the highest score; infinities if there are none, or if one is NaN."""
-    cdef Rows rows
-    cdef score_range found
-    if scores.shape[0] == 0:
-        return INFINITY, -INFINITY
-    rows.n = scores.shape[0]
-    rows.pieces = pieces
-    rows.f = &scores[0]
-    rows.ranges = <score_range*>malloc(pieces * sizeof(score_range))
-    if rows.ranges == NULL:
-        raise MemoryError(f"no memory for {pieces} pieces")
-    with nogil:
-        run_pieces(_range_piece, &rows, pieces)
-        found = _joined(&rows)
-        free(rows.ranges)
-    return found.low, found.high
-
-
-cdef void _moments_piece(void* context, Py_ssize_t piece) noexcept nogil:
-    cdef Rows* rows = <Rows*>context
-    cdef Py_ssize_t start = _first_row(rows, piece), size = _first_row(rows, piece + 1) - start
-    cdef Moments* first = rows.tables + 2 * piece * rows.table_size
-    cdef Moments* second = first + rows.table_size
-    memset(first, 0, 2 * rows.table_size * sizeof(Moments))
-    if rows.c == NULL:
-        rows.ranges[piece] = moments_plain(
-            rows.f + start, rows.label + start, size, rows.grid, rows.binned, first, second
-        )
-    else:
-        rows.ranges[piece] = moments_weighted(
-            rows.f + start, rows.label + start, rows.c + start, size, rows.grid, rows.binned, first, second
-        )
-    _add_table(first, second, rows.table_size)
-
-
-cdef inline void _add_table(Moments* total, const Moments* table, Py_ssize_t size) noexcept nogil:
-    cdef double* sums = <double*>total
-    cdef const double* terms = <const double*>table
-    cdef Py_ssize_t i
-    for i in range(4 * size):
-        sums[i] += terms[i]
+    void add_table(Moments* total, const Moments* table, Py_ssize_t size) noexcept nogil
+    void moments_piece(void* context, Py_ssize_t piece) noexcept nogil
+    void gradient_piece(void* context, Py_ssize_t piece) noexcept nogil
 
 
 def bin_moments(
@@ -165,35 +73,27 @@ def bin_moments(
 
     Returns the lowest and the highest score; infinities if there are none.
     """
-    cdef Rows rows
-    cdef Py_ssize_t piece
+    cdef bin_rows rows
+    cdef Py_ssize_t piece, pieces = moments.shape[0] // 2
     cdef score_range found
-    rows.n = scores.shape[0]
-    check_length("positive", positive.shape[0], rows.n)
-    if weights is not None:
-        check_length("weights", weights.shape[0], rows.n)
     check_room("moments", moments.shape[0], 2)
     check_length("moments", moments.shape[2], 2)
     check_length("moments", moments.shape[3], 4)
-    rows.pieces = moments.shape[0] // 2
-    rows.table_size = moments.shape[1] * moments.shape[2]
-    rows.tables = <Moments*>&moments[0, 0, 0, 0]
-    if rows.n == 0:
-        memset(rows.tables, 0, rows.table_size * sizeof(Moments))
-        return INFINITY, -INFINITY
-    rows.f = &scores[0]
-    rows.label = &positive[0]
-    rows.c = &weights[0] if weights is not None else NULL
+    rows.rows = rows_of(scores, positive, weights, None, None, pieces)
     rows.grid = bin_grid(shift, shift_step, width)
     rows.binned = score_range(lowest, highest)
-    rows.ranges = <score_range*>malloc(rows.pieces * sizeof(score_range))
+    rows.tables = <Moments*>&moments[0, 0, 0, 0]
+    rows.table_size = moments.shape[1] * moments.shape[2]
+    rows.ranges = <score_range*>malloc(pieces * sizeof(score_range))
     if rows.ranges == NULL:
-        raise MemoryError(f"no memory for {rows.pieces} pieces")
+        raise MemoryError(f"no memory for {pieces} pieces")
     with nogil:
-        run_pieces(_moments_piece, &rows, rows.pieces)
-        for piece in range(1, rows.pieces):
-            _add_table(rows.tables, rows.tables + 2 * piece * rows.table_size, rows.table_size)
-        found = _joined(&rows)
+        run_pieces(moments_piece, &rows, pieces)
+        found = rows.ranges[0]
+        for piece in range(1, pieces):
+            add_table(rows.tables, rows.tables + 2 * piece * rows.table_size, rows.table_size)
+            found.low = min(found.low, rows.ranges[piece].low)
+            found.high = max(found.high, rows.ranges[piece].high)
         free(rows.ranges)
     return found.low, found.high
 
@@ -302,21 +202,6 @@ def bin_lines(const double[:, :, ::1] moments, double width, Py_ssize_t r, doubl
     return squares, ceiling, cornered, crowd
 
 
-cdef void _gradient_piece(void* context, Py_ssize_t piece) noexcept nogil:
-    cdef Rows* rows = <Rows*>context
-    cdef Py_ssize_t start = _first_row(rows, piece), size = _first_row(rows, piece + 1) - start
-    cdef const double* q = rows.q + start if rows.q != NULL else NULL
-    if rows.c == NULL:
-        rows.sums[piece] = gradient_plain(
-            rows.f + start, rows.label + start, q, size, rows.grid, rows.lines, rows.scale, rows.gradient + start
-        )
-    else:
-        rows.sums[piece] = gradient_weighted(
-            rows.f + start, rows.label + start, rows.c + start, q, size, rows.grid, rows.lines, rows.scale,
-            rows.gradient + start,
-        )
-
-
 def bin_gradient(
     const double[::1] scores,
     const unsigned char[::1] positive,
@@ -341,36 +226,9 @@ def bin_gradient(
     along : float
         ``<gradient, direction>``, or 0 if the direction is None.
     """
-    cdef Rows rows
-    cdef bin_sums total
-    cdef Py_ssize_t piece
-    rows.n = scores.shape[0]
-    rows.pieces = pieces
-    check_length("positive", positive.shape[0], rows.n)
-    check_length("gradient", gradient.shape[0], rows.n)
-    if weights is not None:
-        check_length("weights", weights.shape[0], rows.n)
-    if direction is not None:
-        check_length("direction", direction.shape[0], rows.n)
-    if rows.n == 0:
-        return 0.0, 0.0, 0.0
-    rows.f = &scores[0]
-    rows.label = &positive[0]
-    rows.c = &weights[0] if weights is not None else NULL
-    rows.q = &direction[0] if direction is not None else NULL
-    rows.gradient = &gradient[0]
+    cdef bin_rows rows
+    rows.rows = rows_of(scores, positive, weights, direction, gradient, pieces)
     rows.grid = bin_grid(shift, shift_step, width)
     rows.lines = <const Line*>&lines[0, 0, 0]
     rows.scale = scale
-    rows.sums = <bin_sums*>malloc(pieces * sizeof(bin_sums))
-    if rows.sums == NULL:
-        raise MemoryError(f"no memory for {pieces} pieces")
-    with nogil:
-        run_pieces(_gradient_piece, &rows, pieces)
-        total = rows.sums[0]
-        for piece in range(1, pieces):
-            total.slopes += rows.sums[piece].slopes
-            total.inner += rows.sums[piece].inner
-            total.along += rows.sums[piece].along
-        free(rows.sums)
-    return <double>total.slopes, <double>total.inner, <double>total.along
+    return sums_over(gradient_piece, &rows, 3)

@@ -8,7 +8,9 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "_rows.h"
 #include "_wide.h"
 
 enum { BINS_BLOCK = 512 };
@@ -185,39 +187,49 @@ INLINED bin_sums gradient_loop(const double *restrict f, const unsigned char *re
     return sums;
 }
 
-WIDE_VECTORS
-static score_range range_of(const double *f, ptrdiff_t n) { return range_loop(f, n); }
+typedef struct {
+    row_arrays rows;
+    bin_grid grid;
+    score_range binned;    /* there are bins for these scores */
+    bin_moments_t *tables; /* two for each piece */
+    ptrdiff_t table_size;
+    score_range *ranges; /* one for each piece */
+    const bin_line_t *lines;
+    double scale;
+} bin_rows;
 
-WIDE_VECTORS
-static score_range moments_plain(const double *f, const unsigned char *label, ptrdiff_t n, const bin_grid grid,
-                                 const score_range binned, bin_moments_t *first, bin_moments_t *second)
+static void add_table(bin_moments_t *total, const bin_moments_t *table, ptrdiff_t size)
 {
-    return moments_loop(f, label, NULL, n, grid, binned, first, second);
+    double *sums = (double *)total;
+    const double *terms = (const double *)table;
+    for (ptrdiff_t i = 0; i < 4 * size; i++)
+        sums[i] += terms[i];
 }
 
 WIDE_VECTORS
-static score_range moments_weighted(const double *f, const unsigned char *label, const double *c, ptrdiff_t n,
-                                    const bin_grid grid, const score_range binned, bin_moments_t *first,
-                                    bin_moments_t *second)
+static void moments_piece(void *context, ptrdiff_t piece)
 {
-    return moments_loop(f, label, c, n, grid, binned, first, second);
+    const bin_rows *all = context;
+    const row_arrays r = rows_of_piece(&all->rows, piece);
+    bin_moments_t *first = all->tables + 2 * piece * all->table_size, *second = first + all->table_size;
+    memset(first, 0, 2 * all->table_size * sizeof(bin_moments_t));
+    all->ranges[piece] = r.c ? moments_loop(r.f, r.label, r.c, r.n, all->grid, all->binned, first, second)
+                             : moments_loop(r.f, r.label, NULL, r.n, all->grid, all->binned, first, second);
+    add_table(first, second, all->table_size);
 }
 
 WIDE_VECTORS
-static bin_sums gradient_plain(const double *f, const unsigned char *label, const double *q, ptrdiff_t n,
-                               const bin_grid grid, const bin_line_t *table, double scale, double *gradient)
+static void gradient_piece(void *context, ptrdiff_t piece)
 {
-    return q ? gradient_loop(f, label, NULL, q, n, grid, table, scale, gradient)
-             : gradient_loop(f, label, NULL, NULL, n, grid, table, scale, gradient);
-}
-
-WIDE_VECTORS
-static bin_sums gradient_weighted(const double *f, const unsigned char *label, const double *c, const double *q,
-                                  ptrdiff_t n, const bin_grid grid, const bin_line_t *table, double scale,
-                                  double *gradient)
-{
-    return q ? gradient_loop(f, label, c, q, n, grid, table, scale, gradient)
-             : gradient_loop(f, label, c, NULL, n, grid, table, scale, gradient);
+    const bin_rows *all = context;
+    const row_arrays r = rows_of_piece(&all->rows, piece);
+    bin_sums *sums = (bin_sums *)r.sums + piece;
+    if (r.c)
+        *sums = r.q ? gradient_loop(r.f, r.label, r.c, r.q, r.n, all->grid, all->lines, all->scale, r.gradient)
+                    : gradient_loop(r.f, r.label, r.c, NULL, r.n, all->grid, all->lines, all->scale, r.gradient);
+    else
+        *sums = r.q ? gradient_loop(r.f, r.label, NULL, r.q, r.n, all->grid, all->lines, all->scale, r.gradient)
+                    : gradient_loop(r.f, r.label, NULL, NULL, r.n, all->grid, all->lines, all->scale, r.gradient);
 }
 
 #endif

@@ -71,72 +71,64 @@ static void add_up_piece(void *context, ptrdiff_t part)
     }
 }
 
+#define LOOP_OF(name, pointer, index, value) name##_##pointer##_##index##_##value
+#define LOOP_FOR(name, pointer, index, value) LOOP_OF(name, pointer, index, value)
+#define LOOP(name) LOOP_FOR(name, POINTER, INDEX, VALUE)
+
 #define POINTER int32_t
 #define INDEX int32_t
 #define VALUE float
-#define LOOP(name) name##_int32_int32_float
 #include "_sparse_loops.h"
 
 #define POINTER int32_t
 #define INDEX int32_t
 #define VALUE double
-#define LOOP(name) name##_int32_int32_double
 #include "_sparse_loops.h"
 
 #define POINTER int64_t
 #define INDEX int64_t
 #define VALUE float
-#define LOOP(name) name##_int64_int64_float
 #include "_sparse_loops.h"
 
 #define POINTER int64_t
 #define INDEX int64_t
 #define VALUE double
-#define LOOP(name) name##_int64_int64_double
 #include "_sparse_loops.h"
 
 #define POINTER int32_t
 #define INDEX uint16_t
 #define VALUE float
-#define LOOP(name) name##_int32_uint16_float
 #include "_sparse_loops.h"
 
 #define POINTER int32_t
 #define INDEX uint16_t
 #define VALUE double
-#define LOOP(name) name##_int32_uint16_double
 #include "_sparse_loops.h"
 
 #define POINTER int64_t
 #define INDEX uint16_t
 #define VALUE float
-#define LOOP(name) name##_int64_uint16_float
 #include "_sparse_loops.h"
 
 #define POINTER int64_t
 #define INDEX uint16_t
 #define VALUE double
-#define LOOP(name) name##_int64_uint16_double
 #include "_sparse_loops.h"
 
 typedef void (*sparse_loop)(void *product, ptrdiff_t piece);
 
 /* The loop for types of these sizes; NULL if there is none. */
-#define CHOICE(name, pointer, index, value)                                                                      \
-    if (pointer_size == sizeof(pointer##_t) && index_size == sizeof(index##_t) && value_size == sizeof(value))   \
-    return name##_##pointer##_##index##_##value
-#define CHOICES(name)                                                                                            \
-    static inline sparse_loop name##_for(size_t pointer_size, size_t index_size, size_t value_size)           \
-    {                                                                                                            \
-        CHOICE(name, int32, int32, float);                                                                       \
-        CHOICE(name, int32, int32, double);                                                                      \
-        CHOICE(name, int64, int64, float);                                                                       \
-        CHOICE(name, int64, int64, double);                                                                      \
-        CHOICE(name, int32, uint16, float);                                                                      \
-        CHOICE(name, int32, uint16, double);                                                                     \
-        CHOICE(name, int64, uint16, float);                                                                      \
-        CHOICE(name, int64, uint16, double);                                                                     \
-        return NULL;                                                                                             \
+#define CHOICE(name, pointer, index)                                                       \
+    if (pointer_size == sizeof(pointer) && index_size == sizeof(index))                    \
+    return value_size == sizeof(float) ? LOOP_OF(name, pointer, index, float) : LOOP_OF(name, pointer, index, double)
+#define CHOICES(name)                                                                      \
+    static inline sparse_loop name##_for(size_t pointer_size, size_t index_size, size_t value_size) \
+    {                                                                                      \
+        CHOICE(name, int32_t, int32_t);                                                    \
+        CHOICE(name, int64_t, int64_t);                                                    \
+        CHOICE(name, int32_t, uint16_t);                                                   \
+        CHOICE(name, int64_t, uint16_t);                                                   \
+        return NULL;                                                                       \
     }
 CHOICES(gather_piece)
 CHOICES(scatter_piece)

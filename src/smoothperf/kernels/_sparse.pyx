@@ -51,7 +51,7 @@ ctypedef fused any_index_t:
 
 
 cdef int _check_rows(const pointer_t[::1] indptr, Py_ssize_t n_entries) except -1:
-    """Refuse rows that begin or end outside the entries; that they ascend in between, whoever made them has seen to."""
+    """Refuse rows that begin or end outside the entries; that they ascend in between was checked when they were made."""
     check_room("indptr", indptr.shape[0], 1)
     if indptr[0] < 0 or indptr[indptr.shape[0] - 1] > n_entries:
         raise ValueError(f"rows go from {indptr[0]} to {indptr[indptr.shape[0] - 1]} where there are {n_entries} entries")
@@ -195,16 +195,11 @@ def row_norms(const pointer_t[::1] indptr, const value_t[::1] data, bint distinc
         for i in range(indptr.shape[0] - 1):
             row = 0.0
             begin = indptr[i]
-            if distinct:
-                for p in range(begin, indptr[i + 1]):
-                    row += <double>data[p] * data[p]
-                    ones &= data[p] == 1
-                    level &= data[p] == data[begin]
-            else:
-                for p in range(begin, indptr[i + 1]):
-                    row += fabs(<double>data[p])
-                    ones &= data[p] == 1
-                    level &= data[p] == data[begin]
+            for p in range(begin, indptr[i + 1]):
+                row += <double>data[p] * data[p] if distinct else fabs(<double>data[p])
+                ones &= data[p] == 1
+                level &= data[p] == data[begin]
+            if not distinct:
                 row *= row
             total += row
             if row > largest:

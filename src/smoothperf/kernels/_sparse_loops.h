@@ -1,4 +1,4 @@
-/* Loops over compressed rows (_sparse.pyx), for one type each of POINTER, INDEX and VALUE; LOOP(name) names them.
+/* Loops over compressed rows (_sparse.pyx), for one type each of POINTER, INDEX and VALUE, after which LOOP names them.
  *
  * This file is included once for each combination of types. Where ``data`` is NULL all values are 1, or ``levels`` has
  * that of each row; the compiler knows the former where a loop is inlined. The order of every sum is as written. */
@@ -216,4 +216,3 @@ static void LOOP(scatter_piece)(void *context, ptrdiff_t piece)
 #undef POINTER
 #undef INDEX
 #undef VALUE
-#undef LOOP

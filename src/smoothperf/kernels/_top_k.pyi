@@ -23,7 +23,7 @@ def sample(
     shift_step: float,
     step: int,
     out: NDArray[Any],
-) -> tuple[float, float]: ...
+) -> None: ...
 
 class RootSearch:
     total: float

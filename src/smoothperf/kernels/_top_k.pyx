@@ -20,62 +20,38 @@ The file is compiled on the assumption that all numbers are finite, which lets t
 """
 
 from libc.math cimport INFINITY, fabs
-from libc.stddef cimport ptrdiff_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 
 from ._lengths cimport check_length, check_room
-from ._pool cimport run_pieces
+from ._rows cimport row_arrays, rows_of, run_rows, sums_over
 
 cdef extern from "_top_k_loops.h":
     ctypedef struct top_k_line:
-        double scale, shift, shift_step, target_negative, target_step, slope, tau, theta
+        double scale, shift, shift_step, target_negative, target_step, slope, tau, theta, correction, other, blend
 
-    ctypedef struct top_k_kept:
-        ptrdiff_t n_negative, n_positive
-        double above
-
-    ctypedef struct top_k_sums:
-        long double missed, mass, inner, prox, violation, along
-
-    top_k_sums finish_plain(
-        const double* f, const unsigned char* label, const double* q, double* gradient, ptrdiff_t n, top_k_line line
-    ) noexcept nogil
-    top_k_sums finish_weighted(
-        const double* f, const unsigned char* label, const double* c, const double* q, double* gradient, ptrdiff_t n,
+    ctypedef struct top_k_rows:
+        row_arrays rows
         top_k_line line
-    ) noexcept nogil
-    void collect_plain(
-        const double* f, const unsigned char* label, double* kept, ptrdiff_t n, top_k_line line, double low,
-        double high, top_k_kept* result
-    ) noexcept nogil
-    void collect_weighted(
-        const double* f, const unsigned char* label, const double* c, double* kept, double* kept_weights,
-        ptrdiff_t n, top_k_line line, double low, double high, top_k_kept* result
-    ) noexcept nogil
+        double low, high
+        double* kept
+        double* kept_weights
+
+    double clipped(double x) noexcept nogil
+    void collect_piece(void* context, Py_ssize_t piece) noexcept nogil
+    void finish_piece(void* context, Py_ssize_t piece) noexcept nogil
 
 cdef enum:
     BLOCK = 512
-
-#: Larger than any v, but finite.
-cdef double BEYOND = 1e308
 
 #: Up to this ``tau`` is fine enough: its rounding changes no u by more than 100 units in the last place.
 cdef double FINE = 100.0
 #: Newton's last step is no longer than this; with weights that differ widely, a longer one need not be right.
 cdef double LAST_STEP = 1e-9
-#: The faster loops take tau off first, and so round v other than the root finder does: up to this size of what v is
-#: made of, by no more than some thousand units in the last place of u.
-cdef double SMALL = 1000.0
 
 
 cdef struct Sums:
     long double mass     # sum_i c_i clip(v_i - tau, 0, 1)
     long double active   # sum of c_i over 0 < v_i - tau < 1
-
-
-cdef inline double _clip(double x) noexcept nogil:
-    x = x if x > 0.0 else 0.0
-    return x if x < 1.0 else 1.0
 
 
 cdef Sums _sums_at(double tau, const double* v, const double* c, Py_ssize_t n) noexcept nogil:
@@ -91,53 +67,18 @@ cdef Sums _sums_at(double tau, const double* v, const double* c, Py_ssize_t n) n
         active = 0.0
         if c == NULL:
             for i in range(begin, end):
-                u = _clip(v[i] - tau)
+                u = clipped(v[i] - tau)
                 mass += u
                 active += (1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0)
         else:
             for i in range(begin, end):
-                u = _clip(v[i] - tau)
+                u = clipped(v[i] - tau)
                 mass += c[i] * u
                 active += c[i] * ((1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0))
         sums.mass += mass
         sums.active += active
         begin = end
     return sums
-
-
-cdef struct Rows:
-    # All rows, and what to do with them; they are cut into pieces of equal length.
-    const double* f
-    const unsigned char* label
-    const double* c        # NULL for unit weights
-    const double* q        # NULL if there is no direction
-    double* kept
-    double* kept_weights
-    double* gradient
-    Py_ssize_t n, pieces
-    top_k_line line
-    double low, high, correction, other, blend
-    top_k_kept* found      # one for each piece
-    top_k_sums* sums
-
-
-cdef inline Py_ssize_t _first_row(const Rows* rows, Py_ssize_t piece) noexcept nogil:
-    return rows.n * piece // rows.pieces
-
-
-cdef void _collect_piece(void* context, Py_ssize_t piece) noexcept nogil:
-    cdef Rows* rows = <Rows*>context
-    cdef Py_ssize_t start = _first_row(rows, piece), size = _first_row(rows, piece + 1) - start
-    if rows.c == NULL:
-        collect_plain(
-            rows.f + start, rows.label + start, rows.kept + start, size, rows.line, rows.low, rows.high,
-            &rows.found[piece],
-        )
-    else:
-        collect_weighted(
-            rows.f + start, rows.label + start, rows.c + start, rows.kept + start, rows.kept_weights + start, size,
-            rows.line, rows.low, rows.high, &rows.found[piece],
-        )
 
 
 def collect(
@@ -163,61 +104,37 @@ def collect(
     found : list of (int, int, float)
         For each piece how many negatives and positives were kept, and the weight of the rows with ``v_i >= high``.
     """
-    cdef Rows rows
+    cdef top_k_rows rows
     cdef Py_ssize_t piece
-    rows.n = scores.shape[0]
-    rows.pieces = pieces
-    check_length("positive", positive.shape[0], rows.n)
-    check_room("kept", kept.shape[0], rows.n)
-    if weights is not None:
-        check_length("weights", weights.shape[0], rows.n)
-        check_room("kept_weights", kept_weights.shape[0], rows.n)
-    if rows.n == 0:
-        return [(0, 0, 0.0)] * pieces
-    rows.f = &scores[0]
-    rows.label = &positive[0]
-    rows.c = &weights[0] if weights is not None else NULL
+    rows.rows = rows_of(scores, positive, weights, None, None, pieces)
+    check_room("kept", kept.shape[0], rows.rows.n)
     rows.kept = &kept[0]
-    rows.kept_weights = &kept_weights[0] if weights is not None else NULL
-    rows.line.scale = scale
-    rows.line.shift = shift
-    rows.line.shift_step = shift_step
-    rows.low = low
-    rows.high = high
-    rows.found = <top_k_kept*>malloc(pieces * sizeof(top_k_kept))
-    if rows.found == NULL:
-        raise MemoryError(f"no memory for {pieces} pieces")
-    with nogil:
-        run_pieces(_collect_piece, &rows, pieces)
+    if weights is not None:
+        check_room("kept_weights", kept_weights.shape[0], rows.rows.n)
+        rows.kept_weights = &kept_weights[0]
+    rows.line.scale, rows.line.shift, rows.line.shift_step = scale, shift, shift_step
+    rows.low, rows.high = low, high
+    run_rows(collect_piece, &rows, 3)
+    cdef long double* sums = rows.rows.sums
     found = [
-        (rows.found[piece].n_negative, rows.found[piece].n_positive, rows.found[piece].above)
+        (<Py_ssize_t>sums[3 * piece], <Py_ssize_t>sums[3 * piece + 1], <double>sums[3 * piece + 2])
         for piece in range(pieces)
     ]
-    free(rows.found)
+    free(sums)
     return found
 
 
 def sample(
-    const double[::1] scores,
-    const unsigned char[::1] positive,
-    double scale,
-    double shift,
-    double shift_step,
-    Py_ssize_t step,
-    double[::1] out,
+    const double[::1] scores, const unsigned char[::1] positive, double scale, double shift, double shift_step,
+    Py_ssize_t step, double[::1] out,
 ):
-    """Fill in ``v_i`` of every so manieth row; returns the lowest and the highest of them."""
+    """Fill in ``v_i`` of rows 0, ``step``, ``2 step``, ..."""
     cdef Py_ssize_t k
-    cdef double v, low = BEYOND, high = -BEYOND
     check_length("positive", positive.shape[0], scores.shape[0])
     check_room("scores", scores.shape[0], (out.shape[0] - 1) * step + 1 if out.shape[0] > 0 else 0)
     with nogil:
         for k in range(out.shape[0]):
-            v = scale * scores[k * step] + (shift + shift_step * positive[k * step])
-            out[k] = v
-            low = v if v < low else low
-            high = v if v > high else high
-    return low, high
+            out[k] = scale * scores[k * step] + (shift + shift_step * positive[k * step])
 
 
 cdef enum Phase:
@@ -436,63 +353,6 @@ def cut_of_cells(const double[::1] cells, double above, double total, double low
     return low + (<double>cell + 0.5) * width, looseness
 
 
-cdef top_k_sums _finish_carefully(const Rows* rows, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """What the faster loops do, where tau is large or no number is the root."""
-    cdef const double* f = rows.f
-    cdef const double* c = rows.c
-    cdef const unsigned char* label = rows.label
-    cdef top_k_line line = rows.line
-    cdef top_k_sums sums
-    cdef Py_ssize_t i, end
-    cdef double v, u, t, du, x, g, ci, missed, mass, inner, prox, violation, along
-    sums.missed = sums.mass = sums.inner = sums.prox = sums.violation = sums.along = 0.0
-    while start < stop:
-        end = min(start + <Py_ssize_t>BLOCK, stop)
-        missed = mass = inner = prox = violation = along = 0.0
-        for i in range(start, end):
-            t = line.target_negative + line.target_step * label[i]
-            v = line.scale * f[i] + (line.shift + line.shift_step * label[i])
-            u = _clip(v - line.tau)
-            if rows.blend > 0.0:
-                u += rows.blend * (_clip(v - rows.other) - u)
-            u = _clip(u + rows.correction * ((1.0 if u > 0.0 else 0.0) - (0.0 if u < 1.0 else 1.0)))
-            ci = c[i] if c != NULL else 1.0
-            du = u - t
-            x = v - t - line.theta
-            g = line.slope * ci * du
-            violation += ci * ((x if x > 0.0 else 0.0) - t * x)
-            missed -= ci * du * label[i]
-            mass += ci * u
-            inner += ci * du * f[i]
-            prox += 0.5 * ci * du * du
-            along += g * rows.q[i] if rows.q != NULL else 0.0
-            rows.gradient[i] = g
-        sums.missed += missed
-        sums.mass += mass
-        sums.inner += inner
-        sums.prox += prox
-        sums.violation += violation
-        sums.along += along
-        start = end
-    return sums
-
-
-cdef void _finish_piece(void* context, Py_ssize_t piece) noexcept nogil:
-    cdef Rows* rows = <Rows*>context
-    cdef Py_ssize_t start = _first_row(rows, piece), stop = _first_row(rows, piece + 1)
-    cdef const double* q = rows.q + start if rows.q != NULL else NULL
-    if rows.blend > 0.0 or rows.correction != 0.0 or fabs(rows.line.tau) + fabs(rows.line.shift_step) > SMALL:
-        rows.sums[piece] = _finish_carefully(rows, start, stop)
-    elif rows.c == NULL:
-        rows.sums[piece] = finish_plain(
-            rows.f + start, rows.label + start, q, rows.gradient + start, stop - start, rows.line
-        )
-    else:
-        rows.sums[piece] = finish_weighted(
-            rows.f + start, rows.label + start, rows.c + start, q, rows.gradient + start, stop - start, rows.line
-        )
-
-
 def finish(
     const double[::1] scores,
     const unsigned char[::1] positive,
@@ -529,43 +389,9 @@ def finish(
     along : float
         ``<gradient, direction>``, or 0 if the direction is None.
     """
-    cdef Rows rows
-    cdef top_k_sums total
-    cdef Py_ssize_t piece
-    rows.n = scores.shape[0]
-    rows.pieces = pieces
-    check_length("positive", positive.shape[0], rows.n)
-    check_length("gradient", gradient.shape[0], rows.n)
-    if weights is not None:
-        check_length("weights", weights.shape[0], rows.n)
-    if direction is not None:
-        check_length("direction", direction.shape[0], rows.n)
-    if rows.n == 0:
-        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    rows.f = &scores[0]
-    rows.label = &positive[0]
-    rows.c = &weights[0] if weights is not None else NULL
-    rows.q = &direction[0] if direction is not None else NULL
-    rows.gradient = &gradient[0]
-    rows.line = top_k_line(scale, shift, shift_step, target_negative, target_step, slope, tau, theta)
-    rows.correction = correction
-    rows.other = other
-    rows.blend = blend
-    rows.sums = <top_k_sums*>malloc(pieces * sizeof(top_k_sums))
-    if rows.sums == NULL:
-        raise MemoryError(f"no memory for {pieces} pieces")
-    with nogil:
-        run_pieces(_finish_piece, &rows, pieces)
-        total = rows.sums[0]
-        for piece in range(1, pieces):
-            total.missed += rows.sums[piece].missed
-            total.mass += rows.sums[piece].mass
-            total.inner += rows.sums[piece].inner
-            total.prox += rows.sums[piece].prox
-            total.violation += rows.sums[piece].violation
-            total.along += rows.sums[piece].along
-        free(rows.sums)
-    return (
-        <double>total.missed, <double>total.mass, <double>total.inner, <double>total.prox, <double>total.violation,
-        <double>total.along,
+    cdef top_k_rows rows
+    rows.rows = rows_of(scores, positive, weights, direction, gradient, pieces)
+    rows.line = top_k_line(
+        scale, shift, shift_step, target_negative, target_step, slope, tau, theta, correction, other, blend
     )
+    return sums_over(finish_piece, &rows, 6)

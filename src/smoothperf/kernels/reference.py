@@ -492,12 +492,200 @@ def fractional_levels(
     return float(values.max() + nu * np.log(shares.mean())), shares @ flips / shares.sum()
 
 
-def flips_below(margins: Array, cut: float, share: float) -> Array:
-    """What ``flip_exact`` makes of the margins of one class: 1 below a threshold, and a share at it."""
-    return np.where(margins < cut, 1.0, np.where(margins == cut, share, 0.0))
-
-
 def flips_along(margins: Array, z: Array, shares: Array, w: float) -> Array:
-    """What ``flip_smoothed`` makes of the margins of one class with the ``ramp_table`` of z, shares and w."""
+    """What ``flip_along`` makes of the margins of one class with the ``ramp_table`` of z, shares and w."""
     ramps: Array = np.clip(0.5 + (z - margins[:, None]) / w, 0.0, 1.0) @ shares
     return ramps
+
+
+def prefix_sums(x: Array, weights: Array | None, mass: Array | None, first: Array, second: Array) -> None:
+    """Sums of c, c x and c x^2 over the first 0, 1, ..., m entries."""
+    c = np.ones(x.size) if weights is None else weights
+    if mass is not None:
+        mass[:] = np.append(0.0, np.cumsum(c))
+    first[:], second[:] = np.append(0.0, np.cumsum(c * x)), np.append(0.0, np.cumsum(c * x**2))
+
+
+# --- steps of the projection onto the capped simplex ------------------------------------------------------------
+
+
+def collect(
+    scores: Array,
+    positive: Array,
+    weights: Array | None,
+    scale: float,
+    shift: float,
+    shift_step: float,
+    low: float,
+    high: float,
+    kept: Array,
+    kept_weights: Array | None,
+    pieces: int,
+) -> list[tuple[int, int, float]]:
+    """The ``low < v < high`` of each piece: of negatives from its front on, of positives from its back."""
+    v = scale * scores + (shift + shift_step * positive)
+    c = np.ones(v.size) if weights is None else weights
+    inside, label = (low < v) & (v < high), positive.astype(bool)
+    found = []
+    for begin, end in itertools.pairwise(v.size * k // pieces for k in range(pieces + 1)):
+        here = np.arange(begin, end)
+        negatives, positives = here[(inside & ~label)[begin:end]], here[(inside & label)[begin:end]][::-1]
+        front, back = slice(begin, begin + negatives.size), slice(end - positives.size, end)
+        kept[front], kept[back] = v[negatives], v[positives]
+        if kept_weights is not None:
+            kept_weights[front], kept_weights[back] = c[negatives], c[positives]
+        found.append((negatives.size, positives.size, float(c[begin:end] @ (v[begin:end] >= high))))
+    return found
+
+
+def sample(
+    scores: Array, positive: Array, scale: float, shift: float, shift_step: float, step: int, out: Array
+) -> None:
+    """``v`` of rows 0, ``step``, ``2 step``, ..."""
+    out[:] = (scale * scores + (shift + shift_step * positive))[: out.size * step : step]
+
+
+def sums_at(tau: float, values: Array, weights: Array | None) -> tuple[float, float, float]:
+    """``sum c clip(v - tau, 0, 1)`` as a double, what that leaves of it, and the weight that is inside the ramp."""
+    c = (np.ones(values.size) if weights is None else weights).astype(np.longdouble)
+    u = np.clip(values - tau, 0.0, 1.0)
+    mass = c @ u
+    return float(mass), float(mass - float(mass)), float(c @ ((u > 0.0) & (u < 1.0)))
+
+
+def root(values: Array, weights: Array | None, total: float) -> float:
+    """``tau`` with ``sum c clip(v - tau, 0, 1) = total``, by bisection to the last digit: what ``RootSearch`` finds."""
+    low, high = float(values.min()) - 1.0, float(values.max())
+    while low < (middle := (low + high) / 2.0) < high:
+        mass, lost, _ = sums_at(middle, values, weights)
+        low, high = (middle, high) if (mass - total) + lost > 0.0 else (low, middle)
+    return high
+
+
+def weigh_cells(values: Array, weights: Array | None, low: float, high: float, cells: Array) -> None:
+    """A histogram of equal cells that are open to the left, and one more for what is above."""
+    c = np.ones(values.size) if weights is None else weights
+    count = cells.size - 1
+    inside = (low < values) & (values <= high)
+    place = np.minimum((values[inside] - low) * (count / (high - low)), count - 1).astype(int)
+    np.add.at(cells, place, c[inside])
+    cells[count] += float(c @ (values > high))
+
+
+def cut_of_cells(cells: Array, above: float, total: float, low: float, high: float) -> tuple[float, float]:
+    """Middle of the highest cell from which on there is more than the total, and half its width times its weight."""
+    count = cells.size - 1
+    width = (high - low) / count
+    upwards = np.cumsum([above, *cells[::-1]])[:0:-1]  # weight from each cell on, and above all
+    cell = max(np.flatnonzero(upwards[:-1] > total), default=0)
+    known = upwards[cell + 1] <= total <= upwards[cell]
+    return low + (cell + 0.5) * width, float(0.5 * width * cells[cell]) if known else float("inf")
+
+
+def finish(
+    scores: Array,
+    positive: Array,
+    weights: Array | None,
+    scale: float,
+    shift: float,
+    shift_step: float,
+    target_negative: float,
+    target_step: float,
+    slope: float,
+    tau: float,
+    correction: float,
+    other: float,
+    blend: float,
+    theta: float,
+    direction: Array | None,
+    gradient: Array,
+    pieces: int,
+) -> tuple[float, float, float, float, float, float]:
+    """``u`` at tau, mixed with that at the other end of a bracket and corrected where it is inside (0, 1)."""
+    c = np.ones(scores.size) if weights is None else weights
+    t = target_negative + target_step * positive
+    v = scale * scores + (shift + shift_step * positive)
+    u = (1.0 - blend) * np.clip(v - tau, 0.0, 1.0) + (blend * np.clip(v - other, 0.0, 1.0) if blend else 0.0)
+    u = np.where((u > 0.0) & (u < 1.0), np.clip(u + correction, 0.0, 1.0), u)
+    x, change = v - t - theta, c * (u - t)
+    gradient[:] = slope * change
+    along = 0.0 if direction is None else float(gradient @ direction)
+    sums = -change @ positive, c @ u, change @ scores, change @ (u - t) / 2.0, c @ (np.maximum(x, 0.0) - t * x)
+    missed, mass, inner, prox, violation = map(float, sums)
+    return missed, mass, inner, prox, violation, along
+
+
+# --- steps of the sums over pairs by bins -----------------------------------------------------------------------
+
+
+def _extremes(scores: Array) -> tuple[float, float]:
+    """The lowest and the highest; everything if one is NaN."""
+    if np.isnan(scores).any():
+        return -np.inf, np.inf
+    return float(scores.min(initial=np.inf)), float(scores.max(initial=-np.inf))
+
+
+def _in_bins(scores: Array, positive: Array, shift: float, shift_step: float, width: float) -> tuple[Array, Array]:
+    """The bin of every row, and its position there."""
+    x = scores + (shift + shift_step * positive)
+    place = np.trunc(x * (1.0 / width))
+    return place.astype(int), x - place * width
+
+
+def bin_moments(
+    scores: Array,
+    positive: Array,
+    weights: Array | None,
+    shift: float,
+    shift_step: float,
+    width: float,
+    lowest: float,
+    highest: float,
+    moments: Array,
+) -> tuple[float, float]:
+    """Sums of c, c x, c x^2 and 1 in each bin and class, of positions x in the bin."""
+    place, x = _in_bins(scores, positive, shift, shift_step, width)
+    c = np.ones(x.size) if weights is None else weights
+    moments[0] = 0.0
+    np.add.at(moments[0], (place, positive.astype(int)), np.column_stack([c, c * x, c * x**2, np.ones(x.size)]))
+    return _extremes(scores)
+
+
+def bin_lines(moments: Array, width: float, r: int, lines: Array) -> tuple[float, float, float, float]:
+    """Every bin of negatives with every bin of positives, where beta and hinge are linear in ``z - a``."""
+    (m, f, s, _), (n, g, t, _) = moments[:, 0].T, moments[:, 1].T
+    apart = np.subtract.outer(np.arange(m.size), np.arange(m.size))
+    kappa, middle, corner = r * width, (apart > 0) & (apart < r), (apart == 0) | (apart == r)
+    rise = np.select([middle, corner], [1.0 / kappa, 0.5 / kappa], 0.0)
+    cases = [apart < 0, apart == 0, middle, apart == r]
+    start = np.select(cases, [0.0, 0.5 / r, apart / r, 1.0 - 0.5 / r], 1.0)
+    lines[:, 0] = np.column_stack([start @ n - rise @ g, rise @ n]) * (m > 0.0)[:, None]
+    lines[:, 1] = np.column_stack([m @ start + f @ rise, -(m @ rise)]) * (n > 0.0)[:, None]
+    mass, first = np.outer(m, n), np.outer(f, n) - np.outer(m, g)
+    second = np.outer(s, n) - 2.0 * np.outer(f, g) + np.outer(m, t)
+    squares = start**2 * mass + 2.0 * start * rise * first + rise**2 * second
+    hinges = np.select(cases[:2], [0.0 * mass, 0.5 * (first + width * mass)], apart * width * mass + first)
+    return float(squares.sum()), float(hinges.sum()), float(mass[corner].sum()), float(moments[:, :, 3].max())
+
+
+def bin_gradient(
+    scores: Array,
+    positive: Array,
+    weights: Array | None,
+    shift: float,
+    shift_step: float,
+    width: float,
+    lines: Array,
+    scale: float,
+    direction: Array | None,
+    gradient: Array,
+    pieces: int,
+) -> tuple[float, float, float]:
+    """The line of its bin at each row, times its weight; less than nothing for positives."""
+    place, x = _in_bins(scores, positive, shift, shift_step, width)
+    c = np.ones(x.size) if weights is None else weights
+    intercept, slope = lines[place, positive.astype(int)].T
+    sums = c * (intercept + slope * x)
+    gradient[:] = scale * np.where(positive == 1, -sums, sums)
+    along = 0.0 if direction is None else float(gradient @ direction)
+    return float(sums[positive == 0].sum()), float(gradient @ scores), along

@@ -230,9 +230,13 @@ class Measure(ABC):
     def risk(self, examples: Examples) -> Risk:
         """Return the convex risk of this measure for examples, which may be some of those of a group."""
 
-    @abstractmethod
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the measure itself, as one would report it for these scores."""
+        return self.score_of(*_checked(y, scores, sample_weight))
+
+    @abstractmethod
+    def score_of(self, examples: Examples, scores: Array) -> float:
+        """Return the same for examples in memory, and for scores that were checked."""
 
     def predicted_positive(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the weight of examples that the measure wants predicted positive: here, as much as is positive."""
@@ -243,21 +247,35 @@ class Measure(ABC):
         return examples.positive_weight
 
     def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return where the measure wants these scores cut: here, so that :meth:`predicted_positive` lies above."""
-        examples = Examples.of(y, sample_weight)
-        return self.cut(examples, vector("scores", scores, length=examples.here_count))
+        """Return where the measure wants these scores cut.
+
+        That is 0 if a bias was fitted, else where :meth:`predicted_positive` lies above; some measures know better.
+        """
+        return self.cut(*_checked(y, scores, sample_weight))
 
     def cut(self, examples: Examples, scores: Array) -> float:
         """Return the same for examples, which may be some of those of a group, and for scores that were checked."""
+        if self.fits_bias:
+            return 0.0
         return threshold_for_weight(scores, examples.weights, self.places(examples), examples.together)
 
     def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return where scores of rows that were not trained on are best cut, whatever they were trained for."""
-        return self.threshold(y, scores, sample_weight)
+        return self.tuned_cut(*_checked(y, scores, sample_weight))
+
+    def tuned_cut(self, examples: Examples, scores: Array) -> float:
+        """Return the same for examples in memory, and for scores that were checked."""
+        return self.cut(examples, scores)
 
     def as_share(self, total: float) -> Measure:
         """Return the measure for parts of data with a given weight: a count becomes a share. Most have none."""
         return self
+
+
+def _checked(y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Examples, Array]:
+    """What users give, checked."""
+    examples = Examples.of(y, sample_weight)
+    return examples, vector("scores", scores, length=examples.here_count)
 
 
 def only_in_memory(measure: Measure, examples: Examples) -> None:

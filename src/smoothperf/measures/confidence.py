@@ -21,7 +21,7 @@ from scipy.special import betainc, betaincinv
 from .._validation import positive_number
 
 Array = NDArray[np.float64]
-#: How sure a promise is where nobody says so.
+#: How sure a promise is by default.
 CONFIDENCE = 0.9
 
 

@@ -22,69 +22,57 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .._validation import vector
-from ..kernels._flips import flip_exact, flip_smoothed, ramp_table
-from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, Risk, RiskValue, only_in_memory
+from ..kernels._flips import ramp_table
+from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, RiskValue, only_in_memory
 from .examples import Examples
-from .flips import largest_knot
+from .flips import SOFT_SHARE, FlipRisk, Side, largest_knot, sorted_side
 from .threshold_search import Cuts
 
 #: Tables with more cells than this make evaluations so slow that a warning is due.
 MANY_CELLS = 10**7
 #: Cells that are worked on at a time, which bounds the memory beside the table.
 CELLS_AT_A_TIME = 1 << 20
-#: What the soft maximum over the table may cost of ``mu D``, relative to what the squares cost.
-TABLE_SHARE = 0.5
 #: Cells whose share of the soft maximum is below exp(-this) times that of the best are left out.
 NEGLIGIBLE = 40.0
 
 
-class _Side:
-    """One class: its margins sorted, every example as often as its weight says, and prefix sums."""
-
-    def __init__(self, margins: Array, counts: NDArray[np.int64] | None):
-        self.x = np.sort(margins if counts is None else np.repeat(margins, counts))
-        self.sums = _prefixes(self.x)
-        self._squares = _prefixes(self.x**2)
-
-    def cut(self, count: int) -> tuple[float, float]:
-        """The margin up to which examples are flipped, and which share of those that have it."""
-        if count == 0:
-            return -np.inf, 0.0
-        at = float(self.x[count - 1])
-        begin, end = (int(np.searchsorted(self.x, at, side)) for side in ("left", "right"))
-        return at, (count - begin) / (end - begin)
-
-    def smoothed(self, slope: float, width: float) -> tuple[Array, Array, Array]:
-        """``A_mu`` for all counts, the middle z of the ramp that flips as many, and the rounding error of the count."""
-        n = self.x.shape[0]
-        knots = np.sort(np.concatenate([self.x - width / 2.0, self.x + width / 2.0]))
-        counts = np.arange(n + 1.0)
-        z = np.interp(counts, np.maximum.accumulate(self._flipped(knots, width)[0]), knots)
-        beyond = width + 8.0 * EPS * np.abs(self.x[[0, -1]])
-        z[0], z[-1] = self.x[0] - beyond[0], self.x[-1] + beyond[1]
-        mass, huber, wobble = self._flipped(z, width)
-        return slope * (huber - z * counts - width / 8.0 * n), z, np.abs(mass - counts) + wobble
-
-    def _flipped(self, z: Array, width: float) -> tuple[Array, Array, Array]:
-        """``sum beta``, ``sum (z - x) beta + (w/2) beta (1 - beta)`` and the rounding of the first, at ramps."""
-        z = z + width / 2.0
-        full, reached = (np.searchsorted(self.x, edge, side="right") for edge in (z - width, z))
-        active = (reached - full).astype(np.float64)
-        first = self.sums[reached] - self.sums[full]
-        ramp = np.clip(z * active - first, 0.0, width * active)
-        square = z * (z * active - 2.0 * first) + self._squares[reached] - self._squares[full]
-        square = np.clip(square, 0.0, width * ramp)
-        huber = (z - width / 2.0) * full - self.sums[full] + square / (2.0 * width)
-        sizes = np.abs(z) * active + np.abs(self.sums[reached]) + np.abs(self.sums[full])
-        # Sums of |x| exceed those of x by no more than twice the lowest of these.
-        drift = 4.0 * self.x.size * LONG_EPS * (sizes + 4.0 * abs(self.sums.min()))
-        return full + ramp / width, huber, np.minimum((2.0 * EPS * sizes + drift) / width, active)
+def _side(margins: Array, counts: NDArray[np.int64] | None) -> Side:
+    """One class: its margins sorted, every example as often as its weight says."""
+    x = margins if counts is None else np.repeat(margins, counts)
+    return sorted_side(x, None, np.empty(x.size + 1), np.empty(x.size + 1))
 
 
-class ContingencyRisk(Risk):
+def _smoothed(side: Side, slope: float, width: float) -> tuple[Array, Array, Array]:
+    """``A_mu`` for all counts, the middle z of the ramp that flips as many, and the rounding error of the count."""
+    x, n = side.x, side.x.shape[0]
+    knots = np.sort(np.concatenate([x - width / 2.0, x + width / 2.0]))
+    counts = np.arange(n + 1.0)
+    z = np.interp(counts, np.maximum.accumulate(_ramped(side, knots, width)[0]), knots)
+    beyond = width + 8.0 * EPS * np.abs(x[[0, -1]])
+    z[0], z[-1] = x[0] - beyond[0], x[-1] + beyond[1]
+    mass, huber, wobble = _ramped(side, z, width)
+    return slope * (huber - z * counts - width / 8.0 * n), z, np.abs(mass - counts) + wobble
+
+
+def _ramped(side: Side, z: Array, width: float) -> tuple[Array, Array, Array]:
+    """``sum beta``, ``sum (z - x) beta + (w/2) beta (1 - beta)`` and the rounding of the first, at ramps."""
+    z = z + width / 2.0
+    full, reached = (np.searchsorted(side.x, edge, side="right") for edge in (z - width, z))
+    active = (reached - full).astype(np.float64)
+    first = side.first[reached] - side.first[full]
+    ramp = np.clip(z * active - first, 0.0, width * active)
+    square = z * (z * active - 2.0 * first) + side.second[reached] - side.second[full]
+    square = np.clip(square, 0.0, width * ramp)
+    huber = (z - width / 2.0) * full - side.first[full] + square / (2.0 * width)
+    sizes = np.abs(z) * active + np.abs(side.first[reached]) + np.abs(side.first[full])
+    # Sums of |x| exceed those of x by no more than twice the lowest of these.
+    doubt = 2.0 * EPS * sizes + 2.0 * side.drift * (sizes + 4.0 * abs(side.lowest))
+    return full + ramp / width, huber, np.minimum(doubt / width, active)
+
+
+class ContingencyRisk(FlipRisk):
     """The risk (contingency-risk) for given labels; made by :meth:`Contingency.risk`.
 
     Parameters
@@ -95,33 +83,20 @@ class ContingencyRisk(Risk):
         The losses for all numbers of missed and of false positives.
     """
 
-    examples: Examples
-    shift_invariant: ClassVar[bool] = False
-
     def __init__(self, examples: Examples, table: Array):
-        super().__init__(examples)
-        self._rows = np.flatnonzero(examples.positive), np.flatnonzero(~examples.positive)
+        super().__init__(examples, (64 * EPS + 4 * examples.count * LONG_EPS) * (1.0 + float(table.max())))
         self._counts = None if examples.weights is None else examples.weights.astype(np.int64)
         self._table = table
-        self._total = float(table.shape[0] + table.shape[1] - 2)
-        self._slope = 2.0 / self._total
-        self.diameter = (1.0 + TABLE_SHARE) * self._total / 8.0
-        self._rounding = (64 * EPS + 4 * examples.count * LONG_EPS) * (1.0 + float(table.max()))
 
     def exact(self, scores: Array) -> RiskValue:
         """``R`` and a subgradient: two sorts, and one look at every cell of the table."""
         sides = self._sides(scores)
-        b, c, _ = self._best(*(-self._slope * side.sums for side in sides))
-        cuts, shares = np.array([sides[1].cut(c), sides[0].cut(b)]).T.copy()
-        return self._flipped(scores, cuts, shares, float(self._table[b, c]))
-
-    def loss_free(self, scores: Array) -> RiskValue:
-        """``R0`` and its gradient: examples on the wrong side of 0 are flipped. One pass."""
-        return self._flipped(scores, np.zeros(2), np.zeros(2), 0.0)
+        b, c, _ = self._best(*(-self._slope * side.first for side in sides))
+        return self._flipped(scores, sides[1].threshold(c), sides[0].threshold(b), float(self._table[b, c]))
 
     def exact_value(self, scores: Array) -> float:
         """``R``: two sorts, and one look at every cell of the table."""
-        return self._best(*(-self._slope * side.sums for side in self._sides(scores)))[2]
+        return self._best(*(-self._slope * side.first for side in self._sides(scores)))[2]
 
     def smoothed(
         self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
@@ -130,39 +105,24 @@ class ContingencyRisk(Risk):
         gradient = np.empty_like(scores) if out is None else out
         sides = self._sides(scores)
         width, nu = mu * self._total / 2.0, self._nu(mu)
-        (gain_b, z_b, wobble_b), (gain_c, z_c, wobble_c) = (side.smoothed(self._slope, width) for side in sides)
+        (gain_b, z_b, wobble_b), (gain_c, z_c, wobble_c) = (_smoothed(side, self._slope, width) for side in sides)
         value, offset, share_b, share_c = self._soft_best(gain_b, gain_c, nu)
         tables = ramp_table(z_c, share_c, width), ramp_table(z_b, share_b, width)
-        inner = flip_smoothed(*self._arguments(scores), *tables, self._slope, gradient)
-        exact = self._best(*(-self._slope * side.sums for side in sides))[2]
+        inner = self._flip_along(tables, scores, gradient)
+        exact = self._best(*(-self._slope * side.first for side in sides))[2]
         # Flips that sum to b but for an error: those that do so exactly differ by as much in the 1-norm.
         wobble = self._slope * (float(share_b @ wobble_b) + float(share_c @ wobble_c))
         ramps = (16 * EPS + 16 * self._total * LONG_EPS) * (1.0 + largest_knot(*tables) / width)
         plane = Plane(gradient, offset, self._rounding + wobble + ramps)
         return RiskValue(plane, value, offset - self._slope * inner, exact=Interval(exact, exact))
 
-    def lipschitz(self, mu: float) -> float:
-        """``(4/n^2) (1/mu + n/(4 nu))``: of the flips for given counts, and of the shares of the cells."""
-        return self._slope**2 * (1.0 / mu + self._total / (4.0 * self._nu(mu)))
-
-    def _flipped(self, scores: Array, cuts: Array, shares: Array, offset: float) -> RiskValue:
-        """The plane of the labels that are flipped up to cuts, for negatives and positives, and of shares at these."""
-        gradient = np.empty_like(scores)
-        inner = flip_exact(*self._arguments(scores), cuts, shares, self._slope, gradient)
-        value = offset - self._slope * inner
-        return RiskValue(Plane(gradient, offset, self._rounding), value, value)
-
-    def _arguments(self, scores: Array) -> tuple[Array, NDArray[np.uint8], Array | None]:
-        """What the loops begin with."""
-        return scores, self.examples.positive.view(np.uint8), self.examples.weights
-
     def _nu(self, mu: float) -> float:
-        return TABLE_SHARE * mu * self._total / 8.0 / float(np.log(self._table.size))
+        return SOFT_SHARE * mu * self._total / 8.0 / float(np.log(self._table.size))
 
-    def _sides(self, scores: Array) -> tuple[_Side, _Side]:
+    def _sides(self, scores: Array) -> tuple[Side, Side]:
         p, n = self._rows
         counts = (None, None) if self._counts is None else (self._counts[p], self._counts[n])
-        return _Side(scores[p], counts[0]), _Side(-scores[n], counts[1])
+        return _side(scores[p], counts[0]), _side(-scores[n], counts[1])
 
     def _blocks(self) -> list[slice]:
         rows, columns = self._table.shape
@@ -248,11 +208,10 @@ class Contingency(Measure):
             table[begin : begin + step] = self._losses(b[:, None], c[None, :])
         return ContingencyRisk(examples, table)
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score_of(self, examples: Examples, scores: Array) -> float:
         """Return ``1 - delta`` of the predictions ``scores > 0``."""
-        examples = Examples.of(y, sample_weight)
-        predicted = vector("scores", scores, length=examples.count) > 0.0
         _check_whole(examples.weights)
+        predicted = scores > 0.0
         b, c = examples.here(examples.positive & ~predicted), examples.here(~examples.positive & predicted)
         return 1.0 - float(self._losses(np.array([b]), np.array([c]))[0])
 
@@ -305,10 +264,6 @@ def _check_whole(weights: Array | None) -> None:
             f"sample_weight must be whole numbers, got {weights[at]} at position {at}: Contingency counts examples; "
             "use copies, or a measure such as FBeta that takes any weights."
         )
-
-
-def _prefixes(values: Array) -> Array:
-    return np.append(0.0, np.cumsum(values, dtype=np.longdouble).astype(np.float64))
 
 
 def _check_size(n_positive: int, n_negative: int) -> None:

@@ -8,18 +8,20 @@ are is decided by thresholds and ramps on the margin, and one pass over the unso
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..collective import total
 from ..kernels._best_flips import best_flips, prefix_sums
-from ..kernels._flips import ramp_table
+from ..kernels._flips import flip_along, ramp_table
 from ..kernels._levels import level_sets
+from .base import LONG_EPS, Array, Plane, Risk, RiskValue
+from .examples import Examples
 
-Array = NDArray[np.float64]
-
-LONG_EPS = float(np.finfo(np.longdouble).eps)
+#: What a soft maximum over levels or tables may cost of ``mu D``, relative to what the squares cost.
+SOFT_SHARE = 0.5
 
 
 class FractionalLoss(NamedTuple):
@@ -83,10 +85,9 @@ def sorted_side(margins: Array, weights: Array | None, first: Array, second: Arr
 
 
 class BestFlips(NamedTuple):
-    """The maximum of ``delta(B, C) - slope sum c x beta``, how many positives are flipped, and the flipped weights."""
+    """The maximum of ``delta(B, C) - slope sum c x beta``, the flipped weights, and how many B were looked at."""
 
     value: float
-    positives: int
     missed: float
     false: float
     visited: int
@@ -130,6 +131,63 @@ class SmoothedFlips(NamedTuple):
         return ramp_table(of_negatives, self.shares, width), ramp_table(of_positives, self.shares, width)
 
 
+def step_table(cut: float, share: float, end: float | None = None) -> Array:
+    """Table for :func:`smoothperf.kernels._flips.flip_along`: 1 below a threshold, and a share from it to the end.
+
+    That is the next number by default, so that margins have the share that are equal to the threshold.
+    """
+    return np.array([[cut, np.nextafter(cut, math.inf) if end is None else end], [1.0, share], [0.0, 0.0]])
+
+
 def largest_knot(*tables: Array) -> float:
     """How far from 0 the knots of some tables are, at most; they are sorted."""
     return max(float(np.abs(table[0, [0, -1]]).max()) for table in tables)
+
+
+class FlipRisk(Risk):
+    """A risk that is ``max over beta of loss(beta) - (2/N) sum_i c_i x_i beta_i``, with the margins ``x = y f``.
+
+    Parameters
+    ----------
+    examples : Examples
+        Labels and weights.
+    rounding : float
+        Of planes without ramps.
+    """
+
+    examples: Examples
+    shift_invariant: ClassVar[bool] = False
+
+    def __init__(self, examples: Examples, rounding: float):
+        super().__init__(examples)
+        self._total = examples.weight
+        self._slope = 2.0 / self._total
+        self._rounding = rounding
+        self.diameter = (1.0 + SOFT_SHARE) * self._total / 8.0
+        self._labels = examples.positive.view(np.uint8)
+        self._rows = np.flatnonzero(examples.positive), np.flatnonzero(~examples.positive)
+
+    @abstractmethod
+    def _nu(self, mu: float) -> float:
+        """Width of the soft maximum."""
+
+    def loss_free(self, scores: Array) -> RiskValue:
+        """``R0`` and its gradient: examples on the wrong side of 0 are flipped. One pass."""
+        return self._flipped(scores, (0.0, 0.0), (0.0, 0.0), 0.0)
+
+    def lipschitz(self, mu: float) -> float:
+        """``(4/N^2) (1/mu + N/(4 nu))``: of the best flips of a level, and of the shares of the levels."""
+        return self._slope**2 * (1.0 / mu + self._total / (4.0 * self._nu(mu)))
+
+    def _flipped(
+        self, scores: Array, of_negatives: tuple[float, float], of_positives: tuple[float, float], offset: float
+    ) -> RiskValue:
+        """The plane of flips below thresholds, and of shares of the examples at these."""
+        gradient = np.empty_like(scores)
+        inner = self._flip_along((step_table(*of_negatives), step_table(*of_positives)), scores, gradient)
+        value = offset - self._slope * total(self.examples.together, inner)[0]
+        return RiskValue(Plane(gradient, offset, self._rounding), value, value)
+
+    def _flip_along(self, tables: tuple[Array, Array], scores: Array, gradient: Array) -> float:
+        """Fill the gradient of the flips that tables describe, of negatives and positives; return ``sum c x beta``."""
+        return flip_along(scores, self._labels, self.examples.weights, *tables, self._slope, gradient)

@@ -6,10 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from .._validation import binary_labels, positive_number, vector, weights_of
+from .._validation import positive_number
 from .base import Array, Measure
 from .examples import Examples
 from .fractional_group import FractionalGroupRisk
@@ -32,15 +29,11 @@ class FractionalMeasure(Measure):
         kind = FractionalRisk if examples.together.size == 1 else FractionalGroupRisk
         return kind(examples, *self._coefficients)
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score_of(self, examples: Examples, scores: Array) -> float:
         """Return the measure of the predictions ``scores > 0``."""
-        positive = binary_labels(y)
-        f = vector("scores", scores, length=positive.shape[0])
-        weights = weights_of(sample_weight, positive)
-        c = np.ones(f.shape[0]) if weights is None else weights
-        predicted = f > 0.0
-        hits, false = float(c[predicted & positive].sum()), float(c[predicted & ~positive].sum())
-        return float(self.of_counts(hits, false, float(c[positive].sum())))
+        predicted, positive = scores > 0.0, examples.positive
+        hits, false = examples.here(predicted & positive), examples.here(predicted & ~positive)
+        return float(self.of_counts(hits, false, examples.positive_weight))
 
     def cut(self, examples: Examples, scores: Array) -> float:
         """Return where to cut scores so that the measure is highest; of equally good cuts the lowest."""

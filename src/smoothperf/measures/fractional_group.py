@@ -21,15 +21,11 @@ from typing import Any
 import numpy as np
 
 from ..collective import agreed, total_and_agreed
-from ..kernels._flips import flip_smoothed
 from ..kernels._levels import ramp_masses
 from .base import Array, Interval, Plane, RiskValue
-from .flips import BestFlips, Side, SmoothedFlips
+from .flips import BestFlips, Side, SmoothedFlips, step_table
 from .fractional_risk import FractionalRisk
 from .margin_bins import Bins, Ranges, margin_bins
-
-#: How far apart knots are at least: one over that does not overflow.
-TINY = 1e-300
 
 
 class FractionalGroupRisk(FractionalRisk):
@@ -41,7 +37,7 @@ class FractionalGroupRisk(FractionalRisk):
         best, high = self._bounds(bins)
         tables = _step(bins[1], best.false), _step(bins[0], best.missed)
         gradient = np.empty_like(scores)
-        inner = flip_smoothed(scores, self._labels, self.examples.weights, *tables, self._slope, gradient)
+        inner = self._flip_along(tables, scores, gradient)
         flipped = (float(gradient[rows].sum()) / self._slope for rows in self._rows)
         (inner, missed, false), (value,) = total_and_agreed(self.examples.together, (inner, *flipped), (high,))
         offset = self._loss.at(-missed, false)
@@ -103,7 +99,7 @@ class FractionalGroupRisk(FractionalRisk):
         p, n = sides
         of_negatives, of_positives = flips.places
         tables = flips.tables(width)
-        inner = flip_smoothed(scores, self._labels, self.examples.weights, *tables, self._slope, gradient)
+        inner = self._flip_along(tables, scores, gradient)
         masses = ramp_masses(p, of_positives, width), ramp_masses(n, of_negatives, width)
         sums = self.examples.together.sum(np.concatenate([[inner], *masses]))
         missed, false = sums[1:].reshape(2, -1)
@@ -122,5 +118,4 @@ def _step(bins: Bins, weight: float) -> Array:
     mass = np.append(0.0, np.cumsum(bins.weight))
     last = min(max(int(np.searchsorted(mass, weight)), 1), bins.weight.size) - 1
     share = min(max((weight - mass[last]) / bins.weight[last], 0.0), 1.0)
-    end = max(np.nextafter(bins.high[last], np.inf), bins.high[last] + TINY)
-    return np.array([[bins.low[last], end], [1.0, share], [0.0, 0.0]])
+    return step_table(bins.low[last], share, np.nextafter(bins.high[last], np.inf))

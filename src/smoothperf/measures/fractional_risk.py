@@ -30,25 +30,21 @@ The paper names the F-measure as future work; SVM-perf and BMRM search all pairs
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from ..collective import total
-from ..kernels._flips import flip_exact, flip_smoothed
-from .base import EPS, LONG_EPS, Array, Interval, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Array, Interval, Plane, RiskValue
 from .examples import Examples
-from .flips import BestFlips, FractionalLoss, Side, SmoothedFlips, largest_knot, sorted_side
+from .flips import SOFT_SHARE, BestFlips, FlipRisk, FractionalLoss, Side, SmoothedFlips, largest_knot, sorted_side
 
-#: What the levels may cost of ``mu D``, relative to what the squares cost.
-LEVELS_SHARE = 0.5
 #: The grid's step is at most this part of what the levels may cost; the rest is for the soft maximum.
 STEP_SHARE = 0.5
 #: Fewest levels, and the logarithm to base 2 of the most: a finer grid would be a matter of rounding.
 FEWEST_LEVELS, MOST_DOUBLINGS = 64, 44
 
 
-class FractionalRisk(Risk):
+class FractionalRisk(FlipRisk):
     """The risk (fractional-risk) of examples in memory.
 
     Parameters
@@ -59,19 +55,11 @@ class FractionalRisk(Risk):
         Coefficients of (fractional-loss).
     """
 
-    shift_invariant: ClassVar[bool] = False
-
     def __init__(self, examples: Examples, p: float, r: float):
-        super().__init__(examples)
-        self._total = examples.weight
-        self._loss = FractionalLoss(p, r, (p + r) * examples.positive_weight)
-        self._slope = 2.0 / self._total
-        self.score_scale = self._total / (2.0 * examples.positive_weight)
-        self.diameter = (1.0 + LEVELS_SHARE) * self._total / 8.0
         # Relative errors of B and C change delta by at most this much (docs/maths.md, rounding).
-        self._rounding = (64 * EPS + 4 * examples.count * LONG_EPS) * (2.0 + r / p)
-        self._labels = examples.positive.view(np.uint8)
-        self._rows = np.flatnonzero(examples.positive), np.flatnonzero(~examples.positive)
+        super().__init__(examples, (64 * EPS + 4 * examples.count * LONG_EPS) * (2.0 + r / p))
+        self._loss = FractionalLoss(p, r, (p + r) * examples.positive_weight)
+        self.score_scale = self._total / (2.0 * examples.positive_weight)
         weights = examples.weights
         self._weights = (None, None) if weights is None else (weights[self._rows[0]], weights[self._rows[1]])
         # Sorted margins and their sums: allocated once, as fresh pages cost as much as the sums.
@@ -81,12 +69,8 @@ class FractionalRisk(Risk):
         """``R`` and a subgradient: two sorts, a search and a pass."""
         p, n = self._sides(scores)
         best = BestFlips.of((p, n), self._loss, self._slope)
-        cuts, shares = np.array([n.threshold(best.false), p.threshold(best.missed)]).T.copy()
-        return self._flipped(scores, cuts, shares, self._loss.at(best.missed, best.false))
-
-    def loss_free(self, scores: Array) -> RiskValue:
-        """``R0`` and its gradient: examples on the wrong side of 0 are flipped. One pass."""
-        return self._flipped(scores, np.zeros(2), np.zeros(2), 0.0)
+        cuts = n.threshold(best.false), p.threshold(best.missed)
+        return self._flipped(scores, *cuts, self._loss.at(best.missed, best.false))
 
     def exact_value(self, scores: Array) -> float:
         """``R``: two sorts and a search."""
@@ -101,8 +85,7 @@ class FractionalRisk(Risk):
         best = BestFlips.of(sides, self._loss, self._slope)
         flips, width = self._smoothed_flips(sides, mu)
         tables = flips.tables(width)
-        weights = self.examples.weights
-        inner = flip_smoothed(scores, self._labels, weights, *tables, self._slope, gradient)
+        inner = self._flip_along(tables, scores, gradient)
         rounding = self._rounding + flips.wobble + self._ramp_rounding(flips, tables, width)
         return RiskValue(
             Plane(gradient, flips.offset, rounding),
@@ -111,10 +94,8 @@ class FractionalRisk(Risk):
             exact=Interval(best.value, best.value),
         )
 
-    def lipschitz(self, mu: float) -> float:
-        """``(4/N^2) (1/mu + N/(4 nu))``: of the best flips of a level, and of the shares of the levels."""
-        _, nu = levels(LEVELS_SHARE * mu * self._total / 8.0)
-        return self._slope**2 * (1.0 / mu + self._total / (4.0 * nu))
+    def _nu(self, mu: float) -> float:
+        return levels(SOFT_SHARE * mu * self._total / 8.0)[1]
 
     def _sides(self, scores: Array) -> tuple[Side, Side]:
         """The margins ``y f`` of the examples here, sorted: positives and negatives. They are overwritten next time."""
@@ -132,20 +113,12 @@ class FractionalRisk(Risk):
     def _smoothed_flips(self, sides: tuple[Side, Side], mu: float) -> tuple[SmoothedFlips, float]:
         """The flips of all levels that matter, and the width of their ramps."""
         width = mu * self._total / 2.0
-        count, nu = levels(LEVELS_SHARE * width / 4.0)
+        count, nu = levels(SOFT_SHARE * width / 4.0)
         return SmoothedFlips.of(sides, self._loss, self._slope, width, nu, count), width
 
     def _ramp_rounding(self, flips: SmoothedFlips, tables: tuple[Array, Array], width: float) -> float:
         """Of beta, whose ramps begin and end at rounded knots; it enters sums with a total weight of 2."""
         return (16 * EPS + 16 * flips.shares.size * LONG_EPS) * (1.0 + largest_knot(*tables) / width)
-
-    def _flipped(self, scores: Array, cuts: Array, shares: Array, offset: float) -> RiskValue:
-        """The plane of flips below thresholds."""
-        gradient = np.empty_like(scores)
-        weights = self.examples.weights
-        inner = flip_exact(scores, self._labels, weights, cuts, shares, self._slope, gradient)
-        value = offset - self._slope * total(self.examples.together, inner)[0]
-        return RiskValue(Plane(gradient, offset, self._rounding), value, value)
 
 
 def levels(deviation: float) -> tuple[int, float]:

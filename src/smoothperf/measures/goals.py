@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .._validation import vector
 from ..collective import agreed
 from .base import Array, Measure, Risk
 from .confidence import CONFIDENCE, checked_confidence
 from .examples import Examples
 from .roc_area import ROCArea
+from .sorted_scores import ratio
 from .targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
 from .threshold_search import Cuts
 
@@ -59,11 +59,9 @@ class Goal(Measure):
         The first cut predicts nothing positive, the last one everything.
         """
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score_of(self, examples: Examples, scores: Array) -> float:
         """Return the goal itself; examples with equal scores are cut off together. O(n log n)."""
-        examples = Examples.of(y, sample_weight)
-        cuts = Cuts(vector("scores", scores, length=examples.count))
-        table = CutTable.of(cuts, examples.positive, examples.weights)
+        table = CutTable.of(Cuts(scores), examples.positive, examples.weights)
         return self.of_cuts(table.hits[::-1], table.false[::-1])
 
 
@@ -224,5 +222,4 @@ class RecallAtFPR(_Target):
 
 def _precision(hits: Array, false: Array) -> Array:
     """``tp / (tp + fp)``; 0 where nothing is predicted positive."""
-    predicted = hits + false
-    return np.divide(hits, predicted, out=np.zeros_like(predicted), where=predicted > 0.0)
+    return ratio(hits, hits + false)

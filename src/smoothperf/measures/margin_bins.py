@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collective import Collective
-from .flips import LONG_EPS, Array, Side
+from .base import EPS, Array
+from .flips import Side, sorted_side
 
 #: Groups of each class that all members together send, and the fewest of one.
 GROUPS, FEWEST_GROUPS = 2048, 32
@@ -30,7 +31,6 @@ GROUPS, FEWEST_GROUPS = 2048, 32
 BINS = 2048
 #: What part of a class lies on either side of what is sought and is looked at closely, too.
 NEIGHBOURS = 1.0 / 128.0
-EPS = float(np.finfo(np.float64).eps)
 
 #: Two margins that thresholds and ramps of a class are between; of the positives and of the negatives.
 Ranges = tuple[tuple[float, float], tuple[float, float]]
@@ -46,15 +46,14 @@ class Bins(NamedTuple):
 
     def means(self) -> Side:
         """All of a bin at its mean."""
-        return _side(np.clip(self.first / self.weight, self.low, self.high), self.weight, self.first)
+        return _side(np.clip(self.first / self.weight, self.low, self.high), self.weight)
 
     def ends(self) -> Side:
         """Each bin spread to its two ends."""
         length = self.high - self.low
         upper = np.divide(self.first - self.weight * self.low, length, out=np.zeros_like(length), where=length > 0.0)
         upper = np.clip(upper, 0.0, self.weight)
-        x, weight = np.append(self.low, self.high), np.append(self.weight - upper, upper)
-        return _side(x, weight, weight * x)
+        return _side(np.append(self.low, self.high), np.append(self.weight - upper, upper))
 
 
 def margin_bins(
@@ -137,16 +136,7 @@ def _between(groups: Bins, edges: Array, sums: Array) -> Bins:
     return Bins(low[some], high[some], *sums[:, some])
 
 
-def _side(x: Array, weight: Array, first: Array) -> Side:
+def _side(x: Array, weight: Array) -> Side:
     """Bins that are examples, sorted."""
-    order = np.argsort(x, kind="stable")
-    x, weight, first = x[order], weight[order], first[order]
-    mass, sums, squares = (_cumulated(values) for values in (weight, first, weight * x * x))
-    lowest = float(sums[np.searchsorted(x, 0.0, side="right")])
-    return Side(x, mass, sums, squares, lowest, 2 * x.size * LONG_EPS + 4.0 * EPS)
-
-
-def _cumulated(values: Array) -> Array:
-    """Sums over the first 0, 1, ..., m values, rounded once."""
-    sums: Array = np.append(0.0, np.cumsum(values, dtype=np.longdouble).astype(np.float64))
-    return sums
+    side = sorted_side(x, weight, np.empty(x.size + 1), np.empty(x.size + 1))
+    return side._replace(drift=side.drift + 4.0 * EPS)  # sums of bins were rounded before

@@ -23,9 +23,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .._validation import positive_number, vector
+from .._validation import positive_number
 from ..kernels import huber_sums
 from .base import EPS, Array, Measure, Plane, Risk, RiskValue, only_in_memory
 from .examples import Examples
@@ -178,9 +177,6 @@ class PartialROCArea(Measure):
         only_in_memory(self, examples)
         return ROCArea().risk(examples) if self.max_fpr == 1.0 else PartialROCAreaRisk(examples, float(self.max_fpr))
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score_of(self, examples: Examples, scores: Array) -> float:
         """Mean height of the ROC curve from 0 to ``max_fpr``, with straight lines across tied scores."""
-        examples = Examples.of(y, sample_weight)
-        f = vector("scores", scores, length=examples.count)
-        cuts = SortedScores(examples.positive, f).cuts(examples.weights)
-        return partial_roc_area(cuts, float(self.max_fpr))
+        return partial_roc_area(SortedScores(examples.positive, scores).cuts(examples.weights), float(self.max_fpr))

@@ -16,20 +16,19 @@ at score 0, so a bias is fitted with the weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .. import threads
-from .._validation import binary_labels, positive_number, vector, weights_of
+from .._validation import positive_number
 from ..collective import total
 from ..kernels import pointwise_hinges
 from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
-from .threshold_search import Cuts
+from .threshold_search import best_cut
 
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 16
@@ -114,8 +113,34 @@ class PointwiseRisk(Risk):
         return q if self.examples.weights is None else q * self.examples.weights
 
 
+class CostMeasure(Measure):
+    """What error rate and balanced error rate share: costs of the errors of each class."""
+
+    fits_bias: ClassVar[bool] = True
+
+    @abstractmethod
+    def _costs(self, examples: Examples) -> tuple[float, float]:
+        """Of a missed positive, and of a negative that is taken for a positive."""
+
+    def score_of(self, examples: Examples, scores: Array) -> float:
+        """1 less the costs of "positive where the score is above 0", as a share of those of being wrong everywhere."""
+        of_positives, of_negatives = self._costs(examples)
+        positive, above = examples.positive, scores > 0.0
+        right = of_positives * examples.here(positive & above) + of_negatives * examples.here(~positive & ~above)
+        return right / (of_positives * examples.positive_weight + of_negatives * examples.negative_weight)
+
+    def tuned_cut(self, examples: Examples, scores: Array) -> float:
+        """Return the cut with the lowest costs; of equally good ones the lowest."""
+        of_positives, of_negatives = self._costs(examples)
+
+        def saved(hits: Array, false: Array) -> Array:
+            return of_positives * hits - of_negatives * false
+
+        return best_cut(scores, examples.positive, examples.weights, saved)
+
+
 @dataclass(frozen=True)
-class ErrorRate(Measure):
+class ErrorRate(CostMeasure):
     """Share of the examples that are on the right side, with costs of the two kinds of error.
 
     The *score* is 1 less the error rate, the accuracy, so that higher is better. With costs it is 1 less the costs of
@@ -138,7 +163,6 @@ class ErrorRate(Measure):
 
     positive_cost: float = 1.0
     negative_cost: float = 1.0
-    fits_bias: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         positive_number("positive_cost", self.positive_cost)
@@ -152,28 +176,14 @@ class ErrorRate(Measure):
 
     def risk(self, examples: Examples) -> PointwiseRisk:
         """Return the convex risk (error-risk)."""
-        return PointwiseRisk(examples, float(self.positive_cost), float(self.negative_cost))
+        return PointwiseRisk(examples, *self._costs(examples))
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """1 less the error rate of "positive where the score is above 0"."""
-        right, masses = _right(y, scores, sample_weight)
-        costs = float(self.positive_cost), float(self.negative_cost)
-        total = costs[0] * masses[0] + costs[1] * masses[1]
-        return (costs[0] * right[0] + costs[1] * right[1]) / total
-
-    def cut(self, examples: Examples, scores: Array) -> float:
-        """Return 0: the bias has been trained."""
-        return 0.0
-
-    def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the cut with the lowest costs; of equally good ones the lowest."""
-        return _cheapest_cut(
-            y, scores, sample_weight, lambda masses: (float(self.positive_cost), float(self.negative_cost))
-        )
+    def _costs(self, examples: Examples) -> tuple[float, float]:
+        return float(self.positive_cost), float(self.negative_cost)
 
 
 @dataclass(frozen=True)
-class BalancedErrorRate(Measure):
+class BalancedErrorRate(CostMeasure):
     """Mean of the shares of the positives and of the negatives that are on the right side.
 
     The *score* is 1 less the balanced error rate, which is called balanced accuracy: higher is better.
@@ -186,50 +196,11 @@ class BalancedErrorRate(Measure):
     """
 
     name: ClassVar[str] = "balanced_error_rate"
-    fits_bias: ClassVar[bool] = True
 
     def risk(self, examples: Examples) -> PointwiseRisk:
         """Return the convex risk (error-risk), with costs that make the classes count the same."""
         half = examples.weight / 2.0
         return PointwiseRisk(examples, half / examples.positive_weight, half / examples.negative_weight)
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Mean of recall and specificity of "positive where the score is above 0"."""
-        right, masses = _right(y, scores, sample_weight)
-        return (right[0] / masses[0] + right[1] / masses[1]) / 2.0
-
-    def cut(self, examples: Examples, scores: Array) -> float:
-        """Return 0: the bias has been trained."""
-        return 0.0
-
-    def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the cut with the lowest costs; of equally good ones the lowest."""
-        return _cheapest_cut(y, scores, sample_weight, lambda masses: (1.0 / masses[0], 1.0 / masses[1]))
-
-
-def _right(
-    y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Weight of the positives and of the negatives on the right side, and of all of them."""
-    examples = Examples.of(y, sample_weight)
-    positive = examples.positive
-    above = vector("scores", scores, length=examples.count) > 0.0
-    right = examples.here(positive & above), examples.here(~positive & ~above)
-    return right, (examples.positive_weight, examples.negative_weight)
-
-
-def _cheapest_cut(
-    y: ArrayLike,
-    scores: ArrayLike,
-    sample_weight: ArrayLike | None,
-    costs: Callable[[tuple[float, float]], tuple[float, float]],
-) -> float:
-    """The cut with the lowest costs of missed positives and false alarms, given as a function of the class weights."""
-    positive = binary_labels(y)
-    f = vector("scores", scores, length=positive.shape[0])
-    weights = weights_of(sample_weight, positive)
-    c = np.ones(f.shape[0]) if weights is None else weights
-    cuts = Cuts(f)
-    hits, false = cuts.above(c * positive), cuts.above(c * ~positive)
-    of_positives, of_negatives = costs((float(hits[0]), float(false[0])))
-    return cuts.threshold(int((of_negatives * false - of_positives * hits).argmin()))
+    def _costs(self, examples: Examples) -> tuple[float, float]:
+        return 1.0 / examples.positive_weight, 1.0 / examples.negative_weight

@@ -205,10 +205,9 @@ class _Asked:
         self._gradient = gradient
 
     def sampled_root(self, start: float) -> float:
-        """``tau`` for every so manieth example, all of them being here, given where it may be."""
+        """``tau`` for a sample, one of every ``step`` examples, searched from ``start``; for a group of one."""
         simplex, step = self.simplex, self.simplex.step
-        values = np.empty(-(-self._scores.shape[0] // step))
-        _top_k.sample(self._scores, simplex.positive, *self._line, step, values)
+        values = self._values(step)
         weights = None if simplex.weights is None else np.ascontiguousarray(simplex.weights[::step])
         share = 1.0 / step if weights is None else float(weights.sum()) / simplex.mass
         search = _top_k.RootSearch(share * simplex.total, start, values.min() - 1.0, values.max(), True)
@@ -217,9 +216,8 @@ class _Asked:
 
     def root_at_level(self) -> _Root:
         """Look for the root where it must be."""
-        simplex, values = self.simplex, self._gradient
-        _top_k.sample(self._scores, simplex.positive, *self._line, 1, values)
-        level = level_of(values, simplex.weights, simplex.total, simplex.together).at
+        simplex = self.simplex
+        level = level_of(self._values(1), simplex.weights, simplex.total, simplex.together).at
         rounding = 4.4e-16 * abs(level)
         return self.root_in(_Interval(level - 0.5, level - 1.0 - rounding, level + rounding), certain=True)
 
@@ -245,6 +243,12 @@ class _Asked:
         theta, looseness = _top_k.cut_of_cells(sums[:-2], above, self.simplex.total, low, high)
         root = search.tau, search.outside, search.correction, search.other, search.blend, theta, looseness
         return _Root(*agreed(self.simplex.together, *root))
+
+    def _values(self, step: int) -> Array:
+        """The v of every so manieth example."""
+        values = np.empty(-(-self._scores.shape[0] // step))
+        _top_k.sample(self._scores, self.simplex.positive, *self._line, step, values)
+        return values
 
     def _collect(self, low: float, high: float) -> _Undecided:
         """What lies between. It goes where the gradient will be: no memory beyond the result."""

@@ -23,9 +23,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .._validation import binary_labels, vector, weights_of
 from ..kernels import sorted_hinges
 from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, Risk, RiskValue
 from .bins import Span, binned_pairs
@@ -243,12 +241,10 @@ class ROCArea(Measure):
         """Return the convex risk (roc-risk)."""
         return (PrintedROCAreaRisk if self.as_printed else ROCAreaRisk)(examples)
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score_of(self, examples: Examples, scores: Array) -> float:
         """Area under the ROC curve; a tied pair counts one half."""
-        positive = binary_labels(y)
-        f = vector("scores", scores, length=positive.shape[0])
-        weights = weights_of(sample_weight, positive)
-        above, below = f[positive], f[~positive]
+        positive, weights = examples.positive, examples.weights
+        above, below = scores[positive], scores[~positive]
         if weights is None:
             above.sort()
             below.sort()

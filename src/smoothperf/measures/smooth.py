@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import threads
-from .._validation import vector
 from ..collective import total
 from ..kernels import logistic_losses, squared_hinges
 from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
@@ -151,14 +150,9 @@ class SmoothMeasure(Measure):
     fits_bias: ClassVar[bool] = True
     judges_decisions: ClassVar[bool] = False
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score_of(self, examples: Examples, scores: Array) -> float:
         """Minus the mean loss: at most 0, higher is better."""
-        examples = Examples.of(y, sample_weight)
-        return 0.0 - self.risk(examples).exact_value(vector("scores", scores, length=examples.count))
-
-    def cut(self, examples: Examples, scores: Array) -> float:
-        """Return 0: the bias has been trained."""
-        return 0.0
+        return 0.0 - self.risk(examples).exact_value(scores)
 
 
 @dataclass(frozen=True)

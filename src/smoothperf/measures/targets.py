@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from .._validation import positive_number, whole_number
 from .confidence import bounds, chance_of_as_few, chance_of_as_many, checked_confidence, effective_number
+from .sorted_scores import ratio
 from .threshold_search import Cuts
 
 Array = NDArray[np.float64]
@@ -83,19 +84,17 @@ class CutTable:
     @property
     def precision(self) -> Array:
         """``hits / predicted``; 0 where nothing is predicted positive."""
-        return np.divide(self.hits, self.predicted, out=np.zeros_like(self.hits), where=self.predicted > 0.0)
+        return ratio(self.hits, self.predicted)
 
     @property
     def recall(self) -> Array:
         """``hits / N+``."""
-        recall: Array = self.hits / self.hits[0]
-        return recall
+        return ratio(self.hits, self.hits[0])
 
     @property
     def fpr(self) -> Array:
         """``false / N-``."""
-        rate: Array = self.false / self.false[0]
-        return rate
+        return ratio(self.false, self.false[0])
 
     @property
     def trials(self) -> Array:
@@ -149,25 +148,15 @@ def threshold_for_target(
         return cuts.threshold(_at_most(whole_number("k", k, at_least=1), table, f"k={k!r}"))
     if rate is not None:
         return cuts.threshold(_at_rate(rate, table))
-    if precision is not None or recall is not None:
-        if table.hits[0] == 0.0:
-            raise ValueError("y has no positive example, so that no precision or recall can be reached; use k or rate.")
-    elif table.false[0] == 0.0:
+    if fpr is None and table.hits[0] == 0.0:
+        raise ValueError("y has no positive example, so that no precision or recall can be reached; use k or rate.")
+    if fpr is not None and table.false[0] == 0.0:
         raise ValueError("y has no negative example, so that there is no false positive rate; use k or rate.")
-    if precision is not None:
-        wanted = share("precision", precision)
-        if confidence is not None:
-            return cuts.threshold(_promised_precision(wanted, table, confidence))
-        return cuts.threshold(_with_precision(wanted, table))
-    if recall is not None:
-        wanted = share("recall", recall)
-        if confidence is not None:
-            return cuts.threshold(_promised_recall(wanted, table, confidence))
-        return cuts.threshold(int(np.flatnonzero(at_least(table.recall, wanted))[-1]))
-    wanted = share("fpr", fpr)
-    if confidence is not None:
-        return cuts.threshold(_promised_fpr(wanted, table, confidence))
-    return cuts.threshold(int(np.flatnonzero(at_most(table.fpr, wanted))[0]))
+    ((name, value),) = given.items()
+    wanted = share(name, value)
+    if confidence is None:
+        return cuts.threshold(_MET[name](wanted, table))
+    return cuts.threshold(_PROMISED[name](wanted, table, confidence))
 
 
 def checked_target(name: str, value: Any) -> float:
@@ -254,6 +243,16 @@ def _with_precision(wanted: float, table: CutTable) -> int:
     return int(good[0])
 
 
+def _with_recall(wanted: float, table: CutTable) -> int:
+    """The fewest predicted positives with at least this recall on these rows."""
+    return int(np.flatnonzero(at_least(table.recall, wanted))[-1])
+
+
+def _with_fpr(wanted: float, table: CutTable) -> int:
+    """The most predicted positives with at most this false positive rate on these rows."""
+    return int(np.flatnonzero(at_most(table.fpr, wanted))[0])
+
+
 def _promised_precision(wanted: float, table: CutTable, confidence: float) -> int:
     """The most predicted positives among the cuts that are surely precise enough."""
     found = _surely_precise(wanted, table, confidence)
@@ -312,6 +311,11 @@ def _promised_fpr(wanted: float, table: CutTable, confidence: float) -> int:
         fewest = math.log(delta) / math.log1p(-wanted) if wanted < 1.0 else math.inf
         raise _not_promised(f"fpr={wanted:g}", confidence, f"{n:.0f} negative rows", 1.0 - delta ** (1.0 / n), fewest)
     return int(good[0])
+
+
+#: What finds the cut that meets a target, on the given rows and on new ones.
+_MET = {"precision": _with_precision, "recall": _with_recall, "fpr": _with_fpr}
+_PROMISED = {"precision": _promised_precision, "recall": _promised_recall, "fpr": _promised_fpr}
 
 
 def _not_promised(

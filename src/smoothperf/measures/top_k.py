@@ -30,9 +30,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .._validation import count_or_share, vector
+from .._validation import count_or_share
 from ..collective import ALONE, Collective, total
 from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
@@ -224,11 +223,9 @@ class PRBEP(Measure):
         """Return the convex risk (prbep-risk) for examples."""
         return TopKRisk(examples, examples.positive_weight)
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score_of(self, examples: Examples, scores: Array) -> float:
         """Precision of the top N+; examples tied at the threshold share the places that are left."""
-        examples = Examples.of(y, sample_weight)
-        f = vector("scores", scores, length=examples.count)
-        return hits_of_top(examples, f, examples.positive_weight) / examples.positive_weight
+        return hits_of_top(examples, scores, examples.positive_weight) / examples.positive_weight
 
 
 @dataclass(frozen=True)
@@ -268,13 +265,6 @@ class _AtK(Measure):
             )
         return TopKRisk(examples, places, per_place=per_place)
 
-    def _hits(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None) -> tuple[float, float, float]:
-        """Weight of the hits among the top k, k, and the weight of all positives."""
-        examples = Examples.of(y, sample_weight)
-        f = vector("scores", scores, length=examples.count)
-        places = self.places(examples)
-        return hits_of_top(examples, f, places), places, examples.positive_weight
-
 
 @dataclass(frozen=True)
 class PrecisionAtK(_AtK):
@@ -305,10 +295,10 @@ class PrecisionAtK(_AtK):
         """Return the convex risk (top-k-risk) for examples."""
         return self._risk(examples, per_place=True)
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score_of(self, examples: Examples, scores: Array) -> float:
         """Precision of the top k; examples tied at the threshold share the places that are left."""
-        hits, places, _ = self._hits(y, scores, sample_weight)
-        return hits / places
+        places = self.places(examples)
+        return hits_of_top(examples, scores, places) / places
 
 
 @dataclass(frozen=True)
@@ -337,7 +327,6 @@ class RecallAtK(_AtK):
         """Return the convex risk (top-k-risk) for examples."""
         return self._risk(examples, per_place=False)
 
-    def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score_of(self, examples: Examples, scores: Array) -> float:
         """Recall of the top k; examples tied at the threshold share the places that are left."""
-        hits, _, positives = self._hits(y, scores, sample_weight)
-        return hits / positives
+        return hits_of_top(examples, scores, self.places(examples)) / examples.positive_weight

@@ -19,7 +19,7 @@ from ..solvers import TraceRow
 from . import entropy, hard, rates, table1, tables
 from .runs import CUTTING_PLANES, METHODS, Problem, Run, Snapshot, train
 from .settings import EPS, MEASURES, TOL, Settings
-from .validation import Candidate, choose, chosen
+from .validation import TriedAlpha, choose, chosen
 
 #: The set whose iterations are counted.
 RATES_SET = "adult9"
@@ -70,13 +70,13 @@ class Bench:
 def run_table1(bench: Bench) -> None:
     """Count: table1.csv."""
     only = bench.settings.datasets if bench.settings.quick else None
-    tables.write(bench.folder / "table1.csv", table1.Line, table1.count(bench.data_dir, only=only, tell=bench.tell))
+    tables.write(bench.folder / "table1.csv", table1.Row, table1.count(bench.data_dir, only=only, tell=bench.tell))
 
 
 def run_contest(bench: Bench, measure: str) -> None:
     """Train with all methods on all sets: lambdas-, runs- and trace-MEASURE.csv, written again after every set."""
     settings = bench.settings
-    candidates: list[Candidate] = []
+    candidates: list[TriedAlpha] = []
     runs: list[Run] = []
     snapshots: list[Snapshot] = []
     for name in settings.datasets:
@@ -99,7 +99,7 @@ def run_contest(bench: Bench, measure: str) -> None:
                 f"{name} ({run.relation}), {measure}, lambda {run.alpha:g}, {method}: objective {run.objective:.5f}, "
                 f"gap {run.objective - run.lower_bound:.1e}, {run.cpu_seconds:.2f} s, {run.end}"
             )
-        tables.write(bench.folder / f"lambdas-{measure}.csv", Candidate, candidates)
+        tables.write(bench.folder / f"lambdas-{measure}.csv", TriedAlpha, candidates)
         tables.write(bench.folder / f"runs-{measure}.csv", Run, runs)
         tables.write(bench.folder / f"trace-{measure}.csv", Snapshot, snapshots)
     if not runs:

@@ -12,7 +12,7 @@ from .rates import Slope, exponent
 from .results import Contest, Results
 from .runs import ADAPTIVE, CUTTING_PLANES, FACTORS, NESTEROV
 from .settings import EPS
-from .validation import Candidate, chosen
+from .validation import TriedAlpha, chosen
 
 ONE, HUNDRED, THOUSAND = FACTORS
 SMOOTHING = (*FACTORS, ADAPTIVE, NESTEROV)
@@ -207,7 +207,7 @@ def _bmrm_ahead(contests: Sequence[Contest]) -> str:
     )
 
 
-def _edges(candidates: Sequence[Candidate]) -> str:
+def _edges(candidates: Sequence[TriedAlpha]) -> str:
     """Say where the lambda that was chosen is the largest or the smallest of those that were tried."""
     found = []
     for name in dict.fromkeys(candidate.dataset for candidate in candidates):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import entropy, experiments, hard, rates, table1, tables
 from .runs import Run, Snapshot
 from .settings import MEASURES
-from .validation import Candidate
+from .validation import TriedAlpha
 
 Array = NDArray[np.float64]
 
@@ -73,9 +73,9 @@ class Contest:
 class Results:
     """Everything in a folder; what is not there is empty."""
 
-    lines: list[table1.Line]
+    lines: list[table1.Row]
     contests: dict[str, list[Contest]]
-    candidates: dict[str, list[Candidate]]
+    candidates: dict[str, list[TriedAlpha]]
     counts: list[rates.Count]
     slopes: list[rates.Slope]
     hard_counts: list[hard.HardCount]
@@ -86,9 +86,9 @@ class Results:
 def read(folder: Path) -> Results:
     """Read the files of a folder."""
     return Results(
-        lines=tables.read(folder / "table1.csv", table1.Line),
+        lines=tables.read(folder / "table1.csv", table1.Row),
         contests={measure: _contests(folder, measure) for measure in MEASURES},
-        candidates={measure: tables.read(folder / f"lambdas-{measure}.csv", Candidate) for measure in MEASURES},
+        candidates={measure: tables.read(folder / f"lambdas-{measure}.csv", TriedAlpha) for measure in MEASURES},
         counts=tables.read(folder / "rates.csv", rates.Count),
         slopes=tables.read(folder / "slopes.csv", rates.Slope),
         hard_counts=tables.read(folder / "hard.csv", hard.HardCount),

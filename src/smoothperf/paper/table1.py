@@ -2,7 +2,7 @@
 
 The paper's column d holds the number of features for five of the sets, and the number of non-zeros for the other six.
 That can be seen from the paper alone: n, times the density, times the true number of features is the number of
-non-zeros, and that is what is printed (:attr:`Line.implied_nonzeros`).
+non-zeros, and that is what is printed (:attr:`Row.implied_nonzeros`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CLOSE = 0.05
 
 
 @dataclass(frozen=True)
-class Line:
+class Row:
     """A line of table1.csv.
 
     Attributes
@@ -73,7 +73,7 @@ class Line:
 
 def count(
     data_dir: str | os.PathLike[str] | None, *, only: Iterable[str] | None = None, tell: Callable[[str], None]
-) -> list[Line]:
+) -> list[Row]:
     """Count what there is; with ``only``, others that are there are left out, and said to be."""
     folders = search_folders(data_dir)
     lines = []
@@ -116,9 +116,9 @@ def _line(
     positives: int = 0,
     empty_rows: int = 0,
     n_train: int = 0,
-) -> Line:
+) -> Row:
     implied = entry.paper_n * entry.n_features * entry.paper_density / 100.0
-    return Line(
+    return Row(
         dataset=entry.name,
         have=have,
         file=file,

@@ -15,7 +15,7 @@ from .settings import EPS, Settings
 
 
 @dataclass(frozen=True)
-class Candidate:
+class TriedAlpha:
     """A line of lambdas.csv: what an alpha is worth on the validation rows, and whether it was chosen."""
 
     dataset: str
@@ -28,7 +28,7 @@ class Candidate:
 
 def choose(
     data: PaperData, measure: Measure, settings: Settings, tell: Callable[[TraceRow], bool | None] = lambda row: None
-) -> list[Candidate]:
+) -> list[TriedAlpha]:
     """Try the alphas from the largest down; of equally good ones the largest is chosen.
 
     When the time is up, the path ends; the alpha that was being solved counts only if its gap is within eps.
@@ -58,9 +58,9 @@ def choose(
     rows = list(zip(path.alphas.tolist(), path.gaps.tolist(), path.validation_scores.tolist(), strict=True))
     fit = [row for row in rows if row[1] <= EPS] or rows[:1]
     best = max(fit, key=lambda row: (row[2], row[0]))[0]
-    return [Candidate(data.name, measure.name, alpha, gap, score, alpha == best) for alpha, gap, score in rows]
+    return [TriedAlpha(data.name, measure.name, alpha, gap, score, alpha == best) for alpha, gap, score in rows]
 
 
-def chosen(candidates: list[Candidate]) -> float:
+def chosen(candidates: list[TriedAlpha]) -> float:
     """Return the alpha that was chosen."""
     return next(candidate.alpha for candidate in candidates if candidate.chosen)

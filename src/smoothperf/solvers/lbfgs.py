@@ -92,6 +92,7 @@ class LBFGS(ConvexSolver):
 
     def _descend(self, run: Run, monitor: Monitor, memory: CurvatureMemory) -> Status:
         """Go downhill until the monitor is content or nothing helps."""
+        leads = run.together.rank == 0
         mu = monitor.first_mu(self.smoothing)
         precision = Precision(run.design, patience=PATIENCE)
         point = run.starting_point(mu)
@@ -110,7 +111,9 @@ class LBFGS(ConvexSolver):
             if precision.is_stuck(point, monitor.gap):
                 return Status.PRECISION_LIMIT
 
-            line = run.along(point, memory.direction(point.gradient))
+            # In a group all take the first member's direction, so that the others need none of their own.
+            direction = memory.direction(point.gradient) if leads else point.gradient
+            line = run.along(point, direction)
             origin = line.origin(mu)
             if origin.derivative >= 0.0:
                 # Downhill for the old mu but not for the new one: stay, and take the new gradient here.
@@ -126,7 +129,7 @@ class LBFGS(ConvexSolver):
                     memory.clear()
                 trial = found or origin
             following = line.point(trial)
-            if following.mu == point.mu and trial.step > 0.0:
+            if leads and following.mu == point.mu and trial.step > 0.0:
                 memory.push(following.coef, point.coef, following.gradient, point.gradient)
             run.give_back(point, but=following)
             point = following

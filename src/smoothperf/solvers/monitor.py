@@ -109,6 +109,8 @@ class Monitor:
         self._tol = tol
         self._max_iter = max_iter
         self._callback = callback
+        # In a group the first member alone has a callback.
+        self._is_watched = agreed(run.together, callback is not None) == (1.0,)
         self._observer = observer
         self._keeper = keeper
         self._keep_planes = keep_planes
@@ -191,8 +193,9 @@ class Monitor:
             self._observer(row, lambda: self._weights_of(coef))
         if self._keeper is not None and self._keeper.due():
             self._keep(self._keeper, self._weights_of(self._best.coef))
-        wish = self._callback is not None and bool(self._callback(row))
-        (stop,) = agreed(self._run.together, wish)  # in a group the first member alone has a callback
+        stop = self._callback is not None and bool(self._callback(row))
+        if self._is_watched:
+            stop = agreed(self._run.together, stop) == (1.0,)
         if self.gap <= self._tol:
             return Status.CONVERGED
         if stop:
@@ -277,7 +280,7 @@ class Monitor:
         keeper.keep(coef, _value(self._best), self.bundle.heaviest(limit), self._mu)
 
     def _weights_of(self, coef: Array) -> Array:
-        """Weights for an observer, who must not change what is counted."""
+        """Weights for an observer; the products that they take are not counted."""
         objective = self._run.objective
         counts = objective.n_matvec, objective.n_rmatvec
         weights = self._run.space.weights(coef)

@@ -72,6 +72,12 @@ def test_number_of_features_of_svmlight(svmlight, tmp_path):
     assert not (tmp_path / "t").exists()
 
 
+def test_rows_without_features_come_before_index_0(tmp_path):
+    path = tmp_path / "train.svm"
+    path.write_bytes(b"-1\n" * 200_000 + b"+1 0:1\n")  # more than is read at a time
+    same(path, convert(path, tmp_path / "out.store", block_size=SMALL))
+
+
 @pytest.mark.parametrize("where", [0, 3, 200, 399])
 def test_indices_count_from_0_as_soon_as_one_says_so(tmp_path, block_size, where, sparse_data):
     X, y = sparse_data()

@@ -7,9 +7,9 @@ import math
 import os
 import zlib
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -97,31 +97,21 @@ class StoreWriter:
 
     def __enter__(self) -> Self:
         try:
-            # Without a buffer: nothing is left to write, and to fail, when the file is closed after an error.
-            self._context = written_whole(self._path, buffering=0)
-            self._file = self._context.__enter__()
+            with ExitStack() as stack:
+                # Without a buffer: nothing is left to write, and to fail, when the file is closed after an error.
+                self._file = stack.enter_context(written_whole(self._path, buffering=0))
+                stack.push(self._finish)
+                self._write(HEADER.pack(MAGIC, VERSION))
+                self._ending = stack.pop_all()
         except OSError as error:
             raise self._cannot_write(error) from error
-        try:
-            self._write(HEADER.pack(MAGIC, VERSION))
-        except BaseException as failure:
-            self._context.__exit__(type(failure), failure, failure.__traceback__)
-            raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if kind is None:
-            try:
-                self._finish()
-            except BaseException as failure:
-                self._context.__exit__(type(failure), failure, failure.__traceback__)
-                raise
+    def __exit__(self, *failure: Any) -> None:
         try:
-            self._context.__exit__(kind, error, traceback)
-        except OSError as failure:
-            raise self._cannot_write(failure) from failure
+            self._ending.__exit__(*failure)
+        except OSError as error:
+            raise self._cannot_write(error) from error
 
     def add(self, X: Any, y: ArrayLike) -> None:
         """Append rows.
@@ -192,7 +182,7 @@ class StoreWriter:
                 self._end_block()
                 continue
             stop = max(stop, start + 1)  # a row that is longer than a block has one for itself
-            # A copy: the pieces wait, and those who gave the rows may use their memory again.
+            # A copy: the pieces wait for their block, and the caller may use the arrays for something else.
             self._pending.append(rows[start:stop].copy())
             self._room -= int(costs[stop] - costs[start])
             start = stop
@@ -221,7 +211,10 @@ class StoreWriter:
         self._norms.append(norms)
         self._blocks.append(replace(block, crc32=zlib.crc32(content.data)))
 
-    def _finish(self) -> None:
+    def _finish(self, kind: type[BaseException] | None, *_: Any) -> None:
+        """Write what follows the blocks, unless something has failed."""
+        if kind is not None:
+            return
         if self._pending:
             self._end_block()
         if not self._blocks:
@@ -242,7 +235,7 @@ class StoreWriter:
             "n_entries": sum(block.n_entries for block in self._blocks),
             "index_type": self._types.index.str,
             "value_type": self._types.value.str,
-            # Of one block they are as they are; of several, hypot neither overflows nor loses digits.
+            # Not by squares: hypot neither overflows nor loses digits, and leaves the norm of a single block as it is.
             "row_norm": max(largest for largest, _ in self._norms),
             "frobenius_norm": math.hypot(*(total for _, total in self._norms)),
             "labels": {
@@ -259,10 +252,7 @@ class StoreWriter:
         }
         text = json.dumps(index, allow_nan=False, separators=(",", ":")).encode()
         self._write(text + trailer(self._file.tell(), text))
-        try:
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise self._cannot_write(error) from error
+        os.fsync(self._file.fileno())
 
     def _labels(self) -> tuple[NDArray[Any], str, list[Any]]:
         """Codes of the labels, their type, and the labels in sorted order, of which the codes are the places."""
