@@ -7,14 +7,14 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import get_scorer as get_sklearn_scorer
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
 
 from problems import TunedError, gaussians
-from smoothperf import PRBEP, MeasureClassifier, PrecisionAtK, ROCArea, scorers
+from smoothperf import NDCG, PRBEP, MeasureClassifier, PrecisionAtK, ROCArea, scorers
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +145,14 @@ def test_one_class_is_an_error(data):
     model = MeasureClassifier(alpha=1e-2).fit(X, y)
     with pytest.raises(ValueError, match=r"two kinds of labels to compute prbep, got 1: 1\. Use stratified"):
         scorers.prbep(model, X[y > 0], y[y > 0])
+
+
+def test_scorers_of_queries_need_queries():
+    X, y, qid = np.arange(6.0)[:, None], [0, 1, 2, 0, 0, 1], [1, 1, 1, 2, 2, 2]
+    model = Ridge().fit(X, y)
+    scorer = scorers.get_query_scorer("ndcg@2")
+    with pytest.raises(ValueError, match="qid is needed to compute ndcg@2"):
+        scorer(model, X, y)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = scorer.set_score_request(qid=True)(model, X, y, qid=qid)
+    assert found == NDCG(2).score(y, model.predict(X), qid)

@@ -13,8 +13,11 @@ if _TYPE_CHECKING:
     from .estimators.classifier import MeasureClassifier, ZeroModelWarning
     from .estimators.cross_validation import GridEdgeWarning, MeasureClassifierCV
     from .estimators.path import RegularizationPath, regularization_path
+    from .estimators.ranker import MeasureRanker
+    from .estimators.ranker_cv import MeasureRankerCV
     from .io.checkpoint import Checkpoint
     from .measures import (
+        NDCG,
         PRBEP,
         AveragePrecision,
         BalancedErrorRate,
@@ -26,9 +29,15 @@ if _TYPE_CHECKING:
         PartialROCArea,
         PrecisionAtK,
         PrecisionAtRecall,
+        QueryAveragePrecision,
+        QueryPrecision,
+        QueryRecall,
+        QueryROCArea,
+        QuerySquaredLoss,
         RecallAtFPR,
         RecallAtK,
         RecallAtPrecision,
+        ReciprocalRank,
         ROCArea,
         SquaredHinge,
         TargetWarning,
@@ -41,6 +50,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "BMRM",
     "LBFGS",
+    "NDCG",
     "PRBEP",
     "Adaptive",
     "AveragePrecision",
@@ -55,15 +65,23 @@ __all__ = [
     "LogLoss",
     "MeasureClassifier",
     "MeasureClassifierCV",
+    "MeasureRanker",
+    "MeasureRankerCV",
     "Nesterov",
     "Newton",
     "PartialROCArea",
     "PrecisionAtK",
     "PrecisionAtRecall",
+    "QueryAveragePrecision",
+    "QueryPrecision",
+    "QueryROCArea",
+    "QueryRecall",
+    "QuerySquaredLoss",
     "ROCArea",
     "RecallAtFPR",
     "RecallAtK",
     "RecallAtPrecision",
+    "ReciprocalRank",
     "RegularizationPath",
     "Result",
     "SquaredHinge",
@@ -79,7 +97,16 @@ _HOMES = {
     ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
     ".estimators.cross_validation": ("GridEdgeWarning", "MeasureClassifierCV"),
     ".estimators.path": ("RegularizationPath", "regularization_path"),
+    ".estimators.ranker": ("MeasureRanker",),
+    ".estimators.ranker_cv": ("MeasureRankerCV",),
     ".measures": (
+        "NDCG",
+        "QueryAveragePrecision",
+        "QueryPrecision",
+        "QueryRecall",
+        "QueryROCArea",
+        "QuerySquaredLoss",
+        "ReciprocalRank",
         "PRBEP",
         "AveragePrecision",
         "BalancedErrorRate",
@@ -105,7 +132,7 @@ _HOMES = {
 
 def load(path: str | _os.PathLike[str]) -> _Any:
     """Read a fitted model from a file; see :func:`smoothperf.io.model_file.load_model`."""
-    from .estimators import classifier  # noqa: F401 (which enters what a file may hold)
+    from .estimators import classifier, ranker  # noqa: F401 (which enter what a file may hold)
     from .io.model_file import load_model
 
     return load_model(path)

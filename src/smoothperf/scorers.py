@@ -5,7 +5,7 @@ They are scikit-learn's own scorer objects, so everything that takes a scorer ta
 Measures that compare scores take its ``decision_function``, or its ``predict_proba`` if it has no other; measures of
 decisions (error rates, F-beta and the like) take its ``predict``; log loss and squared hinge, which depend on how far
 scores are from 0, take its ``decision_function``. The larger label is positive, or ``get_scorer(measure,
-pos_label=...)``.
+pos_label=...)``. Measures of queries take ``predict``, and the query of each row by metadata routing.
 """
 
 from __future__ import annotations
@@ -23,15 +23,18 @@ from .measures import (
     ErrorRate,
     LogLoss,
     Measure,
+    QueryMeasure,
     ROCArea,
     SquaredHinge,
     get_measure,
+    get_query_measure,
 )
 
 __all__ = [
     "average_precision",
     "balanced_error_rate",
     "error_rate",
+    "get_query_scorer",
     "get_scorer",
     "log_loss",
     "prbep",
@@ -63,6 +66,47 @@ def get_scorer(measure: str | Measure, pos_label: Any = None) -> Any:
     elif found.fits_bias:
         methods = "decision_function"
     return make_scorer(_score, response_method=methods, measure=found, pos_label=pos_label)
+
+
+def get_query_scorer(measure: str | QueryMeasure) -> Any:
+    """Return the scorer of a measure of queries, for any model whose ``predict`` orders documents.
+
+    It needs scikit-learn's metadata routing, which hands on the query of each row: ``set_score_request(qid=True)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sklearn
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.model_selection import GroupKFold, cross_validate
+    >>> from smoothperf.scorers import get_query_scorer
+    >>> X, qid = np.random.default_rng(0).normal(size=(60, 2)), np.repeat(range(6), 10)
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     scorer = get_query_scorer("ndcg@5").set_score_request(qid=True)
+    ...     folds = {"cv": GroupKFold(3), "params": {"qid": qid, "groups": qid}}
+    ...     scores = cross_validate(Ridge(), X, y, scoring=scorer, **folds)["test_score"]
+    >>> bool(scores.min() > 0.9)
+    True
+    """
+    return make_scorer(_score_queries, response_method="predict", measure=get_query_measure(measure))
+
+
+def _score_queries(
+    y: ArrayLike,
+    scores: ArrayLike,
+    *,
+    measure: QueryMeasure,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """The measure, if it is known which rows belong together."""
+    if qid is None:
+        raise ValueError(
+            f"qid is needed to compute {measure.name}: enable scikit-learn's metadata routing, call "
+            "set_score_request(qid=True) of the scorer, and pass qid."
+        )
+    return measure.score(y, scores, qid, sample_weight)
 
 
 def _score(

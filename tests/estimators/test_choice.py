@@ -7,7 +7,7 @@ import pytest
 
 from smoothperf import PRBEP, FBeta, LogLoss, PartialROCArea, ROCArea, SquaredHinge
 from smoothperf.estimators.candidates import Candidate, candidates_for
-from smoothperf.estimators.choice import ALIKE, LEVELS, MORE, HeldOut, Race, typical_size
+from smoothperf.estimators.choice import ALIKE, LEVELS, MORE, HeldOut, LabelRace, typical_size
 from smoothperf.measures import MEASURE_NAMES, get_measure
 
 SAFE = Candidate(LogLoss())
@@ -25,12 +25,12 @@ def scores_worth(share: float | None) -> np.ndarray:
     return scores + np.linspace(0.0, 1e-3, 100)
 
 
-def race_of(table: dict[Candidate, list[list[float]]], levels: int = 1, folds: int | None = None) -> Race:
+def race_of(table: dict[Candidate, list[list[float]]], levels: int = 1, folds: int | None = None) -> LabelRace:
     """A race that is over: for each candidate its break-even points, one list for each split.
 
     After so many ``folds`` the same rows come again; None for never.
     """
-    race = Race(PRBEP(), list(table), np.geomspace(1.0, 1e-3, levels), open_end=False)
+    race = LabelRace(PRBEP(), list(table), np.geomspace(1.0, 1e-3, levels), open_end=False)
     for k in range(len(next(iter(table.values())))):
         fold = k if folds is None else k % folds
         split = HeldOut(100 * fold + np.arange(100), POSITIVE, None, None)
@@ -79,7 +79,7 @@ def test_a_goal_promises_by_rows_and_not_by_splits():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=100) + 2.0 * POSITIVE
     goal = get_measure("recall@fpr=0.2")
-    race = Race(goal, [SAFE], np.ones(1), open_end=False)
+    race = LabelRace(goal, [SAFE], np.ones(1), open_end=False)
     race.splits = [HeldOut(np.arange(100), POSITIVE, None, None, {(SAFE, 0): scores}) for _ in range(3)]
     assert race.cut(SAFE, 0) == goal.threshold(POSITIVE, scores)
     assert race.cut(SAFE, 0) > goal.threshold(np.tile(POSITIVE, 3), np.tile(scores, 3))
@@ -89,7 +89,7 @@ def test_a_goal_promises_by_rows_and_not_by_splits():
 def test_scores_that_are_remembered_are_those_of_all_splits_so_far(measure):
     """F1 above all: every split that comes moves the cut, and so the scores of those before."""
     rng = np.random.default_rng(0)
-    race, anew = (Race(measure, [SAFE], np.ones(1), open_end=False) for _ in range(2))
+    race, anew = (LabelRace(measure, [SAFE], np.ones(1), open_end=False) for _ in range(2))
     for k in range(4):
         scores = rng.normal(size=100) + POSITIVE + k
         race.splits.append(HeldOut(100 * k + np.arange(100), POSITIVE, None, None, {(SAFE, 0): scores}))
@@ -130,11 +130,6 @@ def test_who_was_behind_twice_is_out_and_the_others_go_one_level_beyond_their_be
 class FakeTrail:
     """A model whose one weight is the level itself."""
 
-    class bias:  # noqa: D106, N801
-        @staticmethod
-        def split(weights):
-            return weights, 0.0
-
     @staticmethod
     def at(level):
         return np.array([level])
@@ -146,7 +141,7 @@ class FakeTrail:
 
 def followed(candidate: Candidate, worth: list[float | None], *, open_end: bool = True) -> int:
     """How many levels a split tries, if they are worth so much."""
-    race = Race(PRBEP(), [candidate], 10.0 ** -np.arange(LEVELS), open_end=open_end)
+    race = LabelRace(PRBEP(), [candidate], 10.0 ** -np.arange(LEVELS), open_end=open_end)
     split = HeldOut(np.arange(100), POSITIVE, None, None)
     rest = iter(worth)
     race.follow(candidate, FakeTrail(), split, lambda coef: scores_worth(next(rest)), lambda alpha: None)

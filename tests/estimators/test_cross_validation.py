@@ -323,8 +323,8 @@ def test_a_winner_that_tells_nothing_gives_way(monkeypatch):
     """The convex risk is 0 on all rows though it was not on some: the next candidate is taken."""
     from smoothperf.estimators import cross_validation
 
-    ranked = cross_validation.Race.ranked
-    monkeypatch.setattr(cross_validation.Race, "ranked", lambda race: [(race.candidates[-1], 0), *ranked(race)])
+    ranked = cross_validation.LabelRace.ranked
+    monkeypatch.setattr(cross_validation.LabelRace, "ranked", lambda race: [(race.candidates[-1], 0), *ranked(race)])
     X, y = churn(600)
     clf = MeasureClassifierCV("prbep", cv=FOLDS).fit(X, y)
     assert str(clf.trained_for_) != "prbep, convex"

@@ -186,20 +186,20 @@ def train(job: Job, part: Part, together: Collective, notes: Notes | None = None
         if notes is not None:
             notes.open(job, objective, entries)
     minimise = _minimise_tight if job.tight else _minimise
-    result = minimise(job, objective, notes)
+    result = minimise(job, examples, objective, notes)
     assert result.scores is not None
     threshold = measure.cut(examples, result.scores) if bias.fit_intercept else 0.0
     return Trained(replace(result, scores=None), threshold, bias.excess_of_zero(objective, result))
 
 
-def _minimise(job: Job, objective: RegularizedRisk, notes: Notes | None) -> Result:
+def _minimise(job: Job, examples: Examples, objective: RegularizedRisk, notes: Notes | None) -> Result:
     return _run(job.solver, objective, None if notes is None else notes.main())
 
 
-def _minimise_tight(job: Job, objective: RegularizedRisk, notes: Notes | None) -> Result:
+def _minimise_tight(job: Job, examples: Examples, objective: RegularizedRisk, notes: Notes | None) -> Result:
     if any(agreed(objective.together, notes is not None and notes.needs_convex_start())):
         solver = cast(ConvexSolver, _Resumed(job.solver, None if notes is None else notes.before()))
-        first, start = convex_start(job.bias, objective, solver, None)
+        first, start = convex_start(job.bias, examples, objective, solver, None)
         if notes is not None:
             notes.begin_with(first, start)
     result = _run(retargeting(job.solver), objective, None if notes is None else notes.main())

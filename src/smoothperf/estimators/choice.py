@@ -25,18 +25,42 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..evaluation import tells_nothing
 from ..measures import AveragePrecision, Goal, Measure
+from ..solvers import Callback, ConvexSolver, Result
 from .candidates import Candidate
 from .trail import Trail
 
 Array = NDArray[np.float64]
+
+
+class Entrant(Protocol):
+    """A candidate of any kind; it can be hashed."""
+
+    @property
+    def safe(self) -> bool:
+        """Whether it is one of those that another must be better than."""
+
+
+class Split(Protocol):
+    """Rows that are held out, by number, and their scores for each candidate and level that was tried."""
+
+    rows: NDArray[np.intp]
+    scores: dict[Any, Array]
+
+
+M = TypeVar("M")
+E = TypeVar("E", bound=Entrant)
+S = TypeVar("S", bound=Split)
+T = TypeVar("T", bound=Trail)
 #: Factor from one level to the next, how many there are at first, and how many more at most.
 STEP: float = 0.1
 LEVELS: int = 6
@@ -83,7 +107,7 @@ class Step:
 
     split: int
     n_splits: int
-    candidate: Candidate
+    candidate: Entrant
     alpha: float
 
     def __str__(self) -> str:
@@ -106,14 +130,14 @@ class HeldOut:
 
 
 @dataclass
-class Race:
+class Race(ABC, Generic[M, E, S]):
     """What has been tried so far, and what it was worth.
 
     Parameters
     ----------
-    measure : Measure
+    measure : Measure or QueryMeasure
         The judge.
-    candidates : sequence of Candidate
+    candidates : sequence
         Who takes part.
     levels : ndarray
         Strengths to begin with, descending.
@@ -121,16 +145,19 @@ class Race:
         Whether smaller ones may be added.
     """
 
-    measure: Measure
-    candidates: Sequence[Candidate]
+    measure: M
+    candidates: Sequence[E]
     levels: Array
     open_end: bool
-    splits: list[HeldOut] = field(default_factory=list)
+    splits: list[S] = field(default_factory=list)
+
+    #: Whether a safe candidate is taken unless another is better by (cautious); otherwise the best mean wins.
+    cautious: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         #: The last level to try once the first splits have been looked at; -1 if a candidate is out.
-        self.last: dict[Candidate, int] = {}
-        self._known: dict[tuple[Candidate, int, int], Array] = {}  # by candidate, level and number of splits
+        self.last: dict[E, int] = {}
+        self._known: dict[tuple[E, int, int], Array] = {}  # by candidate, level and number of splits
 
     def level(self, index: int) -> float:
         """The level with an index, which may lie beyond those to begin with."""
@@ -139,27 +166,30 @@ class Race:
 
     def follow(
         self,
-        candidate: Candidate,
+        candidate: E,
         trail: Trail,
-        split: HeldOut,
+        split: S,
         score: Callable[[Array], Array],
         tell: Callable[[float], None],
     ) -> None:
-        """Train a candidate for all its levels in a split, and score the rows held out; ``tell`` hears every alpha."""
+        """Train a candidate for all its levels in a split; ``tell`` hears every alpha.
+
+        ``score`` makes scores of the rows held out from the weights of a model.
+        """
         worth: list[float] = []
         for index in itertools.count():
             if self.splits and index > self.last[candidate]:
                 return
             level = self.level(index)
             tell(trail.alpha(level))
-            coef, bias = trail.bias.split(trail.at(level))
-            scores = split.scores[candidate, index] = score(coef) + bias
+            scores = split.scores[candidate, index] = score(trail.at(level))
             if not self.splits:
-                worth.append(self._alone(split, scores))
+                # A convex risk that has collapsed may not have done so with a smaller alpha.
+                worth.append(-math.inf if tells_nothing(scores) else self._alone(split, scores))
                 if self._is_enough(candidate, worth):
                     return
 
-    def _is_enough(self, candidate: Candidate, worth: list[float]) -> bool:
+    def _is_enough(self, candidate: E, worth: list[float]) -> bool:
         """Whether one of the first splits has gone far enough, given what its models were worth so far."""
         beyond = len(worth) - self.levels.size
         if not self.open_end:
@@ -185,31 +215,124 @@ class Race:
             else:
                 self.last[candidate] = min(best[1] + 1, furthest)
 
-    def tried(self, candidate: Candidate) -> list[int]:
+    def tried(self, candidate: E) -> list[int]:
         """Levels that all splits so far have tried."""
         tried = ({index for one, index in split.scores if one == candidate} for split in self.splits)
         return sorted(set.intersection(*tried))
 
-    def tried_anywhere(self, candidate: Candidate) -> set[int]:
+    def tried_anywhere(self, candidate: E) -> set[int]:
         """Levels that some split has tried."""
         return {index for split in self.splits for one, index in split.scores if one == candidate}
 
-    def at_the_end(self, candidate: Candidate, index: int) -> bool:
+    def at_the_end(self, candidate: E, index: int) -> bool:
         """Whether a level is the last that may be tried, and better than the one before."""
         furthest = self.levels.size - 1 + (MORE if self.open_end else 0)
         return index == furthest > 0 and self.mean((candidate, index)) > self.mean((candidate, index - 1)) + ALIKE
 
-    def split_scores(self, candidate: Candidate, index: int) -> Array:
+    def split_scores(self, candidate: E, index: int) -> Array:
         """The measure in every split; NaN where a split has not tried this."""
         key = candidate, index, len(self.splits)
         if key not in self._known:
-            cut = self.cut(candidate, index) if self.measure.judges_decisions else 0.0
-            self._known[key] = np.full(len(self.splits), np.nan)
-            for number, split in enumerate(self.splits):
-                scores = split.scores.get((candidate, index))
-                if scores is not None:
-                    self._known[key][number] = self.measure.score(split.positive, scores - cut, split.weights)
+            self._known[key] = self._scores_in_splits(candidate, index)
         return self._known[key]
+
+    def ranked(self) -> list[tuple[E, int]]:
+        """The best level of each candidate that is left: the winner by the rule, then by mean score."""
+        left = [one for one in self.candidates if self.last[one] >= 0]
+        best = {one: self._best([one]) for one in left}
+        pairs = sorted((pair for pair in best.values() if pair is not None), key=self.mean, reverse=True)
+        safe = self._best([one for one in left if one.safe])
+        if self.cautious and safe is not None and pairs[0] != safe and not pairs[0][0].safe:
+            better = [pair for pair in pairs if not pair[0].safe and self._is_better(pair, safe)]
+            first = better[0] if better else safe
+            pairs = [first, *(pair for pair in pairs if pair != first)]
+        return pairs
+
+    def mean(self, pair: tuple[E, int]) -> float:
+        """The mean score."""
+        return float(self.split_scores(*pair).mean())
+
+    def _best(self, among: Iterable[E]) -> tuple[E, int] | None:
+        """Candidate and level with the best mean; of those that are alike the one with the best finer score."""
+        means = {(one, index): self.mean((one, index)) for one in among for index in self.tried(one)}
+        if not means:
+            return None
+        alike = [pair for pair, mean in means.items() if mean >= max(means.values()) - ALIKE]
+        return alike[0] if len(alike) == 1 else max(alike, key=self._mean_finer_score)
+
+    def _is_better(self, pair: tuple[E, int], safe: tuple[E, int]) -> bool:
+        """(cautious); with a single split any advantage counts."""
+        difference = self.split_scores(*pair) - self.split_scores(*safe)
+        rows = np.concatenate([split.rows for split in self.splits])
+        times_held_out = rows.size / np.unique(rows).size  # of a row that is held out at all, on average
+        independent = difference.size / times_held_out
+        error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
+        return float(difference.mean()) > max(error, ALIKE)
+
+    def winner(
+        self, trail_of: Callable[[E], T], solver: ConvexSolver, callback: Callback | None
+    ) -> tuple[E, int, T, Result]:
+        """Fit the winner to all rows; the next best if it tells nothing there, and the winner after all if all do."""
+        fits = []
+        for candidate, index in self.ranked():
+            trail = trail_of(candidate)
+            for level in range(index + 1):
+                trail.at(self.level(level))
+            result = trail.finish(self.level(index), solver, callback)
+            fits.append((candidate, index, trail, result))
+            assert result.scores is not None
+            if not tells_nothing(result.scores):
+                return fits[-1]
+        return fits[0]
+
+    def everything_tried(self) -> list[tuple[E, int]]:
+        """Candidates and levels that some split has tried."""
+        return [(one, level) for one in self.candidates for level in sorted(self.tried_anywhere(one))]
+
+    def results(self, params: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """What was tried, in the form of scikit-learn's searches; ``params`` describe :meth:`everything_tried`."""
+        scores = np.array([self.split_scores(*pair) for pair in self.everything_tried()])
+        means = scores.mean(axis=1)
+        order = np.where(np.isnan(means), -np.inf, means)
+        return {
+            "params": list(params),
+            **{f"param_{name}": np.array([each[name] for each in params]) for name in params[0]},
+            **{f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])},
+            "mean_test_score": means,
+            "std_test_score": scores.std(axis=1),
+            "rank_test_score": (1 + (order[:, None] < order).sum(axis=1)).astype(np.int32),
+        }
+
+    def _mean_finer_score(self, pair: tuple[E, int]) -> float:
+        """The finer score, as a mean over the splits."""
+        return float(np.mean([self._finer_score(split, split.scores[pair]) for split in self.splits]))
+
+    @abstractmethod
+    def _scores_in_splits(self, candidate: E, index: int) -> Array:
+        """The measure in every split; NaN where a split has not tried this."""
+
+    @abstractmethod
+    def _alone(self, split: S, scores: Array) -> float:
+        """The measure in one split, by itself."""
+
+    @abstractmethod
+    def _finer_score(self, split: S, scores: Array) -> float:
+        """What tells apart what the measure cannot."""
+
+
+class LabelRace(Race[Measure, Candidate, HeldOut]):
+    """A race of candidates for labels of two kinds."""
+
+    def _scores_in_splits(self, candidate: Candidate, index: int) -> Array:
+        cut = self.cut(candidate, index) if self.measure.judges_decisions else 0.0
+        return np.array(
+            [
+                self.measure.score(split.positive, split.scores[candidate, index] - cut, split.weights)
+                if (candidate, index) in split.scores
+                else np.nan
+                for split in self.splits
+            ]
+        )
 
     def cut(self, candidate: Candidate, index: int) -> float:
         """Where the measure cuts the scores of held-out rows; what a goal promises, it promises by rows, not splits."""
@@ -230,49 +353,13 @@ class Race:
         first = np.sort(np.unique(np.concatenate([split.rows for split in parts]), return_index=True)[1])
         return positive[first], scores[first], None if weights is None else weights[first]
 
-    def ranked(self) -> list[tuple[Candidate, int]]:
-        """The best level of each candidate that is left: the winner by the cautious rule, then by mean score."""
-        left = [one for one in self.candidates if self.last[one] >= 0]
-        best = {one: self._best([one]) for one in left}
-        pairs = sorted((pair for pair in best.values() if pair is not None), key=self.mean, reverse=True)
-        safe = self._best([one for one in left if one.safe])
-        if safe is not None and pairs[0] != safe and not pairs[0][0].safe:
-            better = [pair for pair in pairs if not pair[0].safe and self._is_better(pair, safe)]
-            first = better[0] if better else safe
-            pairs = [first, *(pair for pair in pairs if pair != first)]
-        return pairs
-
-    def mean(self, pair: tuple[Candidate, int]) -> float:
-        """The mean score."""
-        return float(self.split_scores(*pair).mean())
-
-    def _best(self, among: Iterable[Candidate]) -> tuple[Candidate, int] | None:
-        """Candidate and level with the best mean; of those that are alike the one with the best average precision."""
-        means = {(one, index): self.mean((one, index)) for one in among for index in self.tried(one)}
-        if not means:
-            return None
-        alike = [pair for pair, mean in means.items() if mean >= max(means.values()) - ALIKE]
-        return alike[0] if len(alike) == 1 else max(alike, key=self._mean_precision)
-
-    def _mean_precision(self, pair: tuple[Candidate, int]) -> float:
-        """Average precision, as a mean over the splits."""
-        judge = AveragePrecision()
-        return float(np.mean([judge.score(split.positive, split.scores[pair], split.weights) for split in self.splits]))
-
-    def _is_better(self, pair: tuple[Candidate, int], safe: tuple[Candidate, int]) -> bool:
-        """(cautious); with a single split any advantage counts."""
-        difference = self.split_scores(*pair) - self.split_scores(*safe)
-        rows = np.concatenate([split.rows for split in self.splits])
-        times_held_out = rows.size / np.unique(rows).size  # of a row that is held out at all, on average
-        independent = difference.size / times_held_out
-        error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
-        return float(difference.mean()) > max(error, ALIKE)
-
     def _alone(self, split: HeldOut, scores: Array) -> float:
-        """The measure in one split, cut as suits it best there; less than anything for scores that tell nothing."""
-        if tells_nothing(scores):
-            return -math.inf  # a convex risk that has collapsed; with a smaller alpha it may not
+        """The measure in one split, cut as suits it best there."""
         cut = 0.0
         if self.measure.judges_decisions:
             cut = self.measure.tuned_threshold(split.positive, scores, split.cut_weights)
         return self.measure.score(split.positive, scores - cut, split.weights)
+
+    def _finer_score(self, split: HeldOut, scores: Array) -> float:
+        """Average precision."""
+        return AveragePrecision().score(split.positive, scores, split.weights)

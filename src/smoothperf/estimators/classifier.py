@@ -20,7 +20,7 @@ from ..threads import use_threads
 from .bias import Bias
 from .linear import LinearMeasureClassifier, make_callback, report_end
 from .problem import Problem
-from .tight import fit_tight, retargeting
+from .tight import convex_start, fit_tight, retargeting
 
 Array = NDArray[np.float64]
 
@@ -214,7 +214,8 @@ class MeasureClassifier(LinearMeasureClassifier):
                 start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
         callback = make_callback(self.verbose, self.callback)
         if tight and (start is None or not start.any()):
-            return fit_tight(problem.bias, objective, problem.solver, callback, keeper)
+            first = convex_start(problem.bias, problem.rows.examples, objective, problem.solver, callback)
+            return fit_tight(*first, objective, problem.solver, callback, keeper)
         method = retargeting(problem.solver) if tight else problem.solver
         return method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
 

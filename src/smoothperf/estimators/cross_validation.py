@@ -29,12 +29,12 @@ from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .calibration import METHODS, fitted_calibration
 from .candidates import Candidate, candidates_for
-from .choice import FIRST, LEVELS, STEP, HeldOut, Race, Step, typical_size
+from .choice import FIRST, LEVELS, STEP, E, HeldOut, LabelRace, Race, Step, typical_size
 from .classifier import MeasureClassifier, ZeroModelWarning
-from .linear import LinearMeasureClassifier, make_callback, report_end, scores_of
+from .linear import LinearMeasureClassifier, make_callback, report_end
 from .path import checked_alphas
 from .problem import check_suits, example_weights, labelled_rows, make_solver, refuse_store
-from .trail import Rows, Settings, Trail
+from .trail import LabelTrail, Rows, Settings
 
 Array = NDArray[np.float64]
 #: Tolerance and most iterations while candidates are compared: their scores on new rows change little beyond.
@@ -56,6 +56,29 @@ class _HeldOutScores:
 
 class GridEdgeWarning(UserWarning):
     """The best strength of the regulariser lies at the end of those that were tried."""
+
+
+def warn_of_the_edge(race: Race[Any, E, Any], winner: E, index: int, alpha: float) -> None:
+    """Say so if the best strength lies at the end of those that may be tried."""
+    if race.at_the_end(winner, index):
+        remedy = "Scale the features, or give alphas" if race.open_end else "Give smaller alphas"
+        warnings.warn(
+            f"The best alpha, {alpha:.3g}, is the smallest that was tried for {winner}. {remedy}.",
+            GridEdgeWarning,
+            stacklevel=4,
+        )
+
+
+def warn_if_nothing_is_told(result: Result) -> None:
+    """Say so if the model that was chosen gives all rows the same score."""
+    assert result.scores is not None
+    if tells_nothing(result.scores):
+        warnings.warn(
+            "Whatever was trained with, and however little it was regularised, all rows have the same score: the model "
+            "tells nothing. Perhaps the features have nothing to do with the labels, or all of them are constant.",
+            ZeroModelWarning,
+            stacklevel=4,
+        )
 
 
 class MeasureClassifierCV(LinearMeasureClassifier):
@@ -220,13 +243,13 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             tight = candidate.bound == "tight"
             check_suits(solver, candidate.measure, candidate.measure.risk(examples), tight=tight)
         settings = Settings(
-            replace(solver, tol=max(solver.tol, LOOSE_TOL), max_iter=min(solver.max_iter, FEW_ITERATIONS)),
-            self.fit_intercept,
-            self.intercept_scaling,
-            self.low_memory,
+            solver=loosened(solver),
+            low_memory=self.low_memory,
             literal=self.alphas is not None,
+            fit_intercept=self.fit_intercept,
+            intercept_scaling=self.intercept_scaling,
         )
-        race = Race(
+        race = LabelRace(
             measure.as_share(examples.weight),
             [replace(candidate, measure=candidate.measure.as_share(examples.weight)) for candidate in candidates],
             self._levels(X, examples.weights),
@@ -246,11 +269,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         """Strengths of the regulariser to begin with."""
         if self.alphas is not None:
             return checked_alphas(self.alphas)
-        count = whole_number("n_alphas", self.n_alphas, at_least=1)
-        return np.asarray(typical_size(_mean_squares(X, weights)) * STEP ** np.arange(count), dtype=np.float64)
+        return levels_for(X, weights, self.n_alphas)
 
     def _compare(
-        self, race: Race, X: Any, positive: NDArray[np.bool_], sample_weight: Array | None, settings: Settings
+        self, race: LabelRace, X: Any, positive: NDArray[np.bool_], sample_weight: Array | None, settings: Settings
     ) -> None:
         """Train candidates on the training part of every split, and score the held-out part."""
         splits = self._splits(positive)
@@ -267,11 +289,12 @@ class MeasureClassifierCV(LinearMeasureClassifier):
                 rows = Rows(X[train], Examples.of(positive[train], weights), settings)
                 X_test = X[test]
                 for candidate in race.candidates:
+                    trail = LabelTrail(candidate, rows)
                     race.follow(
                         candidate,
-                        Trail(candidate, rows),
+                        trail,
                         held_out,
-                        lambda coef: scores_of(X_test, coef),
+                        lambda weights: trail.scores(X_test, weights),  # noqa: B023 (called here)
                         lambda alpha: tell(Step(number, len(splits), candidate, alpha)),  # noqa: B023 (called here)
                     )
             if self.verbose:
@@ -284,63 +307,35 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         race.narrow()
         race.splits.extend(at_once(tasks[FIRST:]))
 
-    def _winner(self, race: Race, rows: Rows, solver: ConvexSolver) -> tuple[Candidate, int, Trail, Result]:
-        """Fit the winner to all rows; the next best if it tells nothing there."""
-        fits = []
-        for candidate, index in race.ranked():
-            trail = Trail(candidate, rows)
-            for level in range(index + 1):
-                trail.at(race.level(level))
-            result = trail.finish(race.level(index), solver, make_callback(self.verbose, self.callback))
-            fits.append((candidate, index, trail, result))
-            assert result.scores is not None
-            if not tells_nothing(result.scores):
-                return fits[-1]
-        warnings.warn(
-            "Whatever was trained with, and however little it was regularised, all rows have the same score: the model "
-            "tells nothing. Perhaps the features have nothing to do with the labels, or all of them are constant.",
-            ZeroModelWarning,
-            stacklevel=3,
-        )
-        return fits[0]
+    def _winner(self, race: LabelRace, rows: Rows, solver: ConvexSolver) -> tuple[Candidate, int, LabelTrail, Result]:
+        """Fit the winner to all rows."""
+        callback = make_callback(self.verbose, self.callback)
+        found = race.winner(lambda candidate: LabelTrail(candidate, rows), solver, callback)
+        warn_if_nothing_is_told(found[-1])
+        return found
 
     def _keep_choice(
-        self, race: Race, rows: Rows, candidates: Sequence[Candidate], winner: Candidate, index: int
+        self, race: LabelRace, rows: Rows, candidates: Sequence[Candidate], winner: Candidate, index: int
     ) -> None:
         """What was tried, in the form of scikit-learn's searches; and what was chosen."""
-        tried = [(one, level) for one in race.candidates for level in sorted(race.tried_anywhere(one))]
-        names = dict(
-            zip(race.candidates, candidates, strict=True)
-        )  # by the names that the user gave: counts, not shares
-        alphas = {one: Trail(one, rows).alpha for one in race.candidates}
-        params = [
-            {"measure": names[one].measure.name, "bound": one.bound, "alpha": alphas[one](race.level(level))}
-            for one, level in tried
-        ]
-        scores = np.array([race.split_scores(*pair) for pair in tried])
-        means = scores.mean(axis=1)
-        order = np.where(np.isnan(means), -np.inf, means)
-        self.cv_results_: dict[str, Any] = {
-            "params": params,
-            **{f"param_{name}": np.array([each[name] for each in params]) for name in ("measure", "bound", "alpha")},
-            **{f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])},
-            "mean_test_score": means,
-            "std_test_score": scores.std(axis=1),
-            "rank_test_score": (1 + (order[:, None] < order).sum(axis=1)).astype(np.int32),
-        }
+        names = dict(zip(race.candidates, candidates, strict=True))  # as the user gave them: counts, not shares
+        alphas = {one: LabelTrail(one, rows).alpha for one in race.candidates}
+        tried = race.everything_tried()
+        self.cv_results_: dict[str, Any] = race.results(
+            [
+                {"measure": names[one].measure.name, "bound": one.bound, "alpha": alphas[one](race.level(level))}
+                for one, level in tried
+            ]
+        )
         self.trained_for_ = names[winner]
         self.best_index_ = tried.index((winner, index))
-        self.best_score_ = float(means[self.best_index_])
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.alpha_ = alphas[winner](race.level(index))
-        if race.at_the_end(winner, index):
-            remedy = "Give smaller alphas" if self.alphas is not None else "Scale the features, or give alphas"
-            warnings.warn(
-                f"The best alpha, {self.alpha_:.3g}, is the smallest that was tried for {winner}. {remedy}.",
-                GridEdgeWarning,
-                stacklevel=3,
-            )
+        warn_of_the_edge(race, winner, index, self.alpha_)
 
-    def _keep_model(self, race: Race, trail: Trail, result: Result, winner: Candidate, index: int) -> _HeldOutScores:
+    def _keep_model(
+        self, race: LabelRace, trail: LabelTrail, result: Result, winner: Candidate, index: int
+    ) -> _HeldOutScores:
         """The fitted model; where to cut it, and what probabilities it has, held-out rows say."""
         threshold = race.cut(winner, index) if self.fit_intercept else 0.0
         self._keep(result, *trail.bias.cut_at(result.coef, threshold))
@@ -450,6 +445,17 @@ def times_drawn(positive: NDArray[np.bool_]) -> int:
 def _smaller_class(positive: NDArray[np.bool_]) -> int:
     """How many examples it has."""
     return int(min(positive.sum(), (~positive).sum()))
+
+
+def loosened(solver: ConvexSolver) -> ConvexSolver:
+    """The solver to compare candidates with."""
+    return replace(solver, tol=max(solver.tol, LOOSE_TOL), max_iter=min(solver.max_iter, FEW_ITERATIONS))
+
+
+def levels_for(X: Any, weights: Array | None, n_alphas: int) -> Array:
+    """Strengths of the regulariser to begin with, which follow from the size of the features."""
+    count = whole_number("n_alphas", n_alphas, at_least=1)
+    return np.asarray(typical_size(_mean_squares(X, weights)) * STEP ** np.arange(count), dtype=np.float64)
 
 
 def _mean_squares(X: Any, weights: Array | None) -> Array:

@@ -1,4 +1,4 @@
-"""What linear models share: words while they are fitted; scores, labels, the measure itself, the threshold, files."""
+"""What linear models share: words while they are fitted, files; of classifiers scores, labels, measure, threshold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,22 +29,54 @@ from .problem import as_store, known_labels
 Array = NDArray[np.float64]
 
 
-class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the classifiers: everything but ``fit``, from ``coef_``, ``intercept_`` and ``classes_``."""
+class CertifiedModel(BaseEstimator):  # type: ignore[misc]
+    """What a fitted model has of its run, and files."""
 
-    measure: str | Measure
-    classes_: NDArray[Any]
-    pos_label_: Any
     n_features_in_: int
     coef_: Array
-    intercept_: Array
     objective_: float
     lower_bound_: float
     gap_: float
     stationarity_gap_: float
     n_iter_: int
     result_: Result
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that :func:`smoothperf.load` reads; it holds numbers and text, no code."""
+        check_is_fitted(self)
+        save_model(self, path)
+
+    def _keep_result(self, result: Result) -> None:
+        """Remember what a run has to say."""
+        self.objective_ = result.objective
+        self.lower_bound_ = result.lower_bound
+        self.gap_ = result.gap
+        self.stationarity_gap_ = result.stationarity_gap
+        self.n_iter_ = result.n_iter
+        # Nobody needs the scores of the training set any more, which are a vector of its length.
+        self.result_ = replace(result, scores=None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
+    """Base of the classifiers: everything but ``fit``, from ``coef_``, ``intercept_`` and ``classes_``."""
+
+    measure: str | Measure
+    classes_: NDArray[Any]
+    pos_label_: Any
+    intercept_: Array
     calibration_: Sigmoid | Isotonic
+
+    labels_in_files: ClassVar[dict[str, int]] = {"classes_": 2}
+
+    @staticmethod
+    def numbers_in_files(n_features: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arrays that a model file must have."""
+        return {"coef_": (1, n_features), "intercept_": (1,)}
 
     @property
     def label_pair(self) -> NDArray[Any]:
@@ -237,11 +269,6 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             raise ValueError("y is None: labels are needed unless X is a store.")
         return scores, store.labels()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that :func:`smoothperf.load` reads; it holds numbers and text, no code."""
-        check_is_fitted(self)
-        save_model(self, path)
-
     def _keep_labels(self, pair: NDArray[Any]) -> None:
         """Remember the negative and the positive label."""
         self.classes_ = np.unique(pair)
@@ -252,18 +279,11 @@ class LinearMeasureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.__dict__.pop("expected_", None)  # of another fit
         self.coef_ = self._sign * coef.reshape(1, -1)
         self.intercept_ = np.array([self._sign * intercept + 0.0])  # never -0.0
-        self.objective_ = result.objective
-        self.lower_bound_ = result.lower_bound
-        self.gap_ = result.gap
-        self.stationarity_gap_ = result.stationarity_gap
-        self.n_iter_ = result.n_iter
-        # Nobody needs the scores of the training set any more, which are a vector of its length.
-        self.result_ = replace(result, scores=None)
+        self._keep_result(result)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
         return tags
 
 

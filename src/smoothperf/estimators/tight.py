@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..measures import PRBEP, ROCArea
+from ..measures import PRBEP, Examples, ROCArea
 from ..objective import RegularizedRisk
 from ..solvers import LBFGS, Callback, ConvexSolver, Newton, Result, Retargeting
 from ..solvers.monitor import Keeper
@@ -22,26 +22,25 @@ Array = NDArray[np.float64]
 
 
 def fit_tight(
-    bias: Bias,
+    first: Result,
+    start: Array,
     objective: RegularizedRisk,
     solver: ConvexSolver,
     callback: Callback | None,
     keeper: Keeper | None,
 ) -> Result:
-    """Minimise the tight bound of an objective, from nothing; the keeper keeps states of the second run."""
-    first, start = convex_start(bias, objective, solver, callback)
+    """Minimise the tight bound of an objective after a first run; the keeper keeps states of the second one."""
     sequel = Sequel(first, callback)
     return sequel.join(retargeting(solver, after=first).run(objective, start, sequel.add, keeper=keeper))
 
 
 def convex_start(
-    bias: Bias, objective: RegularizedRisk, solver: ConvexSolver, callback: Callback | None
+    bias: Bias, examples: Examples, objective: RegularizedRisk, solver: ConvexSolver, callback: Callback | None
 ) -> tuple[Result, Array]:
     """The run for a convex risk, and the weights to start the tight bound from."""
     if objective.risk.sums_over_examples:
         own = solver.run(objective, callback=callback)
         return own, own.coef
-    examples = objective.risk.examples
     ranking = RegularizedRisk(objective.design, ROCArea().risk(examples), objective.alpha)
     starting = LBFGS(tol=solver.tol, max_iter=solver.max_iter) if isinstance(solver, Newton) else solver
     result = starting.run(ranking, callback=callback)

@@ -10,13 +10,15 @@ Alphas of candidates are compared as *levels*: with scores that are s times as l
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..design import as_design
+from ..design import Design, as_design
 from ..measures import PRBEP, Risk, ROCArea
 from ..measures.examples import Examples
 from ..objective import RegularizedRisk
@@ -25,6 +27,7 @@ from ..solvers.continuation import Continuation
 from ..solvers.retargeting import better_start
 from .bias import Bias
 from .candidates import Candidate
+from .linear import scores_of
 from .tight import retargeting
 
 Array = NDArray[np.float64]
@@ -32,16 +35,46 @@ Array = NDArray[np.float64]
 FINER = 0.2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """How to train, whatever the candidate: parameters of the estimator."""
 
     solver: ConvexSolver
-    fit_intercept: bool
-    intercept_scaling: float
     low_memory: bool
     #: Whether levels are alphas, as a user has given them, whatever the candidate.
     literal: bool
+    fit_intercept: bool = False
+    intercept_scaling: float = 1.0
+
+
+class SafeStart:
+    """Minimisers of a convex risk that does not collapse, which all candidates on the same rows share.
+
+    Parameters
+    ----------
+    design : Design
+        The rows.
+    make_risk : callable
+        Returns the risk; called when the first minimiser is asked for.
+    solver : ConvexSolver
+        What minimises it.
+    """
+
+    def __init__(self, design: Design, make_risk: Callable[[], Risk], solver: ConvexSolver):
+        self._design = design
+        self._make_risk = make_risk
+        self._solver = solver
+        self._known: dict[float, tuple[Array, Array]] = {}
+        self._path: Continuation | None = None
+
+    def at(self, alpha: float) -> tuple[Array, Array]:
+        """The minimiser for an alpha, and its scores."""
+        if self._path is None:
+            self._path = Continuation(self._design, self._make_risk(), self._solver)
+        if alpha not in self._known:
+            solution = self._path.solve(alpha)
+            self._known[alpha] = solution.coef, solution.scores
+        return self._known[alpha]
 
 
 class Rows:
@@ -61,21 +94,72 @@ class Rows:
         self.examples = examples
         self.settings = settings
         self.design = as_design(X, low_memory=settings.low_memory)
-        self._rankings: dict[float, tuple[Array, Array]] = {}
-        self._path: Continuation | None = None
-
-    def ranking(self, alpha: float) -> tuple[Array, Array]:
-        """The minimiser for ROC area, and its scores."""
-        if self._path is None:
-            self._path = Continuation(self.design, ROCArea().risk(self.examples), self.settings.solver)
-        if alpha not in self._rankings:
-            solution = self._path.solve(alpha)
-            self._rankings[alpha] = solution.coef, solution.scores
-        return self._rankings[alpha]
+        self.ranking = SafeStart(self.design, lambda: ROCArea().risk(examples), settings.solver)
 
 
-class Trail:
+class Trail(ABC):
     """Models of one candidate for falling levels.
+
+    Parameters
+    ----------
+    design, risk : Design and Risk
+        What to train with.
+    settings : Settings
+        How to train.
+    tight : bool
+        Whether it is the tight bound that is trained.
+    """
+
+    def __init__(self, design: Design, risk: Risk, settings: Settings, *, tight: bool):
+        self._tight = tight
+        self._literal = settings.literal
+        self._design = design
+        self._risk = risk
+        self.solver = solver_for(risk, settings.solver)
+        self._path: Continuation | None = None
+        self._weights: Array | None = None
+
+    def alpha(self, level: float) -> float:
+        """The alpha of a level."""
+        return level if self._literal else level / self._risk.score_scale**2
+
+    def at(self, level: float) -> Array:
+        """The weights at a level, no higher than the one before; those of a bias last."""
+        if not self._tight:
+            self._weights = self._convex(self.alpha(level))
+            return self._weights
+        objective = RegularizedRisk(self._design, self._risk, self.alpha(level))
+        starts = [self._start(self.alpha(level))] + ([] if self._weights is None else [self._weights])
+        self._weights = self._method().run(objective, better_start(objective, starts)).coef
+        return self._weights
+
+    def scores(self, X: Any, weights: Array) -> Array:
+        """Scores of other rows for the weights of a model."""
+        return scores_of(X, weights)
+
+    def finish(self, level: float, solver: ConvexSolver, callback: Callback | None) -> Result:
+        """The model at the last level, solved further as far as a solver wants that."""
+        assert self._weights is not None
+        objective = RegularizedRisk(self._design, self._risk, self.alpha(level))
+        method = self._method()
+        method = replace(method, tol=min(solver.tol, method.tol), max_iter=solver.max_iter)
+        return method.run(objective, self._weights, callback)
+
+    @abstractmethod
+    def _start(self, alpha: float) -> Array:
+        """Weights of a convex risk that does not collapse, for the alpha of this one."""
+
+    def _convex(self, alpha: float) -> Array:
+        if self._path is None:
+            self._path = Continuation(self._design, self._risk, self.solver)
+        return self._path.solve(alpha).coef
+
+    def _method(self) -> Solver:
+        return retargeting(self.solver) if self._tight else self.solver
+
+
+class LabelTrail(Trail):
+    """Models of a candidate for labels of two kinds.
 
     Parameters
     ----------
@@ -88,53 +172,24 @@ class Trail:
     def __init__(self, candidate: Candidate, rows: Rows):
         settings = rows.settings
         self._rows = rows
-        self._tight = candidate.bound == "tight"
         self.bias = Bias(candidate.measure, settings.fit_intercept, settings.intercept_scaling)
-        self._design = self.bias.design(rows.design, low_memory=settings.low_memory)
-        self._risk = candidate.measure.risk(rows.examples)
-        self.solver = solver_for(self._risk, settings.solver)
-        self._path: Continuation | None = None
-        self._weights: Array | None = None
+        risk = candidate.measure.risk(rows.examples)
+        design = self.bias.design(rows.design, low_memory=settings.low_memory)
+        super().__init__(design, risk, settings, tight=candidate.bound == "tight")
 
-    def alpha(self, level: float) -> float:
-        """The alpha of a level."""
-        return level if self._rows.settings.literal else level / self._risk.score_scale**2
+    def scores(self, X: Any, weights: Array) -> Array:
+        """Scores of other rows for the weights of a model, bias included."""
+        coef, bias = self.bias.split(weights)
+        return scores_of(X, coef) + bias
 
-    def at(self, level: float) -> Array:
-        """The weights at a level, no higher than the one before; those of a bias last."""
-        if not self._tight:
-            self._weights = self._convex(self.alpha(level))
-            return self._weights
-        objective = RegularizedRisk(self._design, self._risk, self.alpha(level))
-        starts = [self._start(level)] + ([] if self._weights is None else [self._weights])
-        self._weights = self._method().run(objective, better_start(objective, starts)).coef
-        return self._weights
-
-    def finish(self, level: float, solver: ConvexSolver, callback: Callback | None) -> Result:
-        """The model at the last level, solved further as far as a solver wants that."""
-        assert self._weights is not None
-        objective = RegularizedRisk(self._design, self._risk, self.alpha(level))
-        method = self._method()
-        method = replace(method, tol=min(solver.tol, method.tol), max_iter=solver.max_iter)
-        return method.run(objective, self._weights, callback)
-
-    def _convex(self, alpha: float) -> Array:
-        if self._path is None:
-            self._path = Continuation(self._design, self._risk, self.solver)
-        return self._path.solve(alpha).coef
-
-    def _start(self, level: float) -> Array:
-        """Weights of a convex risk that does not collapse."""
+    def _start(self, alpha: float) -> Array:
         if self._risk.sums_over_examples:
-            return self._convex(self.alpha(level))
-        coef, scores = self._rows.ranking(self.alpha(level) * self._risk.score_scale**2)
+            return self._convex(alpha)
+        coef, scores = self._rows.ranking.at(alpha * self._risk.score_scale**2)
         if not self.bias.trained:
             return coef
         threshold = PRBEP().cut(self._rows.examples, scores)
         return self.bias.with_threshold(np.append(coef, 0.0), threshold)
-
-    def _method(self) -> Solver:
-        return retargeting(self.solver) if self._tight else self.solver
 
 
 def solver_for(risk: Risk, solver: ConvexSolver) -> ConvexSolver:

@@ -23,7 +23,7 @@ from .._validation import positive_number
 from ..certificate import Planes
 from ..design.base import Array
 from ..design.contents import contents
-from ..measures import Measure
+from ..measures import Measure, QueryMeasure
 from ..objective import RegularizedRisk
 from .checkpoint_file import CheckpointError, State, read_state, write_state
 from .streams import explain
@@ -131,17 +131,18 @@ def worth_keeping(length: int) -> int:
     return int(np.clip(PLANE_MEMORY // (8 * length), 1, MOST_PLANES))
 
 
-def fingerprint(objective: RegularizedRisk, measure: Measure, *, bound: str = "convex") -> dict[str, Any]:
+def fingerprint(
+    objective: RegularizedRisk, measure: Measure | QueryMeasure, *, bound: str = "convex"
+) -> dict[str, Any]:
     """What tells a problem from another, with the bound of the measure's loss: one pass over the data."""
-    examples = objective.risk.examples
-    digest = hashlib.sha256(np.packbits(examples.positive).tobytes())
-    if examples.weights is not None:
-        digest.update(examples.weights.tobytes())
+    digest = hashlib.sha256()
+    for array in objective.risk.examples.contents():
+        digest.update(array.tobytes())
     return description(objective, measure, digest.hexdigest(), contents(objective.design), bound=bound)
 
 
 def description(
-    objective: RegularizedRisk, measure: Measure, labels: str, entries: int, *, bound: str = "convex"
+    objective: RegularizedRisk, measure: Measure | QueryMeasure, labels: str, entries: int, *, bound: str = "convex"
 ) -> dict[str, Any]:
     """Make a fingerprint of a digest of labels and weights, and of the contents of X; it is compared exactly."""
     return {

@@ -1,4 +1,4 @@
-"""Model files: a fitted classifier as a zip archive of JSON and .npy members. Loading one never executes code from it.
+"""Model files: a fitted model as a zip archive of JSON and .npy members. Loading one never executes code from it.
 
 The member ``smoothperf-model.json`` says what kind of file it is and describes the model; numbers in bulk are arrays in
 members of their own, written in NumPy's format and read without pickle. Objects are rebuilt from a table of this
@@ -52,7 +52,11 @@ NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def kept_in_files(kind: type[T]) -> type[T]:
-    """Let model files hold objects of a class: a model, or a data class that models are made of."""
+    """Let model files hold objects of a class: a model, or a data class that models are made of.
+
+    A model says which arrays of numbers it has, by shape (``numbers_in_files``), and which labels, by their number
+    (``labels_in_files``).
+    """
     (PARTS if is_dataclass(kind) else MODELS)[kind.__name__] = kind
     return kind
 
@@ -69,7 +73,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
 
     Parameters
     ----------
-    model : MeasureClassifier
+    model : MeasureClassifier or MeasureRanker
         A fitted model.
     path : path-like
         Where to; any name will do. The folder must exist.
@@ -120,7 +124,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    MeasureClassifier
+    MeasureClassifier or MeasureRanker
         The fitted model.
 
     Raises
@@ -276,13 +280,13 @@ def _check_shapes(model: Any) -> None:
     d = model.n_features_in_
     if type(d) is not int or d < 1:
         raise ValueError(f"n_features_in_ must be a whole number of at least 1, got {d!r}")
-    for name, shape in (("coef_", (1, d)), ("intercept_", (1,))):
+    for name, shape in model.numbers_in_files(d).items():
         numbers = getattr(model, name)
         if not isinstance(numbers, np.ndarray) or numbers.dtype != np.float64 or numbers.shape != shape:
             raise ValueError(f"{name} must be an array of float64 of shape {shape}")
         if not np.isfinite(numbers).all():
             raise ValueError(f"{name} must be finite")
-    for name, count in (("classes_", 2), ("feature_names_in_", d)):
+    for name, count in {**model.labels_in_files, "feature_names_in_": d}.items():
         entries = getattr(model, name, None)
         if entries is None and name == "feature_names_in_":
             continue

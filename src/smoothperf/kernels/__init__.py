@@ -1,6 +1,8 @@
 """Compiled inner loops. :mod:`smoothperf.kernels.reference` has the same in NumPy, for reading and testing."""
 
+from ._permutahedron import rank_queries, sort_documents
 from ._pointwise import logistic_losses, pointwise_hinges, squared_hinges
+from ._query_pairs import query_hinges
 from ._roc_area import huber_sums, sorted_hinges
 from ._simplex_qp import maximise_on_simplex
 from ._sparse import gather, half_gram, room_for_sums, row_norms, scatter
@@ -17,9 +19,12 @@ __all__ = [
     "logistic_losses",
     "maximise_on_simplex",
     "pointwise_hinges",
+    "query_hinges",
+    "rank_queries",
     "room_for_sums",
     "row_norms",
     "scatter",
+    "sort_documents",
     "sorted_hinges",
     "squared_hinges",
     "sum_and_squares",

@@ -231,6 +231,96 @@ def differences(
     return _inner(s, y, terms, shift), _inner(y, y, terms, shift), _inner(s, s, terms, shift)
 
 
+def sort_documents(keys: Array, starts: Array, out: Array, pieces: int) -> None:
+    """Fill ``out`` with the documents, query by query, those with the highest keys first."""
+    for begin, end in itertools.pairwise(starts):
+        out[begin:end] = begin + np.argsort(-keys[begin:end], kind="stable")
+
+
+def project_on_permutahedron(z: Array, discount: Array) -> Array:
+    """The nearest point of the hull of the permutations of ``discount``, which is sorted downwards. O(m^2)."""
+    order = np.argsort(-z, kind="stable")
+    x = z[order] - discount[: z.size]
+    sums = np.append(0.0, np.cumsum(x))
+    first, last = np.indices((z.size, z.size))
+    means = np.where(first <= last, (sums[last + 1] - sums[first]) / np.maximum(last + 1 - first, 1), -np.inf)
+    # The decreasing isotonic regression of x is min over a <= i of max over b >= i of mean(x[a..b]).
+    highest = np.maximum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
+    fit = np.array([highest[: i + 1, i].min() for i in range(z.size)])
+    v = np.empty_like(z)
+    v[order] = z[order] - fit
+    return v
+
+
+def rank_queries(
+    scores: Array,
+    rows: Array | None,
+    starts: Array,
+    first_places: Array | None,
+    relevance: Array,
+    target: Array,
+    discount: Array,
+    coefficients: Array,
+    scale: float,
+    loss: float,
+    mu: float,
+    direction: Array | None,
+    gradient: Array | None,
+    pieces: int,
+) -> tuple[float, float, float, float, float]:
+    """The best ranking of each query, or the best point of the hull of all; nothing departs from it noticeably."""
+    sums = np.zeros(4)
+    for query, (begin, end) in enumerate(itertools.pairwise(starts)):
+        here = slice(begin, end) if rows is None else rows[begin:end]
+        c, f, r, t = coefficients[query], scores[here], relevance[begin:end], target[begin:end]
+        d = discount[0 if first_places is None else first_places[query] :][: end - begin]
+        value = scale * f - loss * r
+        if mu > 0.0:
+            v = project_on_permutahedron(t + value / mu, d)
+        else:
+            v = np.empty(d.size)
+            v[np.argsort(-value, kind="stable")] = d
+        if gradient is not None:
+            gradient[here] = c * scale * (v - t)
+        along = 0.0 if direction is None else (v - t) @ direction[here]
+        sums += c * np.array([v @ r, (v - t) @ f, (v - t) @ (v - t), along])
+    gained, inner, squares, along = sums.tolist()
+    return gained, inner, squares, along, 0.0
+
+
+def query_hinges(
+    scores: Array,
+    rows: Array | None,
+    starts: Array,
+    levels: Array,
+    coefficients: Array,
+    margin: float,
+    kappa: float,
+    direction: Array | None,
+    gradient: Array | None,
+    by_query: Array | None,
+    pieces: int,
+) -> tuple[float, float, float, float, float]:
+    """Sums over the pairs of every query, one pair at a time."""
+    sums = np.zeros(5)
+    for query, (begin, end) in enumerate(itertools.pairwise(starts)):
+        here = slice(begin, end) if rows is None else rows[begin:end]
+        c, f, level = coefficients[query], scores[here], levels[begin:end]
+        x = (margin + f) - f[:, None]
+        hinge = np.where((level[:, None] > level) & (x > 0.0), x, 0.0)
+        beta = np.minimum(hinge / kappa, 1.0) if kappa > 0.0 else (hinge > 0.0).astype(float)
+        slopes = c * (beta.sum(axis=0) - beta.sum(axis=1))
+        if gradient is not None:
+            gradient[here] = slopes
+        if by_query is not None:
+            by_query[query] = c * beta.sum()
+        along = 0.0 if direction is None else slopes @ direction[here]
+        value, height = (beta * (hinge - kappa / 2.0 * beta)).sum(), (beta * hinge).sum()
+        sums += [c * value, c * height, c * hinge.sum(), c * beta.sum(), along]
+    value, height, hinges, betas, along = sums.tolist()
+    return value, height, hinges, betas, along
+
+
 def two_loop(
     steps: Array, changes: Array, curvatures: Array, order: Array, scale: float, terms: int, shift: int, p: Array
 ) -> None:

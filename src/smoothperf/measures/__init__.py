@@ -8,15 +8,25 @@ from .examples import Examples
 from .fractional import FBeta, Jaccard
 from .goals import AveragePrecision, Goal, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision, TargetWarning
 from .names import MEASURE_NAMES, get_measure
+from .ndcg import NDCG
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
+from .queries import Queries
+from .query_goals import QueryAveragePrecision, QueryGoal, ReciprocalRank
+from .query_measure import QueryMeasure
+from .query_names import QUERY_MEASURE_NAMES, get_query_measure
+from .query_pairs import QueryROCArea
+from .query_squares import QuerySquaredLoss
+from .query_top_k import QueryPrecision, QueryRecall
 from .roc_area import ROCArea
 from .smooth import LogLoss, SquaredHinge
 from .top_k import PRBEP, PrecisionAtK, RecallAtK
 
 __all__ = [
     "MEASURE_NAMES",
+    "NDCG",
     "PRBEP",
+    "QUERY_MEASURE_NAMES",
     "AveragePrecision",
     "BalancedErrorRate",
     "Contingency",
@@ -33,13 +43,23 @@ __all__ = [
     "Plane",
     "PrecisionAtK",
     "PrecisionAtRecall",
+    "Queries",
+    "QueryAveragePrecision",
+    "QueryGoal",
+    "QueryMeasure",
+    "QueryPrecision",
+    "QueryROCArea",
+    "QueryRecall",
+    "QuerySquaredLoss",
     "ROCArea",
     "RecallAtFPR",
     "RecallAtK",
     "RecallAtPrecision",
+    "ReciprocalRank",
     "Risk",
     "RiskValue",
     "SquaredHinge",
     "TargetWarning",
     "get_measure",
+    "get_query_measure",
 ]

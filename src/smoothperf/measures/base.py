@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import vector
-from .examples import Examples
+from .examples import Examples, Supervision
 from .threshold_search import threshold_for_weight
 
 Array = NDArray[np.float64]
@@ -116,12 +116,12 @@ class Risk(ABC):
 
     Parameters
     ----------
-    examples : Examples
+    examples : Supervision
         Labels and weights.
 
     Attributes
     ----------
-    examples : Examples
+    examples : Supervision
         The same.
     diameter : float
         ``D``, the largest value of the prox-function: ``R - mu D <= R_mu <= R``. 0 if R is smooth: ``R_mu = R``.
@@ -139,6 +139,7 @@ class Risk(ABC):
         Values are off by as much times ``1 + max|f|``, beyond what is usual for a sum over examples.
     """
 
+    examples: Supervision
     diameter: float
     shift_invariant: ClassVar[bool]
     has_curvature: bool = False
@@ -147,7 +148,7 @@ class Risk(ABC):
     sums_over_examples: ClassVar[bool] = False
     extra_rounding: float = 0.0
 
-    def __init__(self, examples: Examples):
+    def __init__(self, examples: Supervision):
         self.examples = examples
 
     @abstractmethod

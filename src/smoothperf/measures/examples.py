@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,6 +11,32 @@ from .._validation import binary_labels, check_mass, weights_of
 from ..collective import ALONE, Collective, total
 
 Array = NDArray[np.float64]
+
+
+class Supervision(Protocol):
+    """What solvers and files know of the rows that a risk is bound to: :class:`Examples`, or documents of queries."""
+
+    @property
+    def together(self) -> Collective:
+        """Whom to ask about rows of others."""
+
+    @property
+    def count(self) -> int:
+        """How many rows there are, of all processes."""
+
+    @property
+    def here_count(self) -> int:
+        """How many are in this process: the length of score vectors."""
+
+    @property
+    def weights(self) -> Array | None:
+        """Their weights; None for ones."""
+
+    def mean(self, scores: Array) -> float | Array:
+        """What a shift-invariant risk does not see of scores."""
+
+    def contents(self) -> tuple[NDArray[Any], ...]:
+        """What tells the rows here from others, as arrays."""
 
 
 class Examples:
@@ -63,6 +91,11 @@ class Examples:
         """Weighted mean of the scores of all."""
         here = float(scores.sum() if self.weights is None else self.weights @ scores)
         return total(self.together, here)[0] / self.weight
+
+    def contents(self) -> tuple[NDArray[Any], ...]:
+        """Labels and weights of the examples here."""
+        labels = np.packbits(self.positive)
+        return (labels,) if self.weights is None else (labels, self.weights)
 
     def _check(self) -> None:
         """Both classes must occur, with some weight; of a group this is known only now."""

@@ -155,6 +155,7 @@ class FlipRisk(Risk):
         Of planes without ramps.
     """
 
+    examples: Examples
     shift_invariant: ClassVar[bool] = False
 
     def __init__(self, examples: Examples, rounding: float):

@@ -46,6 +46,7 @@ class PartialROCAreaRisk(Risk):
         Below 1.
     """
 
+    examples: Examples
     shift_invariant: ClassVar[bool] = True
 
     def __init__(self, examples: Examples, max_fpr: float):

@@ -45,6 +45,7 @@ class PointwiseRisk(Risk):
         What it costs to miss a positive, and to take a negative for a positive.
     """
 
+    examples: Examples
     shift_invariant: ClassVar[bool] = False
     sums_over_examples: ClassVar[bool] = True
 

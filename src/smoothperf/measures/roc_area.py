@@ -57,6 +57,7 @@ class ROCAreaRisk(Risk):
         Labels and weights.
     """
 
+    examples: Examples
     shift_invariant: ClassVar[bool] = True
 
     def __init__(self, examples: Examples):

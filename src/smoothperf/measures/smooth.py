@@ -40,6 +40,7 @@ class SmoothRisk(Risk):
         Labels and weights.
     """
 
+    examples: Examples
     shift_invariant: ClassVar[bool] = False
     sums_over_examples: ClassVar[bool] = True
     has_loss_free: ClassVar[bool] = False

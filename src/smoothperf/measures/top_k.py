@@ -65,6 +65,7 @@ class TopKRisk(Risk):
         Whether the loss is relative to k (precision) or to N+ (recall).
     """
 
+    examples: Examples
     shift_invariant: ClassVar[bool] = True
 
     def __init__(self, examples: Examples, places: float, *, per_place: bool = False):

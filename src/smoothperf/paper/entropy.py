@@ -90,6 +90,7 @@ class EntropyPRBEP(Risk):
         Labels.
     """
 
+    examples: Examples
     shift_invariant: ClassVar[bool] = True
 
     def __init__(self, y: ArrayLike):

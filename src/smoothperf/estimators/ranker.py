@@ -1,0 +1,316 @@
+"""A linear model that orders the documents of queries, trained for a measure of rankings."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..design import as_design
+from ..evaluation import tells_nothing
+from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
+from ..io.model_file import kept_in_files
+from ..measures import Queries, QueryMeasure, QueryROCArea, Risk, get_query_measure
+from ..objective import RegularizedRisk
+from ..solvers import Callback, ConvexSolver, Newton, Result, Solver
+from ..solvers.smoothing import Smoothing
+from ..threads import check_n_threads, use_threads
+from .classifier import ZeroModelWarning
+from .linear import CertifiedModel, make_callback, report_end, scores_of
+from .problem import ACCEPTED, check_lengths, make_solver, refuse_store
+from .ranking_candidates import candidate_for
+from .tight import fit_tight, retargeting
+
+Array = NDArray[np.float64]
+
+
+class LinearRanker(CertifiedModel):
+    """Base of the rankers: everything but ``fit``."""
+
+    measure: str | QueryMeasure
+    intercept_: float
+
+    labels_in_files: ClassVar[dict[str, int]] = {}
+
+    @staticmethod
+    def numbers_in_files(n_features: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arrays that a model file must have."""
+        return {"coef_": (n_features,)}
+
+    def predict(self, X: Any) -> Array:
+        """Return the score of every row, ``X @ coef_``: within a query the documents with the highest come first."""
+        check_is_fitted(self)
+        refuse_store(X, "a ranker")
+        return scores_of(validate_data(self, X, reset=False, **ACCEPTED), self.coef_)
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the measure, as a mean over the queries of test data; arguments as in ``fit``."""
+        scores = self.predict(X)
+        check_lengths(X, y)
+        ids = query_ids(scores.shape[0], qid, group)
+        return get_query_measure(self.measure).score(y, scores, ids, sample_weight)
+
+    def _queries(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None, group: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> tuple[Any, Queries]:
+        """Check what was passed to ``fit``, and remember the features."""
+        refuse_store(X, "a ranker")
+        check_lengths(X, y)
+        X, grades = validate_data(self, X, y, y_numeric=True, accept_large_sparse=True, **ACCEPTED)
+        return X, Queries.of(grades, query_ids(X.shape[0], qid, group), sample_weight)
+
+    def _keep(self, result: Result) -> None:
+        """Make the outcome of a run the fitted model."""
+        self.coef_ = result.coef
+        self.intercept_ = 0.0
+        self._keep_result(result)
+
+
+def query_ids(length: int, qid: ArrayLike | None, group: ArrayLike | None) -> ArrayLike:
+    """The query of each of ``length`` rows, from whichever of the two was given.
+
+    Examples
+    --------
+    >>> query_ids(5, None, [2, 3])
+    array([0, 0, 1, 1, 1])
+    """
+    if (qid is None) == (group is None):
+        got = "neither" if qid is None else "both"
+        raise ValueError(
+            "which rows belong to the same query must be said in one way: give qid, the query of each row, or group, "
+            f"the sizes of queries whose rows follow one another; got {got}."
+        )
+    if qid is not None:
+        return qid
+    sizes = np.asarray(group)
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
+        raise ValueError(
+            f"group must be a vector of whole numbers, got shape {sizes.shape} and type {sizes.dtype}: "
+            "it has the number of rows of each query."
+        )
+    if sizes.size and sizes.min() < 0:
+        raise ValueError(f"group must not be negative, got {sizes.min()} at position {int(sizes.argmin())}.")
+    if int(sizes.sum()) != length:
+        raise ValueError(
+            f"group adds up to {int(sizes.sum())} but there are {length} rows; it has the number of rows of each "
+            "query. Give the query of each row as qid instead."
+        )
+    return np.repeat(np.arange(sizes.size), sizes)
+
+
+@kept_in_files
+class MeasureRanker(LinearRanker):
+    """Linear model that orders the documents of each query, trained for a measure such as NDCG@10.
+
+    Minimises ``J(w) = (alpha/2) |w|^2 + R(Xw)``, where R is a bound of ``1 - measure`` as a mean over queries. That
+    of pairs (``measure="pairs"``, the ranking SVM) is convex, with a certified gap. Those of NDCG, precision@k and
+    recall@k are tight ones, minimised by convex steps from the minimiser for pairs. All rows are in memory.
+
+    Parameters
+    ----------
+    measure : str or QueryMeasure, default="ndcg@10"
+        What to be good at: "ndcg", "ndcg@10", "pairs" (the ROC area within queries), "precision@5", "recall@5", "map",
+        "mrr", "squared_loss", or an object such as ``NDCG(10, gain="linear")``; docs/ranking.md has them all.
+    alpha : float, default=1e-3
+        Strength of the regulariser; the risk is an average, so alpha does not scale with the number of queries.
+        :class:`~smoothperf.MeasureRankerCV` chooses it.
+    bound : {"auto", "convex", "tight"}, default="auto"
+        Which bound of ``1 - measure`` to minimise. "convex" has a certificate of the global minimum, but for measures
+        of places it is often least where all scores are equal. "tight" does not collapse so easily (docs/maths.md,
+        tight-risk); a stationary point of it is found. ``NDCG(10, tight_target="order")`` is for noisy grades, where
+        the other target asks for too much. "auto" is "convex" for pairs and squared loss, which do not collapse, and
+        "tight" for all others.
+    tol : float, default=1e-3
+        Largest certified gap between ``objective_`` and the optimum; for the tight bound, what a convex step may still
+        gain.
+    max_iter : int, default=1000
+        Most iterations.
+    solver : {"lbfgs", "nesterov", "bmrm"} or solver object, default="lbfgs"
+        An object brings its own ``tol``, ``max_iter`` and ``smoothing``.
+    smoothing : "adaptive", float or Smoothing object, default="adaptive"
+        How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit.
+    n_threads : int, optional
+        Threads for the products with X and for queries; as many as there are cores by default.
+    low_memory : bool, default=False
+        As in :class:`~smoothperf.MeasureClassifier`.
+    verbose : int, default=0
+        1 prints a line about once a second and at the end, 2 one per iteration; to standard error.
+    callback : callable, optional
+        Called with a :class:`~smoothperf.solvers.TraceRow` after every iteration; a true return value stops the fit.
+    checkpoint : path-like or Checkpoint, optional
+        A file for the state of the fit, as in :class:`~smoothperf.MeasureClassifier`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights.
+    intercept_ : float
+        0: a constant changes no order.
+    objective_, lower_bound_, gap_ : float
+        Exact J at the solution, a certified lower bound of its minimum, and their difference. For the tight bound J is
+        that of the tight risk, and the other two, which speak of a global minimum, are NaN.
+    stationarity_gap_ : float
+        For the tight bound, what the last convex step could gain at most, certified; NaN for the convex one.
+    n_iter_ : int
+        Iterations.
+    result_ : Result
+        Everything the solver has to say, with the trace of all iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import MeasureRanker
+    >>> rng = np.random.default_rng(0)
+    >>> qid = np.repeat(np.arange(40), 10)
+    >>> X = rng.normal(size=(400, 5))
+    >>> y = np.digitize(X @ [2, -1, 1, 0, 0] + rng.normal(size=400), [1, 3])   # grades 0, 1 and 2
+    >>> ranker = MeasureRanker("ndcg@5").fit(X[:300], y[:300], qid=qid[:300])
+    >>> bool(ranker.score(X[300:], y[300:], qid=qid[300:]) > 0.8)
+    True
+    >>> pairs = MeasureRanker("pairs").fit(X[:300], y[:300], group=[10] * 30)
+    >>> bool(pairs.gap_ <= 1e-3)
+    True
+    """
+
+    def __init__(
+        self,
+        measure: str | QueryMeasure = "ndcg@10",
+        alpha: float = 1e-3,
+        *,
+        bound: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        solver: str | Solver = "lbfgs",
+        smoothing: str | float | Smoothing = "adaptive",
+        warm_start: bool = False,
+        n_threads: int | None = None,
+        low_memory: bool = False,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    ):
+        self.measure = measure
+        self.alpha = alpha
+        self.bound = bound
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.smoothing = smoothing
+        self.warm_start = warm_start
+        self.n_threads = n_threads
+        self.low_memory = low_memory
+        self.verbose = verbose
+        self.callback = callback
+        self.checkpoint = checkpoint
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to documents of queries.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            A row for each document; dense in any order, CSR or CSC; float32 and float64 are used as they are.
+        y : array-like of shape (n,)
+            How relevant each document is to its query: grades, 0 or more.
+        qid : array-like of shape (n,), optional
+            The query of each document: numbers or words. Rows of a query need not follow one another.
+        group : array-like of int, optional
+            In place of ``qid``, how many rows each query has, if they follow one another: as in LightGBM and XGBoost.
+        sample_weight : array-like of shape (n,), optional
+            What the query of each document counts, the same for all documents of one; an integer c stands for c
+            copies of the query. ``np.repeat(weights, group)`` makes it from weights of queries.
+        """
+        measure = get_query_measure(self.measure)
+        candidate = candidate_for(measure, self.bound)
+        tight = candidate.bound == "tight"
+        solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
+        check_ranks(solver)
+        check_n_threads(self.n_threads)
+        X, queries = self._queries(X, y, qid, group, sample_weight)
+        with use_threads(self.n_threads):
+            design = as_design(X, low_memory=self.low_memory)
+            objective = RegularizedRisk(design, candidate.measure.risk(queries), self.alpha)
+            what = None if self.checkpoint is None else fingerprint(objective, candidate.measure, bound=candidate.bound)
+            result = self._minimise(objective, queries, solver, what, tight=tight)
+        report_end(result, solver.tol, self.verbose)
+        _warn_of_zero_model(result, self.alpha, tight=tight)
+        self._keep(result)
+        return self
+
+    def _minimise(
+        self,
+        objective: RegularizedRisk,
+        queries: Queries,
+        solver: ConvexSolver,
+        what: dict[str, Any] | None,
+        *,
+        tight: bool,
+    ) -> Result:
+        """Run the solver, from where a checkpoint of this problem or an earlier fit ended if there is one."""
+        start, planes, mu = self._last_weights(), None, None
+        keeper = None
+        if self.checkpoint is not None and what is not None:
+            keeper = CheckpointKeeper(self.checkpoint, what)
+            if keeper.state is not None:
+                start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
+        callback = make_callback(self.verbose, self.callback)
+        if tight and (start is None or not start.any()):
+            alpha = objective.alpha * objective.risk.score_scale**2
+            first = solver.run(RegularizedRisk(objective.design, pairs_risk(queries), alpha), callback=callback)
+            return fit_tight(first, first.coef, objective, solver, callback, keeper)
+        method = retargeting(solver) if tight else solver
+        return method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
+
+    def _last_weights(self) -> Array | None:
+        """Weights to start from, where those of an earlier fit are wanted and fit these features."""
+        previous: Array | None = getattr(self, "coef_", None)
+        if not self.warm_start or previous is None or previous.shape[0] != self.n_features_in_:
+            return None
+        return previous
+
+
+def pairs_risk(queries: Queries) -> Risk:
+    """The convex risk that does not collapse, from whose minimiser tight bounds start."""
+    return QueryROCArea().risk(queries)
+
+
+def check_ranks(solver: Solver) -> None:
+    """Say before the work begins that a solver cannot train for a measure of queries."""
+    if isinstance(solver, Newton):
+        raise ValueError('solver "newton" needs second derivatives, which measures of queries lack; use "lbfgs".')
+
+
+def _warn_of_zero_model(result: Result, alpha: float, *, tight: bool) -> None:
+    """Say so if no document is ranked before another."""
+    assert result.scores is not None
+    if not tells_nothing(result.scores):
+        return
+    remedy = (
+        'train with measure="pairs", or for NDCG with tight_target="order"' if tight else 'use bound="tight" or "auto"'
+    )
+    warnings.warn(
+        f"At alpha={alpha:g} all documents have the same score. Use a smaller alpha; if that does not help, the bound "
+        f"asks for more than these data have: {remedy}.",
+        ZeroModelWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,78 @@
+"""What a document gains by its grade of relevance, and other functions that users may choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import HEAVIEST
+
+Array = NDArray[np.float64]
+Function = Callable[[Array], Any]
+
+
+def checked_function(
+    name: str, value: str | Function | Sequence[float], known: tuple[str, ...]
+) -> str | Function | tuple[float, ...]:
+    """One of a few words, a function, or a tuple of numbers."""
+    if isinstance(value, str):
+        if value not in known:
+            words = ", ".join(map(repr, known))
+            raise ValueError(f"{name} must be {words}, a function or a sequence of numbers, got {value!r}.")
+        return value
+    return value if callable(value) else tuple(float(entry) for entry in value)
+
+
+def checked_gain(gain: str | Function | Sequence[float]) -> str | Function | tuple[float, ...]:
+    """A gain that :func:`document_gains` takes."""
+    return checked_function("gain", gain, ("exponential", "linear"))
+
+
+def document_gains(gain: str | Function | Sequence[float], grades: Array) -> Array:
+    """What documents of some grades gain; see :class:`~smoothperf.measures.ndcg.NDCG`.
+
+    Examples
+    --------
+    >>> document_gains("exponential", np.array([0.0, 1.0, 4.0])).tolist()
+    [0.0, 1.0, 15.0]
+    """
+    if gain == "linear":
+        gains = grades
+    elif gain == "exponential":
+        with np.errstate(over="ignore"):
+            gains = np.exp2(grades) - 1.0
+    elif callable(gain):
+        gains = numbers_of("gain", gain(grades), grades.shape)
+    else:
+        assert not isinstance(gain, str)
+        gains = _entries(np.array(gain), grades)
+    if gains.size and not 0.0 <= gains.min() <= gains.max() <= HEAVIEST:
+        at = int(gains.argmax() if gains.max() > HEAVIEST else gains.argmin())
+        hint = "use gain='linear', or smaller grades" if gain == "exponential" else "mend gain or y"
+        raise ValueError(
+            f"a document of grade {grades[at]:g} would gain {gains[at]:g}, which is not between 0 and "
+            f"{HEAVIEST:g}; {hint}."
+        )
+    return gains
+
+
+def numbers_of(name: str, values: Any, shape: tuple[int, ...]) -> Array:
+    """What a function of the user's has returned, as new numbers."""
+    array = np.array(values, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"{name} must return a finite number for each entry of an array of shape {shape}.")
+    return array
+
+
+def _entries(table: Array, grades: Array) -> Array:
+    """The entries of a table for grades that are whole numbers."""
+    places = grades.astype(np.intp)
+    wrong = (places != grades) | (places >= table.shape[0])
+    if wrong.any():
+        grade = grades[wrong][0]
+        raise ValueError(f"gain has entries for the grades 0 to {table.shape[0] - 1}, but there is grade {grade:g}.")
+    gains: Array = table[places]
+    return gains

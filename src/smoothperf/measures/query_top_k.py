@@ -1,0 +1,113 @@
+"""Precision and recall of the k documents that each query ranks highest; documents of a grade above 0 are relevant.
+
+Both are gains at places: those up to k have discount 1, others 0, and a relevant document gains 1. The hull of the
+rankings is the capped simplex of each query. The risk is that of :mod:`smoothperf.measures.ranking_risk`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import whole_number
+from .queries import Queries
+from .query_measure import QueryMeasure, quotients
+from .ranking_risk import RankingRisk, ranked_shares
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _AtK(QueryMeasure):
+    """What both share."""
+
+    k: int
+
+    def __post_init__(self) -> None:
+        whole_number("k", self.k, at_least=1)
+
+    @abstractmethod
+    def _units(self, relevant: Array) -> Array:
+        """Return what hits are divided by, given the number of relevant documents of each query."""
+
+    def risk(self, queries: Queries) -> RankingRisk:
+        """Return the convex risk (ranking-risk) for queries."""
+        gains = relevant(queries)
+        return RankingRisk(queries, gains, self._places(queries), self._units(queries.sums(gains)), name=self.name)
+
+    def of_queries(self, queries: Queries, scores: Array) -> Array:
+        """Return the measure of each query here; NaN for those with relevant documents only, or none.
+
+        Documents tied at the last place that counts share the places that are left.
+        """
+        gains = relevant(queries)
+        order, _, shares = ranked_shares(queries, queries.by_document(scores), self._places(queries))
+        hits, numbers = queries.sums(shares * gains[order]), queries.sums(gains)
+        counted = (numbers > 0.0) & (numbers < queries.sizes)
+        return quotients(hits, self._units(numbers), counted)
+
+    def _places(self, queries: Queries) -> Array:
+        return (np.arange(int(queries.sizes.max(initial=1))) < self.k).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class QueryPrecision(_AtK):
+    """Precision at k: how many of the k documents with the highest scores of a query are relevant, of k.
+
+    Queries with relevant documents only, or none, are left out. One that has fewer than k documents is divided by k all
+    the same.
+
+    Parameters
+    ----------
+    k : int
+        How many.
+
+    Examples
+    --------
+    >>> from smoothperf.measures.query_top_k import QueryPrecision
+    >>> QueryPrecision(2).score([2, 0, 1, 0, 1], [0.9, 0.5, 0.1, 0.3, 0.7], [1, 1, 1, 2, 2])
+    0.5
+    """
+
+    @property
+    def name(self) -> str:
+        """``precision@10``."""
+        return f"precision@{self.k}"
+
+    def _units(self, relevant: Array) -> Array:
+        return np.full(relevant.shape, float(self.k))
+
+
+@dataclass(frozen=True)
+class QueryRecall(_AtK):
+    """Recall at k: how many of the relevant documents of a query are among the k with the highest scores.
+
+    Queries with relevant documents only, or none, are left out.
+
+    Parameters
+    ----------
+    k : int
+        How many.
+
+    Examples
+    --------
+    >>> from smoothperf.measures.query_top_k import QueryRecall
+    >>> QueryRecall(1).score([2, 0, 1, 0, 1], [0.9, 0.5, 0.1, 0.3, 0.7], [1, 1, 1, 2, 2])
+    0.75
+    """
+
+    @property
+    def name(self) -> str:
+        """``recall@10``."""
+        return f"recall@{self.k}"
+
+    def _units(self, relevant: Array) -> Array:
+        return np.maximum(relevant, 1.0)
+
+
+def relevant(queries: Queries) -> Array:
+    """1 for documents of a grade above 0, 0 for others."""
+    return (queries.grades > 0.0).astype(np.float64)

@@ -1,0 +1,142 @@
+"""Precision, recall, average precision and reciprocal rank of queries, and the names of all measures of queries."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+from groups import run_group
+from query_oracles import orders_of_ties, positions
+from smoothperf.measures.ndcg import NDCG
+from smoothperf.measures.queries import Queries
+from smoothperf.measures.query_goals import QueryAveragePrecision, ReciprocalRank
+from smoothperf.measures.query_names import QUERY_MEASURE_NAMES, get_query_measure
+from smoothperf.measures.query_pairs import QueryROCArea
+from smoothperf.measures.query_top_k import QueryPrecision, QueryRecall
+
+
+def problem(seed, ties):
+    rng = np.random.default_rng(seed)
+    qid = rng.permutation(np.repeat(np.arange(4), [4, 3, 5, 1]))
+    grades = rng.integers(0, 3, size=qid.size) * rng.integers(0, 2, size=qid.size)
+    grades[np.flatnonzero(qid == 0)[:2]] = 0, 1
+    return grades, rng.integers(0, 3, size=qid.size) if ties else rng.normal(size=qid.size), qid
+
+
+def mean_over_queries(of_query, grades, scores, qid):
+    values = []
+    for rows in positions(qid):
+        relevant = (grades[rows] > 0).astype(float)
+        if 0 < relevant.sum() < len(rows):
+            values.append(of_query(relevant, scores[rows]))
+    return np.mean(values)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("k", [1, 2, 7])
+@pytest.mark.parametrize("seed", range(5))
+def test_precision_and_recall_at_k(k, ties, seed):
+    data = problem(seed, ties)
+
+    def hits(relevant, scores):
+        return np.mean([relevant[list(order[:k])].sum() for order in orders_of_ties(scores)])
+
+    precision = mean_over_queries(lambda relevant, scores: hits(relevant, scores) / k, *data)
+    recall = mean_over_queries(lambda relevant, scores: hits(relevant, scores) / relevant.sum(), *data)
+    assert QueryPrecision(k).score(*data) == pytest.approx(precision, rel=1e-12)
+    assert QueryRecall(k).score(*data) == pytest.approx(recall, rel=1e-12)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_average_precision(ties, seed):
+    data = problem(seed, ties)
+    assert QueryAveragePrecision().score(*data) == pytest.approx(mean_over_queries(average_precision_score, *data))
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_reciprocal_rank(ties, seed):
+    data = problem(seed, ties)
+
+    def expected(relevant, scores):
+        return 1.0 / np.sum(scores >= scores[relevant > 0].max())
+
+    assert ReciprocalRank().score(*data) == pytest.approx(mean_over_queries(expected, *data))
+
+
+def test_goals_are_trained_with_other_measures():
+    grades, _, qid = problem(0, False)
+    f = np.linspace(0.0, 1.0, qid.size)
+    for goal, measure in ((QueryAveragePrecision(), QueryROCArea()), (ReciprocalRank(), NDCG())):
+        assert goal.trained_with == measure
+        assert goal.bind(grades, qid).exact_value(f) == measure.bind(grades, qid).exact_value(f)
+
+
+def test_weights_of_queries():
+    grades, scores, qid = problem(1, False)
+    weights = np.array([2.0, 0.0, 1.0, 5.0])[qid]
+    for name in QUERY_MEASURE_NAMES:
+        measure = get_query_measure(name)
+        values = measure.of_queries(Queries.of(grades, qid, weights), scores)
+        counts = np.array([2.0, 0.0, 1.0, 5.0])[list(dict.fromkeys(qid.tolist()))]
+        counted = ~np.isnan(values)
+        expected = np.average(values[counted], weights=counts[counted])
+        assert measure.score(grades, scores, qid, weights) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", QUERY_MEASURE_NAMES)
+def test_scores_of_groups(name):
+    grades, scores, qid = problem(2, True)
+    measure = get_query_measure(name)
+
+    def program(together):
+        mine = 1 + qid % 2 == together.rank  # the first member has no documents
+        queries = Queries.of(grades[mine], qid[mine], together=together)
+        before = len(together.rounds)
+        found = measure.mean_score(queries, scores[mine].astype(float))
+        # Squared loss asks for the unit of gains, too.
+        assert len(together.rounds) == before + (4 if measure.name == "squared_loss" else 1)
+        return found
+
+    first, *others = run_group(3, program)
+    assert others == [first] * 2
+    assert first == pytest.approx(measure.score(grades, scores, qid), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", QUERY_MEASURE_NAMES)
+def test_names_are_those_of_measures(name):
+    assert get_query_measure(name).name == name
+    assert get_query_measure(get_query_measure(name)) == get_query_measure(name)
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("NDCG@5", "ndcg@5"),
+        ("ndcg at 10", "ndcg@10"),
+        ("ndcg_score", "ndcg"),
+        ("MAP", "average_precision"),
+        ("mean reciprocal rank", "reciprocal_rank"),
+        ("MRR", "reciprocal_rank"),
+        ("P@3", "precision@3"),
+        ("pairwise", "roc_area"),
+    ],
+)
+def test_other_words(written, name):
+    assert get_query_measure(written).name == name
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("ndgc", "Did you mean 'ndcg'"),
+        ("ndcg@", "write the number of places, as in 'ndcg@10'"),
+        ("ndcg@ten", "as in 'ndcg@10'"),
+        ("precision", "as in 'precision@10'"),
+        ("roc_area@3", "measure must be one of 'ndcg', .* got 'roc_area@3'"),
+        (3, "or a QueryMeasure object, got 3"),
+    ],
+)
+def test_wrong_names(written, message):
+    with pytest.raises(ValueError, match=message):
+        get_query_measure(written)

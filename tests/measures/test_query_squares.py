@@ -1,0 +1,125 @@
+"""Squared loss within queries: values, gradients and planes in fractions, ridge regression, groups."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
+
+from groups import run_group
+from query_oracles import positions
+from smoothperf.design import as_design
+from smoothperf.measures import get_query_measure
+from smoothperf.measures.queries import Queries
+from smoothperf.measures.query_squares import QuerySquaredLoss
+from smoothperf.objective import RegularizedRisk
+from smoothperf.solvers import LBFGS
+
+searching = settings(deadline=None, max_examples=40, derandomize=True)
+
+
+def problem(seed):
+    """Grades, queries in any order, weights of queries or None, and scores, perhaps far from 0."""
+    rng = np.random.default_rng(seed)
+    sizes = [5, *rng.integers(1, 8, size=rng.integers(0, 4))]
+    qid = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    grades = rng.integers(0, 4, size=qid.size).astype(float)
+    grades[np.flatnonzero(qid == 0)[:2]] = 0.0, 2.0
+    weights = [None, rng.exponential(size=len(sizes))[qid]][rng.integers(2)]
+    scores = 10.0 ** rng.integers(-3, 4) * rng.normal(size=qid.size) + rng.choice([0.0, 1e4])
+    return grades, qid, weights, scores
+
+
+def truth(grades, qid, weights, scores):
+    """The risk, one document at a time, in fractions; scores may be fractions."""
+    gains = [Fraction(2.0 ** float(grade) - 1) for grade in grades]
+    unit = Fraction(np.sqrt(float(variance(gains, qid, weights, scores=[0] * len(gains)))))
+    return variance([gain / unit for gain in gains], qid, weights, scores)
+
+
+def variance(gains, qid, weights, scores):
+    """Weighted mean over queries of the mean square of what is left of gains, less the mean of the query."""
+    parts, masses = [], []
+    for rows in positions(qid):
+        if len({gains[i] for i in rows}) == 1:
+            continue
+        difference = [Fraction(scores[i]) - gains[i] for i in rows]
+        mean = sum(difference) / len(rows)
+        parts.append(sum((each - mean) ** 2 for each in difference) / len(rows))
+        masses.append(Fraction(1 if weights is None else float(weights[rows[0]])))
+    return sum(mass * part for mass, part in zip(masses, parts, strict=True)) / sum(masses)
+
+
+@given(seed=st.integers(0, 10**6))
+@searching
+def test_values_and_planes_are_true(seed):
+    grades, qid, weights, f = problem(seed)
+    risk = QuerySquaredLoss().bind(grades, qid, weights)
+    found, value = risk.smoothed(f, 1e-3), truth(grades, qid, weights, f)
+    size = 1.0 + float(np.square(f).max())
+    assert abs(Fraction(found.value) - value) <= Fraction(1e-14 * size)
+    assert found.value == found.height == found.exact.low == risk.exact(f).value
+    assert risk.exact_value(f) == pytest.approx(found.value, rel=1e-14)
+    rng = np.random.default_rng(seed)
+    assert found.plane.rounding <= 1e-12 * size
+    for other in (np.zeros(f.size), f, rng.normal(size=f.size), f + rng.normal(size=f.size)):
+        plane = sum(Fraction(g) * Fraction(x) for g, x in zip(found.plane.gradient, other, strict=True))
+        room = Fraction(found.plane.rounding * (1.0 + float(np.abs(other).max())))
+        assert plane + Fraction(found.plane.offset) <= truth(grades, qid, weights, other) + room
+
+
+@given(seed=st.integers(0, 10**6))
+@searching
+def test_gradient_and_curvature(seed):
+    """A quadratic function is known by three values on a line."""
+    grades, qid, weights, f = problem(seed)
+    risk = QuerySquaredLoss().bind(grades, qid, weights)
+    gradient = risk.exact(f).plane.gradient
+    h = np.random.default_rng(seed).normal(size=f.size)
+    there, here, back = (
+        truth(grades, qid, weights, [Fraction(x) + s * Fraction(y) for x, y in zip(f, h, strict=True)])
+        for s in (1, 0, -1)
+    )
+    assert gradient @ h == pytest.approx(float(there - back) / 2, abs=1e-12 * (1 + np.square(f).max()))
+    curved = (h**2).sum() if weights is None else (weights * h**2).sum()
+    assert float(there + back - 2 * here) <= risk.lipschitz(0.1) * curved * (1 + 1e-12)
+
+
+def test_score_is_minus_the_risk():
+    grades, qid, weights, f = problem(3)
+    measure = get_query_measure("squared_loss")
+    assert measure.score(grades, f, qid, weights) == pytest.approx(-measure.bind(grades, qid, weights).exact_value(f))
+
+
+def test_it_is_ridge_regression_on_centred_data():
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(20), 7)
+    X = rng.normal(size=(140, 3)) + qid[:, None]
+    y = np.clip(np.round(X[:, 0] - qid + rng.normal(scale=0.3, size=140)), 0, None)
+    y[::7], y[1::7] = 0, 1  # all queries count
+    alpha = 0.1
+    found = LBFGS(tol=1e-9).run(RegularizedRisk(as_design(X), QuerySquaredLoss("linear").bind(y, qid), alpha))
+    centred = [column - np.repeat(column.reshape(20, 7).mean(axis=1), 7) for column in (*X.T, y)]
+    ridge = Ridge(alpha=alpha * 140 / 2, fit_intercept=False).fit(
+        np.column_stack(centred[:3]), centred[3] / centred[3].std()
+    )
+    np.testing.assert_allclose(found.coef, ridge.coef_, atol=2e-4)  # sqrt(2 tol / alpha)
+    assert 0.0 <= found.gap <= 1e-9
+
+
+def test_a_group_finds_the_same():
+    grades, qid, weights, f = problem(5)
+    whole = QuerySquaredLoss().bind(grades, qid, weights).exact(f)
+
+    def program(together):
+        mine = qid % 3 == together.rank - 1  # the first has no rows
+        part = None if weights is None else weights[mine]
+        risk = QuerySquaredLoss().risk(Queries.of(grades[mine], qid[mine], part, together))
+        return risk.exact(f[mine]), risk.lipschitz(1.0)
+
+    for found, lipschitz in run_group(4, program):
+        assert found.value == pytest.approx(whole.value, rel=1e-12)
+        assert found.plane.offset == pytest.approx(whole.plane.offset, rel=1e-10)
+        assert lipschitz == pytest.approx(QuerySquaredLoss().bind(grades, qid, weights).lipschitz(1.0))
