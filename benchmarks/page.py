@@ -163,10 +163,10 @@ smoothed risk and of its gradient in weight space; and what a fit to a certified
 
 {rows_table("equality")}
 
-### Two Dask workers against one thread in memory
+### Two Dask workers against two threads of one process
 
-With a thread each, on the same machine. Half the time is ideal; what both halves take at once, without a word between
-them, and what two threads of one process take, is what the machine can do.
+With a thread each, on the same machine, which has two cores; the client is a third process. PRBEP searches for the
+level of its places in many rounds, of which each takes more than a millisecond.
 
 {rows_table("dask_scaling")}
 
