@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,7 @@ from .classifier import MeasureClassifier, ZeroModelWarning
 from .linear import LinearMeasureClassifier, make_callback, report_end
 from .path import checked_alphas
 from .problem import check_suits, example_weights, labelled_rows, make_solver, refuse_store
-from .trail import LabelTrail, Rows, Settings
+from .trail import LabelTrail, Rows, Settings, Trail
 
 Array = NDArray[np.float64]
 #: Tolerance and most iterations while candidates are compared: their scores on new rows change little beyond.
@@ -275,37 +275,17 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self, race: LabelRace, X: Any, positive: NDArray[np.bool_], sample_weight: Array | None, settings: Settings
     ) -> None:
         """Train candidates on the training part of every split, and score the held-out part."""
-        splits = self._splits(positive)
         row_numbers = np.arange(positive.shape[0])  # as a split may be a mask in place of row numbers
-        tell = self.progress or (lambda step: None)
 
-        def look(number: int, train: Any, test: Any) -> HeldOut:
+        def part(train: Any, test: Any) -> Part:
             before, after = (None if sample_weight is None else sample_weight[part] for part in (train, test))
             weights = example_weights(self.class_weight, self.label_pair, positive[train], before)
             cut_weights = example_weights(self.class_weight, self.label_pair, positive[test], after)
+            rows = Rows(X[train], Examples.of(positive[train], weights), settings)
             held_out = HeldOut(row_numbers[test], positive[test], after, cut_weights)
-            # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
-            with use_threads(self.n_threads):
-                rows = Rows(X[train], Examples.of(positive[train], weights), settings)
-                X_test = X[test]
-                for candidate in race.candidates:
-                    trail = LabelTrail(candidate, rows)
-                    race.follow(
-                        candidate,
-                        trail,
-                        held_out,
-                        lambda weights: trail.scores(X_test, weights),  # noqa: B023 (called here)
-                        lambda alpha: tell(Step(number, len(splits), candidate, alpha)),  # noqa: B023 (called here)
-                    )
-            if self.verbose:
-                print(f"split {number} of {len(splits)}", file=sys.stderr, flush=True)
-            return held_out
+            return Part(lambda candidate: LabelTrail(candidate, rows), held_out, X[test])
 
-        tasks = [delayed(look)(number, *split) for number, split in enumerate(splits, start=1)]
-        at_once = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        race.splits.extend(at_once(tasks[:FIRST]))
-        race.narrow()
-        race.splits.extend(at_once(tasks[FIRST:]))
+        compare(self, race, self._splits(positive), part)
 
     def _winner(self, race: LabelRace, rows: Rows, solver: ConvexSolver) -> tuple[Candidate, int, LabelTrail, Result]:
         """Fit the winner to all rows."""
@@ -319,19 +299,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     ) -> None:
         """What was tried, in the form of scikit-learn's searches; and what was chosen."""
         names = dict(zip(race.candidates, candidates, strict=True))  # as the user gave them: counts, not shares
-        alphas = {one: LabelTrail(one, rows).alpha for one in race.candidates}
-        tried = race.everything_tried()
-        self.cv_results_: dict[str, Any] = race.results(
-            [
-                {"measure": names[one].measure.name, "bound": one.bound, "alpha": alphas[one](race.level(level))}
-                for one, level in tried
-            ]
-        )
+        trails = {one: LabelTrail(one, rows) for one in race.candidates}
+        words = {one: {"measure": names[one].measure.name, "bound": one.bound} for one in race.candidates}
         self.trained_for_ = names[winner]
-        self.best_index_ = tried.index((winner, index))
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.alpha_ = alphas[winner](race.level(index))
-        warn_of_the_edge(race, winner, index, self.alpha_)
+        keep_choice(self, race, trails, words, winner, index)
 
     def _keep_model(
         self, race: LabelRace, trail: LabelTrail, result: Result, winner: Candidate, index: int
@@ -445,6 +416,62 @@ def times_drawn(positive: NDArray[np.bool_]) -> int:
 def _smaller_class(positive: NDArray[np.bool_]) -> int:
     """How many examples it has."""
     return int(min(positive.sum(), (~positive).sum()))
+
+
+class Part(NamedTuple):
+    """A split: how candidates are trained on one part, and the other, which is held out."""
+
+    trail: Callable[[Any], Trail]
+    held_out: Any
+    X: Any
+
+
+def compare(
+    estimator: Any, race: Race[Any, Any, Any], splits: Sequence[tuple[Any, Any]], part: Callable[[Any, Any], Part]
+) -> None:
+    """Train candidates on the training part of every split, and score the held-out part."""
+    tell = estimator.progress or (lambda step: None)
+
+    def look(number: int, train: Any, test: Any) -> Any:
+        # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
+        with use_threads(estimator.n_threads):
+            here = part(train, test)
+            for candidate in race.candidates:
+                trail = here.trail(candidate)
+                race.follow(
+                    candidate,
+                    trail,
+                    here.held_out,
+                    lambda weights: trail.scores(here.X, weights),  # noqa: B023 (called here)
+                    lambda alpha: tell(Step(number, len(splits), candidate, alpha)),  # noqa: B023 (called here)
+                )
+        if estimator.verbose:
+            print(f"split {number} of {len(splits)}", file=sys.stderr, flush=True)
+        return here.held_out
+
+    tasks = [delayed(look)(number, *split) for number, split in enumerate(splits, start=1)]
+    at_once = Parallel(n_jobs=estimator.n_jobs, prefer="threads")
+    race.splits.extend(at_once(tasks[:FIRST]))
+    race.narrow()
+    race.splits.extend(at_once(tasks[FIRST:]))
+
+
+def keep_choice(
+    estimator: Any,
+    race: Race[Any, E, Any],
+    trails: Mapping[E, Trail],
+    words: Mapping[E, dict[str, Any]],
+    winner: E,
+    index: int,
+) -> None:
+    """Set what was tried, in the form of scikit-learn's searches, and the alpha that was chosen."""
+    tried = race.everything_tried()
+    results = race.results([{**words[one], "alpha": trails[one].alpha(race.level(level))} for one, level in tried])
+    estimator.cv_results_ = results
+    estimator.best_index_ = tried.index((winner, index))
+    estimator.best_score_ = float(results["mean_test_score"][estimator.best_index_])
+    estimator.alpha_ = trails[winner].alpha(race.level(index))
+    warn_of_the_edge(race, winner, index, estimator.alpha_)
 
 
 def loosened(solver: ConvexSolver) -> ConvexSolver:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..io.model_file import is_fitted_attribute
@@ -17,8 +15,16 @@ from ..measures import Queries, QueryMeasure, get_query_measure
 from ..solvers import Callback, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
-from .choice import FIRST, LEVELS, Step
-from .cross_validation import OF_THE_CHOICE, levels_for, loosened, warn_if_nothing_is_told, warn_of_the_edge
+from .choice import LEVELS, Step
+from .cross_validation import (
+    OF_THE_CHOICE,
+    Part,
+    compare,
+    keep_choice,
+    levels_for,
+    loosened,
+    warn_if_nothing_is_told,
+)
 from .linear import make_callback, report_end
 from .path import checked_alphas
 from .problem import make_solver
@@ -173,56 +179,26 @@ class MeasureRankerCV(LinearRanker):
         """Train candidates on the training part of every split, and score the held-out part."""
         grades, weights, numbers = queries.by_row(queries.grades), queries.weights, queries.numbers
         splits = query_splits(self.cv, numbers, race.measure.counted(queries))
-        tell = self.progress or (lambda step: None)
 
-        def part(rows: Rows) -> Queries:
+        def queries_of(rows: Rows) -> Queries:
             return Queries.of(grades[rows], numbers[rows], None if weights is None else weights[rows])
 
-        def look(number: int, train: Rows, test: Rows) -> HeldOutQueries:
-            held_out = HeldOutQueries(test, part(test))
-            # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
-            with use_threads(self.n_threads):
-                rows = QueryRows(X[train], part(train), settings)
-                X_test = X[test]
-                for candidate in race.candidates:
-                    trail = QueryTrail(candidate, rows)
-                    race.follow(
-                        candidate,
-                        trail,
-                        held_out,
-                        lambda weights: trail.scores(X_test, weights),  # noqa: B023 (called here)
-                        lambda alpha: tell(Step(number, len(splits), candidate, alpha)),  # noqa: B023 (called here)
-                    )
-            if self.verbose:
-                print(f"split {number} of {len(splits)}", file=sys.stderr, flush=True)
-            return held_out
+        def part(train: Rows, test: Rows) -> Part:
+            rows = QueryRows(X[train], queries_of(train), settings)
+            held_out = HeldOutQueries(test, queries_of(test))
+            return Part(lambda candidate: QueryTrail(candidate, rows), held_out, X[test])
 
-        tasks = [delayed(look)(number, *split) for number, split in enumerate(splits, start=1)]
-        at_once = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        race.splits.extend(at_once(tasks[:FIRST]))
-        race.narrow()
-        race.splits.extend(at_once(tasks[FIRST:]))
+        compare(self, race, splits, part)
 
     def _keep_choice(self, race: QueryRace, rows: QueryRows, winner: RankingCandidate, index: int) -> None:
         """What was tried, and what was chosen."""
-        alphas = {one: QueryTrail(one, rows).alpha for one in race.candidates}
-        tried = race.everything_tried()
-        self.cv_results_: dict[str, Any] = race.results(
-            [
-                {
-                    "measure": one.measure.name,
-                    "bound": one.bound,
-                    "target": one.target or "",
-                    "alpha": alphas[one](race.level(level)),
-                }
-                for one, level in tried
-            ]
-        )
+        trails = {one: QueryTrail(one, rows) for one in race.candidates}
+        words = {
+            one: {"measure": one.measure.name, "bound": one.bound, "target": one.target or ""}
+            for one in race.candidates
+        }
         self.trained_for_ = winner
-        self.best_index_ = tried.index((winner, index))
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.alpha_ = alphas[winner](race.level(index))
-        warn_of_the_edge(race, winner, index, self.alpha_)
+        keep_choice(self, race, trails, words, winner, index)
 
     def as_ranker(self) -> MeasureRanker:
         """Return the fitted model as the MeasureRanker with ``alpha_`` that it is.
