@@ -209,7 +209,7 @@ class Member:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # Members 1, 2, ... have said that they need nothing any more when member 0 ends the connections.
+        # Member 0 ends the connections when all others have said that they are done.
         try:
             if error is None:
                 self._wait(self._finish())
@@ -317,7 +317,7 @@ class Member:
         return found.reshape(values.shape).copy()
 
     async def _finish(self) -> None:
-        """Tell the parent that all below need nothing any more."""
+        """Tell the parent that this member and all below it are done."""
         for child in self._children:
             await child.receive("done")
         if self._parent is not None:

@@ -218,7 +218,7 @@ class _Resumed:
 
 
 def _run(solver: Solver, objective: RegularizedRisk, leg: Leg | None) -> Result:
-    """Run a solver from where the client says, who has the leg, for as many iterations as are left."""
+    """Run a solver from the weights that the client sends, for as many iterations as are left."""
     spent, start, planes, mu = _whereabouts(objective, leg)
     rest: Solver = replace(cast(Any, solver), max_iter=max(0, cast(Any, solver).max_iter - spent))
     if leg is None:

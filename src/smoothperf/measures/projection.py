@@ -245,7 +245,7 @@ class _Asked:
         return _Root(*agreed(self.simplex.together, *root))
 
     def _values(self, step: int) -> Array:
-        """The v of every so manieth example."""
+        """The v of examples at equal distances from one another."""
         values = np.empty(-(-self._scores.shape[0] // step))
         _top_k.sample(self._scores, self.simplex.positive, *self._line, step, values)
         return values

@@ -59,7 +59,7 @@ class SmoothRisk(Risk):
         return self.smoothed(scores, 0.0)
 
     def exact_value(self, scores: Array) -> float:
-        """``R``, O(n). With a gradient that nobody wants: the loop is faster with it than NumPy is without."""
+        """``R``, O(n). The gradient is computed and dropped: the loop is faster with it than NumPy is without."""
         return self.exact(scores).value
 
     def smoothed(
