@@ -152,7 +152,7 @@ class Retargeting(Solver):
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(400, 3)), np.repeat([1, -1], [40, 360])
     >>> X[:40, 0] += 1.0
-    >>> J = RegularizedRisk(as_design(X), PRBEP().bind(y), alpha=1e-3)
+    >>> J = RegularizedRisk(as_design(X), PRBEP().bind(y), 1e-3)
     >>> LBFGS(tol=1e-3).run(J).coef.any()   # the convex bound has collapsed
     np.False_
     >>> result = Retargeting(tol=1e-3).run(J, start=np.array([1.0, 0.0, 0.0]))
@@ -191,7 +191,7 @@ class Retargeting(Solver):
         previous = math.inf
         while True:
             step = StartingWithScores(
-                objective.design, here.majorant(objective), objective.alpha, here.coef, here.scores
+                objective.design, here.majorant(objective), objective.penalty, here.coef, here.scores
             )
             story.continue_with(step)
             # J_tight here, but for rounding that may have lowered it.
@@ -278,7 +278,7 @@ class _Here:
         (square,) = agreed(objective.together, float(coef @ coef))
         labeling = risk.loss_free(scores) if square > 0.0 else None
         free = 0.0 if labeling is None else labeling.value
-        value = objective.alpha / 2.0 * square + risk.exact_value(scores) - free
+        value = objective.penalty.value(coef, square) + risk.exact_value(scores) - free
         return cls(coef, scores, value, labeling, math.sqrt(square) if reach is None else reach)
 
     def further_from(self, before: _Here, objective: RegularizedRisk) -> _Here:
@@ -316,7 +316,8 @@ def _best_multiple(objective: RegularizedRisk, start: Array | None) -> _Here:
     free = risk.loss_free(scores).value
 
     def value(scale: float) -> float:
-        return objective.alpha / 2.0 * scale**2 * square + risk.exact_value(scale * scores) - scale * free
+        penalty = objective.penalty.value(scale * start, scale**2 * square)
+        return penalty + risk.exact_value(scale * scores) - scale * free
 
     scale = min(SCALES, key=value)
     scale = min((scale, scale / 2.0, 2.0 * scale), key=value)
