@@ -73,7 +73,11 @@ class BoundPenalty(Penalty):
 
     @abstractmethod
     def value(self, coef: Array, square: float) -> float:
-        """``Omega(w)``, given w and ``|w|^2``; either may be all that is needed. Bounds are taken to hold."""
+        """``Omega(w)``, given w and ``|w|^2``; either may be all that is needed. Infinite outside of bounds."""
+
+    @abstractmethod
+    def clip(self, coef: Array) -> Array:
+        """Return the weights within the bounds that are closest."""
 
     @abstractmethod
     def radius(self, ceiling: float) -> float:
@@ -120,6 +124,10 @@ class Quadratic(BoundPenalty):
         """``(alpha/2) |w|^2``; in any space, as only the square counts."""
         return self.alpha / 2.0 * square
 
+    def clip(self, coef: Array) -> Array:
+        """Return the weights themselves: there are no bounds."""
+        return coef
+
     def radius(self, ceiling: float) -> float:
         """``sqrt(2 ceiling / alpha)``."""
         return math.sqrt(2.0 * ceiling / self.alpha)
@@ -164,7 +172,7 @@ class ElasticNet(Penalty):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", _strength(self.alpha))
-        rho = self.l1_ratio
+        rho: Any = self.l1_ratio
         if isinstance(rho, bool) or not isinstance(rho, Real) or not 0.0 <= float(rho) <= 1.0:
             raise ValueError(f"l1_ratio must lie between 0 and 1, got {rho!r}.")
 
@@ -244,6 +252,8 @@ class Separable(BoundPenalty):
         """``sum_i s_i |w_i| + (q_i/2) w_i^2``."""
         support = np.flatnonzero(coef)
         w = coef[support]
+        if (w < self.lower[support]).any() or (w > self.upper[support]).any():
+            return math.inf
         return float(self.s[support] @ np.abs(w) + 0.5 * (self.q[support] @ (w * w)))
 
     def conjugate(self, v: Array, ceiling: float) -> Conjugate:

@@ -44,7 +44,7 @@ def best_weights(slopes: Array, offsets: Array, penalty: Separable, start: Array
     tolerance : float
         Of D.
     """
-    x = start / start.sum()
+    x: Array = start / start.sum()
     v = -(x @ slopes)
     inverse = 1.0 / penalty.q
     for _ in range(MOST_STEPS):
