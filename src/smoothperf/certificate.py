@@ -15,13 +15,17 @@ so that it is a true bound of the optimum of the objective of the given arrays. 
     sum_k x_k [ r_k (1 + B rho) + g_n |X|_F |g_k| rho ]    planes: risk kernel, and X^T g
     + g_{2K+8} ( sum_k x_k |b_k| + |a|^2 / alpha )         the sum of offsets, and weights that do not sum to 1
     + E / (2 alpha)                                        the squared norm
-    + 2 g_d B |w| max(1, sqrt(J(w))) + g_{2n+16} (1 + 2 B |w| + J(w)) + g_{d+4} J(w)     evaluation of J at the best w
+    + 2 g_d B |w| max(1, sqrt(J(w))) + g_{2n+16} (1 + 2 B |w| + J(w)) + g_{d+8} J(w)     evaluation of J at the best w
 
 where B is the largest row norm, r_k the risk's own rounding bound and E that of ``|a|^2``, ``a = sum_k x_k a_k``. The
 squared norm is ``x.G x`` with the Gram matrix G of the planes, which is at hand: ``E = g_{2d+2n+2K+16} (sum_k x_k
 s_k)^2``, where s_k is ``|a_k|`` or, in row space, ``|X|_F |g_k|``. Where that is not good enough, a is formed:
 ``E = 2 g (|a| + g S) S`` with ``S = sum_k x_k s_k`` and ``g = g_{2K+n+d+8}``, at the cost of K d or a pass over the
 data.
+
+Other penalties Omega than the quadratic one have ``Omega*(-sum_k x_k a_k)`` in place of the squared norm, which is
+computed from the sum itself (docs/maths.md, penalty-bound), and other weights x (:mod:`smoothperf.plane_weights`).
+The rounding of the sum is that of a plane, ``g_{2K+8} S rho``, and weights that do not sum to 1 cost ``g_{2K+8} J(w)``.
 """
 
 from __future__ import annotations
@@ -35,12 +39,19 @@ from numpy.typing import NDArray
 from .collective import ALONE, Collective, agreed
 from .design import Design
 from .kernels import maximise_on_simplex
+from .penalties import Penalty, Quadratic, Separable, as_penalty
+from .plane_weights import best_weights
 from .row_space import Space, WeightSpace, smaller_space
 
 Array = NDArray[np.float64]
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2.0
 #: The reductions are themselves computed in floating point; a hundredth more makes up for that.
 SURPLUS = 1.01
+#: Curvature that a penalty without it is given when weights are looked for, by what it costs beside the tolerance of
+#: the program at the largest weights; and how much of the bound may be lost by it before it shrinks, or grows.
+SOFTNESS, LITTLE_LOST, MOST_SOFTNESSES = 100.0, (5.0, 50.0), 4
+#: Products with planes that a solution takes when the penalty is not quadratic, beside one.
+MORE_COST = 8
 
 
 def accumulated(terms: int) -> float:
@@ -62,9 +73,14 @@ def evaluation_rounding(
     return SURPLUS * (
         2.0 * accumulated(d) * largest_score * max(1.0, math.sqrt(objective))
         + accumulated(2 * n + 16) * (1.0 + 2.0 * largest_score + objective)
-        + accumulated(d + 4) * objective
+        + accumulated(d + 8) * objective
         + extra_rounding * (1.0 + largest_score)
     )
+
+
+def _times(excess: float, ceiling: float) -> float:
+    """Their product; nothing is lost by an infinite ceiling that is not needed."""
+    return excess * ceiling if excess > 0.0 else 0.0
 
 
 @dataclass
@@ -74,9 +90,11 @@ class _Bound:
     value: float = -np.inf
     fixed: float = 0.0  # rounding that does not depend on the radius
     per_radius: float = 0.0  # rounding per unit of |w*|
+    per_ceiling: float = 0.0  # what the conjugate takes off for each unit of J(w) >= Omega(w*)
 
-    def certified(self, radius: float) -> float:
-        return self.value - SURPLUS * (self.fixed + self.per_radius * radius)
+    def certified(self, radius: float, ceiling: float) -> float:
+        taken = _times(self.per_ceiling, ceiling)
+        return self.value - taken - SURPLUS * (self.fixed + self.per_radius * radius)
 
 
 @dataclass(frozen=True)
@@ -107,10 +125,12 @@ class Planes:
     def __len__(self) -> int:
         return int(self.offsets.shape[0])
 
-    def lower_bound(self, design: Design, alpha: float, objective: float, coef_norm: float) -> float:
-        """Certified bound of min J for any alpha, from these planes alone; see :meth:`Bundle.lower_bound`."""
-        space = smaller_space(design, design.shape, design.frobenius_norm)
-        bundle = Bundle(design, alpha, max_planes=len(self), tolerance=1e-12, space=space)
+    def lower_bound(self, design: Design, penalty: float | Penalty, objective: float, coef_norm: float) -> float:
+        """Certified bound of min J for any penalty, from these planes alone; see :meth:`Bundle.lower_bound`."""
+        quadratic = isinstance(as_penalty(penalty), Quadratic)
+        space = smaller_space(design, design.shape, design.frobenius_norm) if quadratic else None
+        tolerance = 1e-12 if quadratic else 1e-6
+        bundle = Bundle(design, penalty, max_planes=len(self), tolerance=tolerance, space=space, ceiling=objective)
         bundle.adopt(self)
         bundle.solve()
         return bundle.lower_bound(objective, coef_norm)
@@ -123,8 +143,8 @@ class Bundle:
     ----------
     design : Design
         X, for the rounding bounds and the number of weights.
-    alpha : float
-        Strength of the regulariser.
+    penalty : float or Penalty
+        Omega; a number is the alpha of the quadratic one.
     max_planes : int
         When there are more, planes that carry no weight are forgotten, the one idle for longest first; if all carry
         weight, the two lightest are merged into one (which is a plane again).
@@ -138,12 +158,15 @@ class Bundle:
         How many rows X has on all machines, if that is more than here.
     together : Collective, optional
         The group that must agree on the bound.
+    ceiling : float, default=infinity
+        A value of J, which :meth:`lower_bound` replaces by lower ones. Without a quadratic part of the penalty it is
+        needed.
     """
 
     def __init__(
         self,
         design: Design,
-        alpha: float,
+        penalty: float | Penalty,
         *,
         max_planes: int,
         tolerance: float,
@@ -151,9 +174,12 @@ class Bundle:
         extra_rounding: float = 0.0,
         n_rows: int | None = None,
         together: Collective = ALONE,
+        ceiling: float = math.inf,
     ):
         self._design = design
-        self._alpha = alpha
+        self._penalty = as_penalty(penalty).on(design.shape[1])
+        self._ceiling = ceiling
+        self._softness = SOFTNESS * tolerance
         self._max_planes = max(2, max_planes)
         self._tolerance = tolerance
         self._extra_rounding = extra_rounding
@@ -188,7 +214,8 @@ class Bundle:
     def overdue(self) -> bool:
         """Whether planes wait for their inner products that cost less than a quarter of the passes they came with."""
         waiting = self._count - self._known
-        return waiting * self._design.n_entries >= self._count * self._space.terms or self._count == self._max_planes
+        cost = self._count * self._space.terms * (1 if isinstance(self._penalty, Quadratic) else MORE_COST)
+        return waiting * self._design.n_entries >= cost or self._count == self._max_planes
 
     @property
     def value(self) -> float:
@@ -197,13 +224,16 @@ class Bundle:
 
     @property
     def dual_coef(self) -> Array:
-        """The minimiser of ``(alpha/2)|w|^2 + max_k <a_k, w> + b_k``: where a cutting-plane method goes next."""
-        return self._aggregate() / -self._alpha
+        """The minimiser of ``Omega(w) + max_k <a_k, w> + b_k``: where a cutting-plane method goes next."""
+        if isinstance(self._penalty, Separable):
+            return self._soft_penalty().minimiser(self._aggregate())
+        return self._aggregate() / -self._penalty.alpha
 
     def add(self, slope: Array, offset: float, *, rounding: float, gradient_norm: float) -> None:
         """Add the plane ``<slope, w> + offset`` with the rounding bound and the norm of the gradient it came from."""
         if self._count == self._max_planes:
-            self._multiply()
+            if isinstance(self._penalty, Quadratic):
+                self._multiply()
             self._make_room()
         k = self._count
         self._slopes[k] = slope
@@ -244,7 +274,8 @@ class Bundle:
         order = order[self._weights[order] > 0.0]
         kept, rest = (order, order[:0]) if order.size <= limit else (order[: limit - 1], order[limit - 1 :])
         weights, slopes, numbers = self._weights[kept], self._slopes[kept], self._numbers[:, kept]
-        gram = self._gram[np.ix_(kept, kept)]
+        quadratic = isinstance(self._penalty, Quadratic)
+        gram = self._gram[np.ix_(kept, kept)] if quadratic else self._space.inners(slopes, slopes)
         if rest.size:
             total = float(self._weights[rest].sum())
             shares = self._weights[rest] / total
@@ -265,36 +296,69 @@ class Bundle:
 
     def solve(self) -> None:
         """Find the best weights of the planes, and with them a bound."""
-        self._multiply()
         k = self._count
-        weights = maximise_on_simplex(
-            self._gram, 1.0 / self._alpha, self._offsets[:k], self._weights[:k], self._tolerance
-        )
-        self._weights[:k] = weights
+        if isinstance(self._penalty, Separable):
+            self._known = k
+            self._weigh_softly(self._penalty)
+        else:
+            self._multiply()
+            self._weights[:k] = maximise_on_simplex(
+                self._gram, 1.0 / self._penalty.alpha, self._offsets[:k], self._weights[:k], self._tolerance
+            )
         self._solutions += 1
-        self._last_used[:k][weights > 0.0] = self._solutions
+        self._last_used[:k][self._weights[:k] > 0.0] = self._solutions
         bound = _Bound(*agreed(self._together, *self._bound()))
-        self._highest = max(self._highest, bound.value)
+        self._highest = max(self._highest, bound.certified(0.0, self._ceiling))
         self._bounds.append(bound)
 
-    def _bound(self) -> tuple[float, float, float]:
-        """Value, fixed rounding and rounding per unit of ``|w*|`` of the bound that the weights make."""
+    def _bound(self) -> tuple[float, float, float, float]:
+        """What a :class:`_Bound` has, of the bound that the weights make."""
         k = self._count
         weights = self._weights[:k]
         n, d = self._n_rows, self._design.shape[1]
         offset, offset_size, fixed, per_radius, sizes = self._numbers[:, :k].dot(weights).tolist()
+        if isinstance(self._penalty, Separable):
+            value, excess = self._penalty.conjugate(-self._aggregate(), self._ceiling)
+            rounding = accumulated(2 * k + 8) * (offset_size + self._ceiling)
+            rounding += accumulated(d + 16) * (value + _times(excess, self._ceiling))
+            return offset - value, fixed + rounding, per_radius + accumulated(2 * k + 8) * sizes, excess
+        alpha = self._penalty.alpha
         squared_norm = float(weights.dot(self._gram[:k, :k].dot(weights)))
-        rounding = accumulated(2 * (d + n + k) + 16) * sizes**2 / (2.0 * self._alpha)
+        rounding = accumulated(2 * (d + n + k) + 16) * sizes**2 / (2.0 * alpha)
         if rounding > self._tolerance:
             aggregate = self._space.weights(self._aggregate())
             squared_norm = float(aggregate @ aggregate)
             error = accumulated(2 * k + n + d + 8) * sizes
-            rounding = (math.sqrt(squared_norm) + error) * error / self._alpha
-        return (
-            offset - squared_norm / (2.0 * self._alpha),
-            fixed + accumulated(2 * k + 8) * (offset_size + squared_norm / self._alpha) + rounding,
-            per_radius,
-        )
+            rounding = (math.sqrt(squared_norm) + error) * error / alpha
+        rounding += accumulated(2 * k + 8) * (offset_size + squared_norm / alpha)
+        return offset - squared_norm / (2.0 * alpha), fixed + rounding, per_radius, 0.0
+
+    def _weigh_softly(self, penalty: Separable) -> None:
+        """Find weights that are the best ones of a penalty with a little curvature where this one has none.
+
+        What the bound loses by it is known afterwards: if that is much, less curvature must do.
+        """
+        k = self._count
+        for _ in range(MOST_SOFTNESSES):
+            soft = self._soft_penalty()
+            self._weights[:k] = best_weights(
+                self._slopes[:k], self._offsets[:k], soft, self._weights[:k], self._tolerance
+            )
+            if soft is penalty:
+                return
+            aggregate = self._aggregate()
+            value, excess = penalty.conjugate(-aggregate, self._ceiling)
+            lost = value + _times(excess, self._ceiling) - soft.conjugate(-aggregate, self._ceiling).value
+            if lost <= LITTLE_LOST[1] * self._tolerance:
+                if lost < LITTLE_LOST[0] * self._tolerance:
+                    self._softness *= 2.0
+                return
+            self._softness /= 4.0
+
+    def _soft_penalty(self) -> Separable:
+        """The penalty with so little curvature, where it has none, that the bound loses next to nothing by it."""
+        assert isinstance(self._penalty, Separable)
+        return self._penalty.softened(self._softness, self._ceiling)
 
     def _aggregate(self) -> Array:
         """``sum_k x_k a_k``."""
@@ -317,19 +381,20 @@ class Bundle:
         """Certified bound of min J, given the best objective value known and the norm of its weights."""
         objective = max(objective, 0.0)  # below is rounding, of scores as large as they get
         evaluation = evaluation_rounding(self._design, self._n_rows, objective, coef_norm, self._extra_rounding)
-        # (alpha/2) |w*|^2 <= J(w*) <= J(w); and, with any bound, (alpha/2) |w - w*|^2 <= J(w) - J(w*). So a radius
-        # makes a bound, which makes a smaller radius, until that changes little.
+        # Omega(w*) <= J(w*) <= J(w); and, with any bound, (alpha/2) |w - w*|^2 <= J(w) - J(w*). So a radius makes a
+        # bound, which makes a smaller radius, until that changes little.
         highest = objective + evaluation
-        radius, smaller = math.inf, math.sqrt(2.0 * highest / self._alpha)
+        self._ceiling = min(self._ceiling, highest)
+        radius, smaller = math.inf, self._penalty.radius(highest)
         while smaller < 0.9 * radius:
             radius = smaller
-            best = max(self._bounds, key=lambda bound: bound.certified(radius))
-            least = max(highest - best.certified(radius), 0.0)
-            smaller = min(radius, coef_norm + math.sqrt(2.0 * least / self._alpha))
+            best = max(self._bounds, key=lambda bound: bound.certified(radius, highest))
+            least = max(highest - best.certified(radius, highest), 0.0)
+            smaller = min(radius, coef_norm + self._penalty.distance(least))
         self._bounds = [best]
         # No risk is negative, so 0 is a lower bound as well.
         zero = -self._extra_rounding * (1.0 + self._design.row_norm * radius)
-        return max(zero, best.certified(radius)) - evaluation
+        return max(zero, best.certified(radius, highest)) - evaluation
 
     def _make_room(self) -> None:
         """Forget the plane that has been idle for longest, or merge the two lightest."""
@@ -345,9 +410,10 @@ class Bundle:
             for values in (self._slopes, *self._numbers):
                 values[kept] = share * values[gone] + (1.0 - share) * values[kept]
             self._weights[kept] = total
-            products = self._space.inners(self._slopes[:k], self._slopes[kept : kept + 1])[:, 0]
-            self._gram[kept, :k] = products
-            self._gram[:k, kept] = products
+            if isinstance(self._penalty, Quadratic):
+                products = self._space.inners(self._slopes[:k], self._slopes[kept : kept + 1])[:, 0]
+                self._gram[kept, :k] = products
+                self._gram[:k, kept] = products
         last = k - 1
         for values in (self._slopes, *self._numbers, self._weights, self._last_used):
             values[gone] = values[last]

@@ -1,13 +1,14 @@
-"""The training objective: a risk of the scores plus a quadratic regulariser of the weights.
+"""The training objective: a risk of the scores plus a penalty of the weights.
 
-    J(w)    = (alpha/2) |w|^2 + R(X w)                                       (objective)
-    J_mu(w) = (alpha/2) |w|^2 + R_mu(X w)
+    J(w)    = Omega(w) + R(X w)              Omega(w) = (alpha/2) |w|^2 unless said otherwise    (objective)
+    J_mu(w) = Omega(w) + R_mu(X w)
 
 X appears in two places only: ``X w`` gives scores, ``X^T g`` turns a gradient in scores into one in weights. Along
 a line ``w + t p`` the scores are ``f + t q`` with ``q = X p`` computed once, so a line search never touches X.
 
 :class:`RegularizedRisk` is J itself. A :class:`Run` is J as one run of a solver works with it: as points and lines, in
-the space that suits the shape of X, and in memory that is used again.
+the space that suits the shape of X, and in memory that is used again; points and lines here are those of the quadratic
+penalty, and :mod:`smoothperf.segments` has those of others.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from . import threads
-from ._validation import positive_number
 from .buffers import Buffers
 from .collective import agreed, total, total_and_agreed
 from .design import Design
 from .design.base import Array
 from .kernels import along, inner_products
 from .measures import Risk, RiskValue
+from .penalties import Penalty, as_penalty
 from .row_space import Space, WeightSpace, smaller_space
 
 #: Largest score that a run may meet: the square of it, and sums of such squares, are numbers still.
@@ -35,7 +36,7 @@ LEAST_NUMBERS = 1 << 15
 
 
 class RegularizedRisk:
-    """``J`` for one design matrix, one risk and one alpha. Counts its passes over the data.
+    """``J`` for one design matrix, one risk and one penalty. Counts its passes over the data.
 
     Parameters
     ----------
@@ -43,11 +44,15 @@ class RegularizedRisk:
         X as an operator.
     risk : Risk
         A measure bound to the labels of the rows of X.
-    alpha : float
-        Strength of the regulariser, the paper's lambda; above 0.
+    penalty : float or Penalty
+        Omega; a number is the alpha of the quadratic one, the paper's lambda.
 
     Attributes
     ----------
+    penalty : BoundPenalty
+        Omega, for as many weights as X has columns.
+    alpha : float
+        Its strength.
     n_matvec, n_rmatvec : int
         Products with X and with its transpose so far.
     together : Collective
@@ -58,12 +63,12 @@ class RegularizedRisk:
     >>> import numpy as np
     >>> from smoothperf import PRBEP
     >>> from smoothperf.design import as_design
-    >>> J = RegularizedRisk(as_design(np.eye(4)), PRBEP().bind([1, 1, -1, -1]), alpha=0.1)
+    >>> J = RegularizedRisk(as_design(np.eye(4)), PRBEP().bind([1, 1, -1, -1]), 0.1)
     >>> J.exact(np.array([2.0, 2.0, 0.0, 0.0]))
     0.4
     """
 
-    def __init__(self, design: Design, risk: Risk, alpha: float):
+    def __init__(self, design: Design, risk: Risk, penalty: float | Penalty):
         if design.shape[0] != risk.examples.here_count:
             raise ValueError(
                 f"X has {design.shape[0]} rows but y has {risk.examples.here_count} labels; they must match."
@@ -71,7 +76,8 @@ class RegularizedRisk:
         self.design = design
         self.risk = risk
         self.together = risk.examples.together
-        self.alpha = positive_number("alpha", alpha, hint="It is the strength of the regulariser; try 1e-4.")
+        self.penalty = as_penalty(penalty).on(design.shape[1])
+        self.alpha = self.penalty.alpha
         _check_magnitude(design.frobenius_norm, self.alpha)
         self.n_matvec = 0
         self.n_rmatvec = 0
@@ -91,7 +97,7 @@ class RegularizedRisk:
         if scores is None:
             scores = self.matvec(coef)
         (square,) = agreed(self.together, float(coef @ coef))
-        return self.alpha / 2.0 * square + self.risk.exact_value(scores)
+        return self.penalty.value(coef, square) + self.risk.exact_value(scores)
 
     def inner(self, u: Array, v: Array) -> float:
         """``<u, v>`` of vectors with a number for each row."""
@@ -105,8 +111,8 @@ class RegularizedRisk:
 class StartingWithScores(RegularizedRisk):
     """J that knows the scores of the weights that a run starts from, which saves a product with X."""
 
-    def __init__(self, design: Design, risk: Risk, alpha: float, coef: Array, scores: Array):
-        super().__init__(design, risk, alpha)
+    def __init__(self, design: Design, risk: Risk, penalty: float | Penalty, coef: Array, scores: Array):
+        super().__init__(design, risk, penalty)
         self._start: tuple[Array, Array] | None = (coef, scores)
 
     def matvec(self, coef: Array, out: Array | None = None) -> Array:
@@ -140,8 +146,9 @@ class Point:
     """The smoothed objective at one weight vector.
 
     ``slope = X^T g`` is the risk's gradient in weight space, which with ``risk.plane.offset`` makes the cutting plane;
-    ``gradient = alpha w + slope`` is that of ``J_mu``. The squares are those of the lengths of ``coef`` and
-    ``gradient``; ``steepness`` is the length of the risk's gradient in scores.
+    ``gradient = alpha w + slope`` is that of ``J_mu`` (of the risk alone, if the penalty is not quadratic).
+    ``regulariser`` is Omega(w), ``coef_square = |w|^2``, and ``steepness`` the length of the risk's gradient in scores.
+    ``J_mu(w)`` is above its minimum by no more than ``excess``.
     """
 
     coef: Array
@@ -149,15 +156,16 @@ class Point:
     mu: float
     risk: RiskValue
     slope: Array
+    regulariser: float
     value: float
     gradient: Array
     coef_square: float
-    gradient_square: float
+    excess: float
     steepness: float
 
     def slack(self, exact: float) -> float:
         """``R(f) - height``: how far the plane stays below the exact risk here, given the exact objective."""
-        return exact - (self.value - self.risk.value) - self.risk.height
+        return exact - self.regulariser - self.risk.height
 
 
 class Estimate(NamedTuple):
@@ -188,13 +196,14 @@ class Run:
     ----------
     space : Space
         Where vectors live.
-    alpha, risk, design, together
+    penalty, alpha, risk, design, together
         Those of the objective.
     """
 
     def __init__(self, objective: RegularizedRisk, start: Array | None = None, *, in_weights: bool = False):
         self.objective = objective
-        self.alpha, self.risk, self.design = objective.alpha, objective.risk, objective.design
+        self.penalty, self.alpha = objective.penalty, objective.alpha
+        self.risk, self.design = objective.risk, objective.design
         self.together = objective.together
         n, d = self.design.shape
         norm = self.design.frobenius_norm
@@ -231,7 +240,7 @@ class Run:
 
     def exact(self, vector: Array, scores: Array) -> float:
         """``J``, given the scores; no product with X."""
-        return self.alpha / 2.0 * self.square(vector) + self.risk.exact_value(scores)
+        return self.penalty.value(vector, self.square(vector)) + self.risk.exact_value(scores)
 
     def exact_at(self, point: Point, *, good_enough: float = -math.inf) -> Estimate:
         """``J`` at a point of ``J_mu``, or a value a little above it that costs nothing; no product with X.
@@ -239,7 +248,7 @@ class Run:
         It is J itself if that may be at most ``good_enough`` while the value that costs nothing is not.
         """
         risk = point.risk
-        regulariser = self.alpha / 2.0 * point.coef_square
+        regulariser = point.regulariser
         if risk.exact is not None:
             ceiling = regulariser + risk.exact.high
             floor = regulariser + max(risk.height, risk.exact.low)
@@ -247,10 +256,6 @@ class Run:
                 return Estimate(ceiling, min(floor, ceiling))
         exact = regulariser + self.risk.exact_value(point.scores)
         return Estimate(exact, exact)
-
-    def is_solved(self, point: Point, accuracy: float) -> bool:
-        """Whether ``J_mu(w) - min J_mu <= accuracy`` for sure: it is at most ``|grad|^2 / (2 alpha)``."""
-        return point.gradient_square <= 2.0 * self.alpha * accuracy
 
     def along(self, point: Point, direction: Array) -> Line:
         """Return the half-line ``w + t p``; one product with X now, none later. It owns the direction from now on."""
@@ -273,8 +278,12 @@ class Run:
         (steepness,), (coef_square, gradient_square) = total_and_agreed(
             self.together, (float(g @ g),), (squares[0], squares[1])
         )
-        value = self.alpha / 2.0 * coef_square + risk.value
-        return Point(coef, scores, mu, risk, slope, value, gradient, coef_square, gradient_square, math.sqrt(steepness))
+        regulariser = self.alpha / 2.0 * coef_square
+        excess = gradient_square / (2.0 * self.alpha)  # as J_mu is alpha-strongly convex
+        value = regulariser + risk.value
+        return Point(
+            coef, scores, mu, risk, slope, regulariser, value, gradient, coef_square, excess, math.sqrt(steepness)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,8 +176,7 @@ def test_training_with_the_loss_of_f1_is_training_for_f1():
     X, positives = rng.normal(size=(200, 4)) + 0.5 * y[:, None], int((y == 1).sum())
     general = Contingency(lambda b, c: (b + c) / (2 * positives - b + c))
     results = [
-        LBFGS(tol=1e-4).run(RegularizedRisk(as_design(X), measure.bind(y), alpha=1e-2))
-        for measure in (general, FBeta())
+        LBFGS(tol=1e-4).run(RegularizedRisk(as_design(X), measure.bind(y), 1e-2)) for measure in (general, FBeta())
     ]
     assert all(result.gap <= 1e-4 for result in results)
     assert results[0].objective == pytest.approx(results[1].objective, abs=2e-4)

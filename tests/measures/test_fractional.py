@@ -230,7 +230,7 @@ def small_problem():
 def test_solvers_agree_and_certify_it(small_problem, measure):
     X, y = small_problem
     results = [
-        solver.run(RegularizedRisk(as_design(X), measure.bind(y), alpha=1e-2))
+        solver.run(RegularizedRisk(as_design(X), measure.bind(y), 1e-2))
         for solver in (BMRM(tol=1e-5), LBFGS(tol=1e-4), LBFGS(tol=1e-5))
     ]
     for result, tol in zip(results, (1e-5, 1e-4, 1e-5), strict=True):
@@ -243,8 +243,8 @@ def test_optimum_is_that_over_labelings_for_many_positives(small_problem):
     X, y = small_problem
     positives = int((y == 1).sum())
     table = Contingency(loss_of(FBeta(), positives)).bind(y)
-    general = BMRM(tol=1e-6).run(RegularizedRisk(as_design(X), table, alpha=1e-2))
-    special = BMRM(tol=1e-6).run(RegularizedRisk(as_design(X), FBeta().bind(y), alpha=1e-2))
+    general = BMRM(tol=1e-6).run(RegularizedRisk(as_design(X), table, 1e-2))
+    special = BMRM(tol=1e-6).run(RegularizedRisk(as_design(X), FBeta().bind(y), 1e-2))
     apart = 1e-6 + most_above_labelings(FBeta(), positives)
     assert special.objective == pytest.approx(general.objective, abs=apart)
 

@@ -25,7 +25,7 @@ def data():
 @pytest.mark.parametrize("name", ["ndcg", "ndcg@3", "roc_area", "precision@3", "recall@3"])
 def test_solvers_agree(data, name):
     X, y, qid = data
-    objective = RegularizedRisk(as_design(X), get_query_measure(name).bind(y, qid), alpha=0.02)
+    objective = RegularizedRisk(as_design(X), get_query_measure(name).bind(y, qid), 0.02)
     results = [solver(tol=1e-3).run(objective) for solver in (LBFGS, BMRM, Nesterov)]
     for result in results:
         assert result.status is Status.CONVERGED
@@ -38,8 +38,8 @@ def test_tight_bound(data, target):
     X, y, qid = data
     measure = NDCG(5, tight_target=target)
     design = as_design(X)
-    pairs = LBFGS(tol=1e-3).run(RegularizedRisk(design, get_query_measure("roc_area").bind(y, qid), alpha=1e-2))
-    objective = RegularizedRisk(design, measure.bind(y, qid), alpha=1e-3)
+    pairs = LBFGS(tol=1e-3).run(RegularizedRisk(design, get_query_measure("roc_area").bind(y, qid), 1e-2))
+    objective = RegularizedRisk(design, measure.bind(y, qid), 1e-3)
     result = Retargeting(tol=1e-3).run(objective, start=pairs.coef)
     assert result.status is Status.STATIONARY
     assert result.objective < objective.exact(np.zeros(4))
@@ -48,13 +48,13 @@ def test_tight_bound(data, target):
 
 def test_a_group_finds_the_same(data):
     X, y, qid = data
-    alone = LBFGS(tol=1e-4).run(RegularizedRisk(as_design(X), NDCG().bind(y, qid), alpha=0.02))
+    alone = LBFGS(tol=1e-4).run(RegularizedRisk(as_design(X), NDCG().bind(y, qid), 0.02))
 
     def program(together):
         mine = qid % 2 == together.rank
         queries = Queries.of(y[mine], qid[mine], together=together)
         design = SharedDesign(as_design(X[mine]), together)
-        return LBFGS(tol=1e-4).run(RegularizedRisk(design, NDCG().risk(queries), alpha=0.02))
+        return LBFGS(tol=1e-4).run(RegularizedRisk(design, NDCG().risk(queries), 0.02))
 
     first, second = run_group(2, program)
     np.testing.assert_array_equal(first.coef, second.coef)
@@ -68,7 +68,7 @@ def test_nothing_to_choose(data):
     measure = get_query_measure("precision@50")
     risk = measure.bind(y, qid)
     assert risk.diameter == 0.0
-    result = LBFGS(tol=1e-3).run(RegularizedRisk(as_design(X), risk, alpha=0.1))
+    result = LBFGS(tol=1e-3).run(RegularizedRisk(as_design(X), risk, 0.1))
     assert result.status is Status.CONVERGED
     assert not result.coef.any()
     assert result.objective == pytest.approx(1.0 - measure.score(y, X[:, 0], qid))

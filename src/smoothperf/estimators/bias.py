@@ -93,6 +93,10 @@ class Bias:
         def value(shift: float) -> float:
             scores = np.full(objective.design.shape[0], shift)
             free = risk.loss_free(scores).value if tight else 0.0
-            return objective.alpha / 2.0 * (shift / self.height) ** 2 + risk.exact_value(scores) - free
+            weights = np.zeros(objective.design.shape[1])
+            if shift:
+                weights[-1] = shift / self.height
+            penalty = objective.penalty.value(weights, (shift / self.height) ** 2)
+            return penalty + risk.exact_value(scores) - free
 
         return min(value(shift) for shift in {0.0, bias}) - (result.objective if tight else result.lower_bound)

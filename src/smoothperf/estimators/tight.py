@@ -41,7 +41,7 @@ def convex_start(
     if objective.risk.sums_over_examples:
         own = solver.run(objective, callback=callback)
         return own, own.coef
-    ranking = RegularizedRisk(objective.design, ROCArea().risk(examples), objective.alpha)
+    ranking = RegularizedRisk(objective.design, ROCArea().risk(examples), objective.penalty)
     starting = LBFGS(tol=solver.tol, max_iter=solver.max_iter) if isinstance(solver, Newton) else solver
     result = starting.run(ranking, callback=callback)
     if not bias.trained:

@@ -2,6 +2,7 @@
 
 from ._permutahedron import rank_queries, sort_documents
 from ._pointwise import logistic_losses, pointwise_hinges, squared_hinges
+from ._quadratic_model import minimise_model
 from ._query_pairs import query_hinges
 from ._roc_area import huber_sums, sorted_hinges
 from ._simplex_qp import maximise_on_simplex
@@ -18,6 +19,7 @@ __all__ = [
     "inner_products",
     "logistic_losses",
     "maximise_on_simplex",
+    "minimise_model",
     "pointwise_hinges",
     "query_hinges",
     "rank_queries",

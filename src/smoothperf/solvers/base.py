@@ -10,6 +10,8 @@ from .._validation import positive_number, whole_number
 from ..certificate import Planes
 from ..design.base import Array
 from ..objective import RegularizedRisk, Run
+from ..penalties import Quadratic
+from ..segments import PenalisedRun
 from ..threads import one_blas_thread
 from .monitor import Callback, Keeper, Monitor, Observer
 from .result import Pairs, Result
@@ -114,7 +116,11 @@ class ConvexSolver(Solver):
         """Minimise an objective to a certified gap; see :meth:`Solver.run`."""
         whole_number("keep_planes", keep_planes, at_least=0)
         with one_blas_thread(unless=objective.design.wants_blas_threads):
-            run = Run(objective, start, in_weights=self.in_weights)
+            run: Run
+            if isinstance(objective.penalty, Quadratic):
+                run = Run(objective, start, in_weights=self.in_weights)
+            else:
+                run = PenalisedRun(objective, start)
             monitor = Monitor(
                 run,
                 tol=self.tol,

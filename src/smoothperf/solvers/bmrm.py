@@ -45,7 +45,7 @@ class BMRM(ConvexSolver):
     >>> from smoothperf import PRBEP
     >>> from smoothperf.design import as_design
     >>> from smoothperf.objective import RegularizedRisk
-    >>> objective = RegularizedRisk(as_design(np.eye(4)), PRBEP().bind([1, 1, -1, -1]), alpha=0.1)
+    >>> objective = RegularizedRisk(as_design(np.eye(4)), PRBEP().bind([1, 1, -1, -1]), 0.1)
     >>> result = BMRM(tol=1e-6).run(objective)
     >>> result.status.name, round(result.objective, 4)
     ('CONVERGED', 0.05)
@@ -64,7 +64,7 @@ class BMRM(ConvexSolver):
             # At once, as it decides where to go next.
             monitor.add_plane(run.space.slope(plane.gradient), plane, steepness, at_once=True)
             coef_square = run.square(coef)
-            exact = run.alpha / 2.0 * coef_square + risk.value
+            exact = run.penalty.value(coef, coef_square) + risk.value
             status = monitor.record(coef, coef_square, Estimate(exact, exact), exact, 0.0)
             if status is not None:
                 return monitor.result(status)

@@ -21,6 +21,8 @@ from ..design.base import Array
 from ..kernels import along, differences, two_loop
 from ..objective import Point, Run, Trial
 from ..row_space import Space, WeightSpace
+from ..segments import PenalisedRun
+from . import proximal
 from .base import ConvexSolver
 from .line_search import flat_point
 from .monitor import Monitor, Precision
@@ -66,7 +68,7 @@ class LBFGS(ConvexSolver):
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(200, 3)), np.repeat([1, -1], 100)
     >>> X[:100] += 1.0
-    >>> result = LBFGS(tol=1e-6).run(RegularizedRisk(as_design(X), ROCArea().bind(y), alpha=1e-2))
+    >>> result = LBFGS(tol=1e-6).run(RegularizedRisk(as_design(X), ROCArea().bind(y), 1e-2))
     >>> result.status.name, result.gap <= 1e-6
     ('CONVERGED', True)
     """
@@ -84,6 +86,8 @@ class LBFGS(ConvexSolver):
             raise ValueError(f"flatness must lie between 0 and 1, got {self.flatness!r}.")
 
     def _minimise(self, run: Run, monitor: Monitor) -> Result:
+        if isinstance(run, PenalisedRun):
+            return proximal.minimise(self, run, monitor, self.memory or default_memory(run))
         memory = CurvatureMemory(self.memory or default_memory(run), run.space)
         if monitor.pairs is not None:
             memory.adopt(monitor.pairs, run.alpha)
@@ -102,11 +106,11 @@ class LBFGS(ConvexSolver):
             status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
             if status is not None:
                 return status
-            if run.is_solved(point, 1e-3 * monitor.gap):
+            if point.excess <= 1e-3 * monitor.gap:
                 monitor.catch_up()
             slack = point.slack(exact.value)
             mu = precision.next_mu(self.smoothing, point, slack=slack, gap=monitor.gap)
-            if mu == point.mu and run.is_solved(point, 1e-3 * monitor.gap):
+            if mu == point.mu and point.excess <= 1e-3 * monitor.gap:
                 return precision.end(point, slack=slack, gap=monitor.gap)
             if precision.is_stuck(point, monitor.gap):
                 return Status.PRECISION_LIMIT

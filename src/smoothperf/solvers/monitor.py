@@ -115,9 +115,10 @@ class Monitor:
         self._keeper = keeper
         self._keep_planes = keep_planes
         self._passes_before = run.objective.n_matvec, run.objective.n_rmatvec
+        zero = run.risk.exact_value(run.objective.scores_of_zero())
         self.bundle = Bundle(
             run.design,
-            run.alpha,
+            run.penalty,
             # A plane for each iterate, beside those of an earlier run, is all there can be.
             max_planes=min(max_planes, max_iter + 1 + (0 if planes is None else len(planes))),
             tolerance=1e-3 * tol,
@@ -125,6 +126,7 @@ class Monitor:
             extra_rounding=run.risk.extra_rounding,
             n_rows=run.risk.examples.count,
             together=run.together,
+            ceiling=zero,
         )
         if planes is not None:
             self.bundle.adopt(planes)
@@ -132,7 +134,6 @@ class Monitor:
         self._first_mu = mu
         self.pairs = pairs
         self._trace = Trace()
-        zero = run.risk.exact_value(run.objective.scores_of_zero())
         self._zero = _Candidate(np.zeros(run.space.length), 0.0, Estimate(zero, zero))
         self._best = self._zero
         self._candidates = [self._zero]
@@ -254,7 +255,7 @@ class Monitor:
         if candidate.objective.is_exact:
             return candidate
         assert candidate.scores is not None
-        regulariser = self._run.alpha / 2.0 * candidate.coef_square
+        regulariser = self._run.penalty.value(candidate.coef, candidate.coef_square)
         exact = regulariser + self._run.risk.exact_value(candidate.scores)
         return replace(candidate, objective=Estimate(exact, exact), scores=None)
 
@@ -266,7 +267,7 @@ class Monitor:
             coef = run.together.first(run.space.weights(self._best.coef))
             scores = objective.matvec(coef)
             (square,) = agreed(run.together, float(coef @ coef))
-            exact = run.alpha / 2.0 * square + run.risk.exact_value(scores)
+            exact = run.penalty.value(coef, square) + run.risk.exact_value(scores)
             if exact < _value(self._zero):
                 self._best = _Candidate(self._best.coef, square, Estimate(exact, exact))
                 self._candidates = [self._best]

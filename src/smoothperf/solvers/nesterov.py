@@ -24,6 +24,7 @@ import numpy as np
 from .._validation import choice
 from ..collective import agreed
 from ..objective import Estimate, Line, Point, RegularizedRisk, Run, Trial
+from ..penalties import Quadratic
 from .base import ConvexSolver
 from .monitor import Monitor, Precision
 from .result import Result, Status
@@ -60,7 +61,7 @@ class Nesterov(ConvexSolver):
     >>> from smoothperf import PRBEP
     >>> from smoothperf.design import as_design
     >>> from smoothperf.objective import RegularizedRisk
-    >>> objective = RegularizedRisk(as_design(np.eye(4)), PRBEP().bind([1, 1, -1, -1]), alpha=0.1)
+    >>> objective = RegularizedRisk(as_design(np.eye(4)), PRBEP().bind([1, 1, -1, -1]), 0.1)
     >>> result = Nesterov(tol=1e-6).run(objective)
     >>> result.status.name, round(result.objective, 4)
     ('CONVERGED', 0.05)
@@ -75,6 +76,8 @@ class Nesterov(ConvexSolver):
         choice("form", self.form, ("strongly_convex", "convex"))
 
     def _minimise(self, run: Run, monitor: Monitor) -> Result:
+        if not isinstance(run.penalty, Quadratic):
+            raise ValueError("Nesterov minimises with the quadratic penalty only; use LBFGS for other penalties.")
         # Backtracking finds its own L; it only needs a first guess.
         squared_norm = SAFETY * squared_spectral_norm(run.objective, accuracy=0.3 if self.backtracking else 1e-3)
         alpha = run.alpha
@@ -87,12 +90,12 @@ class Nesterov(ConvexSolver):
         while True:
             monitor.add_plane(leading.slope, leading.risk.plane, leading.steepness)
             square = run.square(coef)
-            value = alpha / 2.0 * square + run.risk.exact_value(scores)
+            value = run.penalty.value(coef, square) + run.risk.exact_value(scores)
             status = monitor.record(coef, square, Estimate(value, value), leading.value, leading.mu)
             if status is not None:
                 return monitor.result(status)
             slack = leading.slack(run.exact_at(leading).value)
-            if run.is_solved(leading, 1e-3 * monitor.gap):
+            if leading.excess <= 1e-3 * monitor.gap:
                 monitor.catch_up()
             mu = precision.next_mu(self.smoothing, leading, slack=slack, gap=monitor.gap)
             if mu != leading.mu:
@@ -100,7 +103,7 @@ class Nesterov(ConvexSolver):
                 lipschitz = (lipschitz - alpha) * leading.mu / mu + alpha
                 leading = run.evaluate(leading.coef, mu, leading.scores)
                 theta = 1.0
-            elif run.is_solved(leading, 1e-3 * monitor.gap):
+            elif leading.excess <= 1e-3 * monitor.gap:
                 return monitor.result(precision.end(leading, slack=slack, gap=monitor.gap))
             if precision.is_stuck(leading, monitor.gap):
                 return monitor.result(Status.PRECISION_LIMIT)
@@ -151,8 +154,9 @@ def _next_theta(theta: float, q: float) -> float:
 def _descend(line: Line, start: Point, lipschitz: float) -> tuple[float, Trial]:
     """Smallest tried L for which the gradient step descends as much as theory asks, ``|grad|^2 / (2 L)``."""
     trial = line.at(1.0 / lipschitz, start.mu)
+    square = -line.origin(start.mu).derivative
     for _ in range(30):  # more would only chase rounding
-        if trial.value <= start.value - start.gradient_square / (2.0 * lipschitz) + 1e-14 * abs(start.value):
+        if trial.value <= start.value - square / (2.0 * lipschitz) + 1e-14 * abs(start.value):
             break
         lipschitz *= 2.0
         trial = line.at(1.0 / lipschitz, start.mu)

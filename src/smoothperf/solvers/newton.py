@@ -37,6 +37,7 @@ import scipy.linalg
 from ..design.base import Array
 from ..measures import Curvature
 from ..objective import Point, RegularizedRisk, Run
+from ..penalties import Quadratic
 from .base import ConvexSolver
 from .line_search import flat_point
 from .monitor import Monitor, Precision
@@ -85,7 +86,7 @@ class Newton(ConvexSolver):
     >>> from smoothperf import PRBEP
     >>> from smoothperf.design import as_design
     >>> from smoothperf.objective import RegularizedRisk
-    >>> objective = RegularizedRisk(as_design(np.eye(4)), PRBEP().bind([1, 1, -1, -1]), alpha=0.1)
+    >>> objective = RegularizedRisk(as_design(np.eye(4)), PRBEP().bind([1, 1, -1, -1]), 0.1)
     >>> result = Newton(tol=1e-6).run(objective)
     >>> result.status.name, round(result.objective, 4)
     ('CONVERGED', 0.05)
@@ -100,10 +101,14 @@ class Newton(ConvexSolver):
     def suits(objective: RegularizedRisk) -> bool:
         """Whether it is likely to pay: second derivatives are there, and X has far more than d^2 entries."""
         design = objective.design
+        if not isinstance(objective.penalty, Quadratic):
+            return False
         return objective.risk.has_curvature and FEW_FEATURES * design.shape[1] ** 2 <= design.n_entries
 
     def _minimise(self, run: Run, monitor: Monitor) -> Result:
         objective = run.objective
+        if not isinstance(run.penalty, Quadratic):
+            raise ValueError("Newton minimises with the quadratic penalty only; use LBFGS for other penalties.")
         if not objective.risk.has_curvature:
             raise ValueError(
                 f"Newton needs second derivatives, which {type(objective.risk).__name__} lacks; use LBFGS."
@@ -124,7 +129,7 @@ class Newton(ConvexSolver):
                 return monitor.result(status)
             slack = point.slack(exact.value)
             mu = precision.next_mu(self.smoothing, point, slack=slack, gap=monitor.gap)
-            if mu == point.mu and run.is_solved(point, 1e-3 * monitor.gap):
+            if mu == point.mu and point.excess <= 1e-3 * monitor.gap:
                 return monitor.result(precision.end(point, slack=slack, gap=monitor.gap))
             if precision.is_stuck(point, monitor.gap):
                 return monitor.result(Status.PRECISION_LIMIT)

@@ -56,7 +56,9 @@ SCALES = [4.0**power for power in range(-6, 11)]
 
 
 class Retargeted(Risk):
-    """``R(f) - <g, f>`` with a fixed vector g: the risk (retargeted) for ``g = z_t - t``.
+    """``R(f) - <g, f> - h`` with a fixed plane (g, h): the risk (retargeted) for ``g = z_t - t``.
+
+    h is 0, unless scores begin elsewhere (:class:`~smoothperf.measures.shifted.Shifted`).
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ class Retargeted(Risk):
     def __init__(self, risk: Risk, labeling: RiskValue, n_features: int):
         super().__init__(risk.examples)
         self._risk = risk
-        self._linear = labeling.plane.gradient
+        self._linear, self._constant = labeling.plane.gradient, labeling.plane.offset
         self.diameter = risk.diameter
         self.has_curvature = risk.has_curvature
         # Gradients of R, and g, have sizes that sum up to 2 at most (docs/maths.md, tight-rounding). Differences of
@@ -90,7 +92,7 @@ class Retargeted(Risk):
 
     def exact_value(self, scores: Array) -> float:
         """``R - <g, f>``."""
-        return self._risk.exact_value(scores) - self._inner(scores)[0]
+        return self._risk.exact_value(scores) - (self._inner(scores)[0] + self._constant)
 
     def smoothed(
         self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
@@ -118,10 +120,11 @@ class Retargeted(Risk):
     def _less(self, risk: RiskValue, scores: Array, direction: Array | None) -> RiskValue:
         """A value of R less ``<g, f>``; its gradient is changed in place."""
         inner, *along = self._inner(scores, *([] if direction is None else [direction]))
+        inner += self._constant
         plane, exact = risk.plane, risk.exact
         np.subtract(plane.gradient, self._linear, out=plane.gradient)
         return RiskValue(
-            Plane(plane.gradient, plane.offset, plane.rounding + self._difference_rounding),
+            Plane(plane.gradient, plane.offset - self._constant, plane.rounding + self._difference_rounding),
             risk.value - inner,
             risk.height - inner,
             exact=None if exact is None else Interval(exact.low - inner, exact.high - inner),
@@ -152,7 +155,7 @@ class Retargeting(Solver):
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(400, 3)), np.repeat([1, -1], [40, 360])
     >>> X[:40, 0] += 1.0
-    >>> J = RegularizedRisk(as_design(X), PRBEP().bind(y), alpha=1e-3)
+    >>> J = RegularizedRisk(as_design(X), PRBEP().bind(y), 1e-3)
     >>> LBFGS(tol=1e-3).run(J).coef.any()   # the convex bound has collapsed
     np.False_
     >>> result = Retargeting(tol=1e-3).run(J, start=np.array([1.0, 0.0, 0.0]))
@@ -191,7 +194,7 @@ class Retargeting(Solver):
         previous = math.inf
         while True:
             step = StartingWithScores(
-                objective.design, here.majorant(objective), objective.alpha, here.coef, here.scores
+                objective.design, here.majorant(objective), objective.penalty, here.coef, here.scores
             )
             story.continue_with(step)
             # J_tight here, but for rounding that may have lowered it.
@@ -263,7 +266,7 @@ class _Watch:
 
 @dataclass(frozen=True)
 class _Here:
-    """Weights, their scores, ``J_tight`` there, and the labeling that they choose (None at zero, where all tie)."""
+    """Weights, their scores, ``J_tight`` there, and the labeling that they choose (None where all scores are zero)."""
 
     coef: Array
     scores: Array
@@ -276,9 +279,9 @@ class _Here:
     def of(cls, objective: RegularizedRisk, coef: Array, scores: Array, reach: float | None = None) -> _Here:
         risk = objective.risk
         (square,) = agreed(objective.together, float(coef @ coef))
-        labeling = risk.loss_free(scores) if square > 0.0 else None
+        labeling = risk.loss_free(scores) if square > 0.0 or not risk.begins_at_zero else None
         free = 0.0 if labeling is None else labeling.value
-        value = objective.alpha / 2.0 * square + risk.exact_value(scores) - free
+        value = objective.penalty.value(coef, square) + risk.exact_value(scores) - free
         return cls(coef, scores, value, labeling, math.sqrt(square) if reach is None else reach)
 
     def further_from(self, before: _Here, objective: RegularizedRisk) -> _Here:
@@ -311,12 +314,16 @@ def _best_multiple(objective: RegularizedRisk, start: Array | None) -> _Here:
     risk = objective.risk
     if start is None or not np.any(start):
         return _Here.of(objective, np.zeros(objective.design.shape[1]), objective.scores_of_zero())
+    start = objective.penalty.clip(start)
     scores = objective.matvec(start)
     (square,) = agreed(objective.together, float(start @ start))
     free = risk.loss_free(scores).value
 
     def value(scale: float) -> float:
-        return objective.alpha / 2.0 * scale**2 * square + risk.exact_value(scale * scores) - scale * free
+        if not risk.begins_at_zero:
+            return _Here.of(objective, scale * start, scale * scores).value
+        penalty = objective.penalty.value(scale * start, scale**2 * square)
+        return penalty + risk.exact_value(scale * scores) - scale * free
 
     scale = min(SCALES, key=value)
     scale = min((scale, scale / 2.0, 2.0 * scale), key=value)

@@ -1,0 +1,168 @@
+"""From one alpha to the next smaller one, for penalties that are not quadratic.
+
+What carries over is less than for the quadratic penalty (:mod:`smoothperf.solvers.continuation`): the weights, as they
+are, to start from; the planes, which hold for every penalty, so that the bound at a new alpha is known at once, and
+nothing is run where it certifies the last weights; and the curvature of the risk.
+
+A path starts where no feature that pays for absolute values has a weight yet. At w = 0 the plane ``(a, b)`` says ``J(w)
+>= b + <a, w> + Omega(w)``, and so w = 0 is optimal within ``R(0) - b + Omega*(-a)``, where ``R(0) - b`` is 0 for the
+exact risk. If all ``|a_i| <= s_i``, the last term is 0: for an l1_ratio of rho and a risk with one gradient at 0 that
+is so from ``max_i |a_i| / (rho c_i)`` on, and not below. (With several gradients at 0, any of them gives an alpha that
+is large enough.) Weights without an absolute value in their penalty (a bias, or features that cost nothing) are not
+zero there; their best values come first, and then the plane is taken.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..certificate import Planes
+from ..design import Design
+from ..design.base import Array
+from ..measures import Risk
+from ..objective import RegularizedRisk, StartingWithScores
+from ..penalties import Penalty, Quadratic, Separable
+from .base import Solver
+from .continuation import FEWEST_AND_MOST_PLANES, PLANE_MEMORY, Continuation, Solution
+from .monitor import Callback
+from .result import Pairs, Status
+from .smoothing import mu_for
+
+#: Smoothing of the first plane, as a share of tol, at most.
+FIRST_SLACK = 0.5, 0.03
+#: Share of the tolerance that is left for rounding at the largest alpha.
+MARGIN = 1e-3
+
+
+class PenalisedContinuation:
+    """Minimises J for one alpha after another, each smaller than the one before; see :class:`Continuation`.
+
+    Parameters
+    ----------
+    design, risk : Design and Risk
+        The data.
+    solver : Solver
+        What to run where the certificate of the neighbour does not do.
+    penalty : Penalty
+        The penalty, in any strength.
+    """
+
+    def __init__(self, design: Design, risk: Risk, solver: Solver, penalty: Penalty):
+        bound = penalty.on(design.shape[1])
+        assert isinstance(bound, Separable)
+        self._design, self._risk, self._solver, self._penalty = design, risk, solver, bound
+        self._coef = np.zeros(design.shape[1])
+        self._scores = np.zeros(design.shape[0])
+        self._planes: Planes | None = None
+        self._pairs: Pairs | None = None
+        self._spent_passes, self._spent_seconds = 0, 0.0
+
+    def largest_alpha(self, tolerance: float) -> float:
+        """Smallest alpha for which the plane of no features shows them to be none within a tolerance, or tol if larger.
+
+        1 if no feature helps at all.
+        """
+        begin = time.perf_counter()
+        tolerance = (1.0 - MARGIN) * max(tolerance, self._solver.tol)
+        penalty, scores = self._penalty, self._scores
+        paying = penalty.l1 > 0.0
+        slope, slack = self._plane(scores)
+        if paying.any() and not paying.all():
+            # The others may have weights of their own before any of these has one. Their strength is about what the
+            # largest alpha will be.
+            alpha = _where_they_vanish(penalty, slope, paying)
+            nothing = np.where(paying, 0.0, np.inf)
+            alone = replace(
+                penalty.with_alpha(alpha),
+                lower=np.maximum(penalty.lower, -nothing),
+                upper=np.minimum(penalty.upper, nothing),
+            )
+            objective = RegularizedRisk(self._design, self._risk, alone)
+            result = self._solver.run(objective)
+            self._spent_passes += objective.n_matvec + objective.n_rmatvec
+            assert result.scores is not None
+            slope, slack = self._plane(result.scores)
+        counted = paying if paying.any() else np.ones_like(paying)
+        some = penalty.some(np.flatnonzero(counted))
+        left = max(tolerance - slack, 0.5 * tolerance)
+        found = _smallest_alpha(some, -slope[counted], self._risk.exact_value(scores), left)
+        self._spent_seconds += time.perf_counter() - begin
+        return found
+
+    def start(self, alpha: float) -> Array:
+        """Weights to start from at an alpha: those of the last one."""
+        return self._coef
+
+    def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
+        """Minimise J for an alpha below the one before."""
+        begin = time.perf_counter() - self._spent_seconds
+        n_passes = self._spent_passes
+        self._spent_passes, self._spent_seconds = 0, 0.0
+        penalty = self._penalty.with_alpha(alpha)
+        square = float(self._coef @ self._coef)
+        value = penalty.value(self._coef, square) + self._risk.exact_value(self._scores)
+        bound = -math.inf
+        if self._planes is not None:
+            bound = self._planes.lower_bound(self._design, penalty, value, math.sqrt(square))
+        status = Status.CONVERGED
+        if value - bound > self._solver.tol:
+            result = self._solver.run(
+                StartingWithScores(self._design, self._risk, penalty, self._coef, self._scores),
+                self._coef,
+                callback,
+                planes=self._planes,
+                pairs=self._pairs,
+                keep_planes=int(np.clip(PLANE_MEMORY // (8 * self._coef.size), *FEWEST_AND_MOST_PLANES)),
+            )
+            assert result.scores is not None
+            self._planes, self._pairs = result.planes, result.pairs
+            self._coef, self._scores = result.coef, result.scores
+            value, bound, status = result.objective, result.lower_bound, result.status
+            n_passes += result.n_matvec + result.n_rmatvec
+        seconds = time.perf_counter() - begin
+        return Solution(alpha, self._coef, self._scores, value, bound, n_passes, seconds, status)
+
+    def _plane(self, scores: Array) -> tuple[Array, float]:
+        """The slope of the plane at some scores, and how far it is below the risk there."""
+        share, most = FIRST_SLACK
+        smoothed = self._risk.smoothed(scores, mu_for(min(share * self._solver.tol, most), self._risk))
+        self._spent_passes += 1
+        slack = max(0.0, self._risk.exact_value(scores) - smoothed.height)
+        return self._design.rmatvec(smoothed.plane.gradient), slack
+
+
+def continuation(
+    design: Design, risk: Risk, solver: Solver, penalty: Penalty | None = None
+) -> Continuation | PenalisedContinuation:
+    """Return what follows falling alphas for a penalty, whose own alpha does not matter; by default the quadratic."""
+    if penalty is None or isinstance(penalty, Quadratic):
+        return Continuation(design, risk, solver)
+    return PenalisedContinuation(design, risk, solver, penalty)
+
+
+def _where_they_vanish(penalty: Separable, slope: Array, paying: NDArray[np.bool_]) -> float:
+    """``max_i |a_i| / l1_i``, in the directions that bounds allow."""
+    reach = np.where(slope < 0.0, penalty.upper, -penalty.lower)
+    counted = paying & (reach > 0.0)
+    return float((np.abs(slope[counted]) / penalty.l1[counted]).max(initial=0.0)) or 1.0
+
+
+def _smallest_alpha(penalty: Separable, v: Array, ceiling: float, tolerance: float) -> float:
+    """Smallest alpha whose ``Omega*(v)`` is within a tolerance, by bisection: it falls as alpha grows."""
+
+    def within(alpha: float) -> bool:
+        value, excess = penalty.with_alpha(alpha).conjugate(v, ceiling)
+        return value + excess * ceiling <= tolerance
+
+    if not v.any() or within(1e-300):
+        return 1.0
+    low, high = 1e-300, 1e300
+    while high > 1.0001 * low:
+        middle = math.sqrt(low) * math.sqrt(high)
+        low, high = (low, middle) if within(middle) else (middle, high)
+    return high

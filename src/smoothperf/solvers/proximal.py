@@ -1,0 +1,183 @@
+r"""L-BFGS for penalties that are not quadratic: a proximal step in its metric, then a search on the line through it.
+
+The smoothed risk alone is modelled, Omega is taken as it is:
+
+    z = argmin  <a, z - w> + (1/2) <z - w, B (z - w)> + Omega(z),       a = X^T grad R_mu            (proximal-step)
+
+B is the metric of L-BFGS from the last m pairs ``s = w' - w``, ``y = a' - a`` in compact form (Byrd, Nocedal and
+Schnabel, 1994),
+
+    B = sigma I - [sigma S, Y] K^-1 [sigma S, Y]^T,       K = [[sigma S^T S, L], [L^T, -D]],             (compact)
+
+with ``sigma = <y, y> / <s, y>`` of the last pair, L the part of ``S^T Y`` below its diagonal D. The model has low rank
+beside sigma, so that a coordinate of it costs O(m) (:mod:`smoothperf.kernels._quadratic_model`). Exact zeros of z are
+those of the next w where the search takes the whole step, and that is the first one that it tries.
+
+As for L-BFGS itself: one product with X an iteration, one with its transpose, O(n) per trial of the search; and
+O(m^2 d) for the model, of which weights that stay zero take one sweep.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..collective import agreed
+from ..design.base import Array
+from ..kernels import minimise_model
+from ..objective import Point
+from ..penalties import Separable
+from ..segments import PenalisedRun
+from .line_search import flat_point
+from .monitor import Monitor, Precision
+from .result import Pairs, Result, Status
+
+if TYPE_CHECKING:
+    from .lbfgs import LBFGS
+
+#: Iterations without visible progress after which there will be none.
+PATIENCE = 30
+#: A pair shows curvature if ``<s, y>`` is above rounding.
+ROUNDING = 1e-12
+#: The model is solved to this share of what the last iteration gained, or of the gap.
+MODEL_ACCURACY = 1e-3
+
+
+def minimise(solver: LBFGS, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
+    """Go downhill until the monitor is content or nothing helps."""
+    metric = Metric(memory_size, run.space.length)
+    if monitor.pairs is not None:
+        metric.adopt(monitor.pairs)
+    status = _descend(solver, run, monitor, metric)
+    return monitor.result(status, metric.pairs())
+
+
+def _descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) -> Status:
+    leads = run.together.rank == 0
+    precision = Precision(run.design, patience=PATIENCE)
+    point = run.starting_point(monitor.first_mu(solver.smoothing))
+    while True:
+        monitor.add_plane(point.slope, point.risk.plane, point.steepness)
+        exact = run.exact_at(point, good_enough=monitor.bundle.value + solver.tol)
+        status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
+        if status is not None:
+            return status
+        if point.excess <= 1e-3 * monitor.gap:
+            monitor.catch_up()
+        slack = point.slack(exact.value)
+        mu = precision.next_mu(solver.smoothing, point, slack=slack, gap=monitor.gap)
+        if mu == point.mu and point.excess <= 1e-3 * monitor.gap:
+            return precision.end(point, slack=slack, gap=monitor.gap)
+        if precision.is_stuck(point, monitor.gap):
+            return Status.PRECISION_LIMIT
+
+        # In a group all take the first member's step, so that the others need none of their own.
+        target = (
+            metric.step(point, run.penalty, MODEL_ACCURACY * min(monitor.gap, point.excess)) if leads else point.coef
+        )
+        line = run.towards(point, target)
+        origin = line.origin(mu)
+        if origin.derivative >= 0.0:
+            trial = origin
+            metric.clear()
+        else:
+            found = flat_point(line, origin, flatness=solver.flatness)
+            if found is None:
+                if agreed(run.together, len(metric)) == (0.0,):
+                    return Status.PRECISION_LIMIT
+                metric.clear()
+            trial = found or origin
+        following = line.point(trial)
+        if leads and following.mu == point.mu and trial.step > 0.0:
+            metric.push(following.coef - point.coef, following.slope - point.slope)
+        point = following
+
+
+class Metric:
+    """B of (compact), from pairs that are scaled so that ``<s, y> = 1``.
+
+    Parameters
+    ----------
+    size : int
+        Most pairs.
+    length : int
+        Of a vector.
+    """
+
+    def __init__(self, size: int, length: int):
+        self._size = size
+        self._length = length
+        self._steps: list[Array] = []  # oldest first
+        self._changes: list[Array] = []
+        self._seen = 0
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def clear(self) -> None:
+        """Forget all pairs."""
+        self._steps.clear()
+        self._changes.clear()
+
+    def push(self, step: Array, change: Array) -> None:
+        """Remember a pair if it shows curvature; as many as L-BFGS does."""
+        self._accept(step, change)
+        self._seen += 1
+        kept = min(self._size, self._seen // 3 + 3)
+        del self._steps[:-kept], self._changes[:-kept]
+
+    def _accept(self, step: Array, change: Array) -> None:
+        curvature = float(step @ change)
+        if curvature > ROUNDING * math.sqrt(float(step @ step) * float(change @ change)):
+            scale = 1.0 / math.sqrt(curvature)
+            self._steps.append(scale * step)
+            self._changes.append(scale * change)
+
+    def pairs(self) -> Pairs | None:
+        """Return what is remembered, for a later run; the changes are those of the risk alone."""
+        if not self._steps:
+            return None
+        return Pairs(np.array(self._steps), np.array(self._changes), list(range(len(self))), 0.0)
+
+    def adopt(self, pairs: Pairs) -> None:
+        """Begin with the pairs of an earlier run."""
+        chosen = pairs.order[-self._size :]
+        self._seen = 3 * max(0, len(chosen) - 3)
+        for earlier in chosen:
+            step = pairs.steps[earlier]
+            self._accept(step.copy(), pairs.changes[earlier] - pairs.alpha * step)
+
+    def step(self, point: Point, penalty: Separable, tolerance: float) -> Array:
+        """``z`` of (proximal-step), up to about a tolerance of the model."""
+        z = point.coef.copy()
+        if not self._steps:
+            sigma = _first_curvature(point, penalty)
+            u = m = np.empty((z.size, 0))
+        else:
+            sigma, u, m = self._compact()
+        minimise_model(
+            point.slope, point.coef, penalty.s, penalty.q, penalty.lower, penalty.upper, sigma, u, m, z, tolerance
+        )
+        return z
+
+    def _compact(self) -> tuple[float, Array, Array]:
+        """sigma, U and M with ``B = sigma I + U M^T``."""
+        S, Y = np.array(self._steps), np.array(self._changes)
+        k = len(self)
+        sigma = float(Y[-1] @ Y[-1])  # as <s, y> = 1
+        u = np.concatenate([S, Y])
+        inner = S @ u.T
+        L = np.tril(inner[:, k:], -1)
+        middle = np.block([[inner[:, :k] * sigma, L], [L.T, -np.eye(k)]])
+        scale = np.repeat([sigma, 1.0], k)
+        m = -(scale[:, None] * np.linalg.solve(middle, scale[:, None] * u))
+        return sigma, np.ascontiguousarray(u.T), np.ascontiguousarray(m.T)
+
+
+def _first_curvature(point: Point, penalty: Separable) -> float:
+    """The sigma whose step makes the tangent of J_mu zero, as J is never less."""
+    reduced = np.maximum(np.abs(point.slope) - penalty.s, 0.0)
+    square = float(reduced @ reduced)
+    return max(square / max(point.value, 1e-300), 1e-12) if square > 0.0 else 1.0
