@@ -67,6 +67,10 @@ class Penalty(ABC):
     def with_alpha(self, alpha: float) -> Penalty:
         """Return the same penalty in another strength."""
 
+    @abstractmethod
+    def with_bias(self, bias: bool) -> Penalty:
+        """Return the same penalty for weights that end with that of a constant feature, or do not."""
+
 
 class BoundPenalty(Penalty):
     """A penalty of a given number of weights: what objectives, bounds and solvers work with."""
@@ -119,6 +123,10 @@ class Quadratic(BoundPenalty):
     def with_alpha(self, alpha: float) -> Quadratic:
         """Return the same penalty in another strength."""
         return Quadratic(alpha)
+
+    def with_bias(self, bias: bool) -> Quadratic:
+        """Return itself: the weight of a constant feature is one like all others."""
+        return self
 
     def value(self, coef: Array, square: float) -> float:
         """``(alpha/2) |w|^2``; in any space, as only the square counts."""
@@ -179,6 +187,10 @@ class ElasticNet(Penalty):
     def with_alpha(self, alpha: float) -> ElasticNet:
         """Return the same penalty in another strength."""
         return replace(self, alpha=alpha)
+
+    def with_bias(self, bias: bool) -> ElasticNet:
+        """Return the same penalty with one more weight, that of a constant feature, or without."""
+        return replace(self, bias=bias)
 
     def on(self, n_features: int) -> Separable:
         """Return the penalty of so many weights, the bias among them."""
@@ -243,6 +255,10 @@ class Separable(BoundPenalty):
     def with_alpha(self, alpha: float) -> Separable:
         """Return the same penalty in another strength."""
         return replace(self, alpha=alpha)
+
+    def with_bias(self, bias: bool) -> Separable:
+        """Return itself: which weights there are is settled."""
+        return self
 
     def some(self, features: NDArray[np.intp]) -> Separable:
         """Return the penalty of some of the weights."""

@@ -115,6 +115,7 @@ def test_results_have_the_form_of_searches():
     assert results["params"][clf.best_index_] == {
         "measure": clf.trained_for_.measure.name,
         "bound": clf.trained_for_.bound,
+        "l1_ratio": 0.0,
         "alpha": clf.alpha_,
     }
     assert {(one["measure"], one["bound"]) for one in results["params"]} == {

@@ -17,7 +17,7 @@ from .._validation import choice, positive_number
 from ..estimators import classifier as local
 from ..estimators.bias import Bias
 from ..estimators.linear import make_callback, report_end
-from ..estimators.problem import make_solver
+from ..estimators.problem import make_solver, penalty_of
 from ..io.checkpoint import Checkpoint
 from ..measures import Measure, get_measure
 from ..measures.base import IN_GROUPS
@@ -47,8 +47,8 @@ class MeasureClassifier(local.MeasureClassifier):
 
     Parameters
     ----------
-    measure, alpha, bound, tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, class_weight, \
-pos_label, warm_start, callback
+    measure, alpha, bound, l1_ratio, positive, coef_bounds, penalty_factors, tol, max_iter, solver, smoothing, \
+fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         As in :class:`smoothperf.MeasureClassifier`. The solver "newton" needs the rows in memory.
     client : distributed.Client, optional
         The cluster; by default that of the client which was made last.
@@ -93,6 +93,10 @@ pos_label, warm_start, callback
         alpha: float = 1e-4,
         *,
         bound: str = "convex",
+        l1_ratio: float = 0.0,
+        positive: bool = False,
+        coef_bounds: Any = None,
+        penalty_factors: Any = None,
         client: Client | None = None,
         patience: float = 60.0,
         tol: float = 1e-3,
@@ -113,6 +117,10 @@ pos_label, warm_start, callback
             measure,
             alpha,
             bound=bound,
+            l1_ratio=l1_ratio,
+            positive=positive,
+            coef_bounds=coef_bounds,
+            penalty_factors=penalty_factors,
             tol=tol,
             max_iter=max_iter,
             solver=solver,
@@ -130,7 +138,7 @@ pos_label, warm_start, callback
         self.client = client
         self.patience = patience
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, base_scores: Any = None) -> Self:
         """Fit to rows on the workers.
 
         Parameters
@@ -144,7 +152,11 @@ pos_label, warm_start, callback
             bring theirs.
         sample_weight : the like of y, optional
             Non-negative weights; an integer weight c stands for c copies.
+        base_scores : None
+            Scores to begin with are for rows in memory.
         """
+        if base_scores is not None:
+            raise ValueError("base_scores are for rows in memory: use smoothperf.MeasureClassifier.")
         measure = get_measure(self.measure)
         bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
@@ -152,12 +164,13 @@ pos_label, warm_start, callback
         patience = positive_number("patience", self.patience)
         tight = choice("bound", self.bound, ("convex", "tight")) == "tight"
         check_works_in_groups(measure, solver)
-        job = Job(bias, self.alpha, solver, tight)
         placement = Placement(
             self._cluster(), sources(X, y, sample_weight), n_threads=self.n_threads, patience=patience
         )
         try:
             settings = self._settle(placement.summaries)
+            penalty = penalty_of(self, settings.n_features).with_bias(bias.trained).with_alpha(self.alpha)
+            job = Job(bias, penalty, solver, tight)
             notes = Notes(
                 make_callback(self.verbose, self.callback),
                 self._last_weights(bias),
@@ -170,27 +183,33 @@ pos_label, warm_start, callback
         self.traffic_: Traffic = placement.traffic + Traffic(iterations=max(1, result.n_iter))
         self.n_losses_ = placement.losses
         self._keep(result, *bias.cut_at(result.coef, threshold))
+        self.has_base_scores_ = False
         report_end(result, solver.tol, self.verbose)
         if self.verbose:
             print(f"{self.traffic_}", file=sys.stderr, flush=True)
         local.warn_of_zero_model(bias, excess, self.alpha, solver.tol, tight=tight)
+        local.warn_of_limits(penalty.on(result.coef.size), result.coef)
         return self
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any, base_scores: Any = None) -> Any:
         """Return the signed scores; positive ones are predicted positive.
 
         Those of a dask array are a dask array, of a dask data frame a series, of a delayed object a delayed object, and
         are computed when they are asked for. Anything else is scored here and now.
         """
         check_is_fitted(self)
-        return lazily(self.to_local(), "decision_function", X) if is_lazy(X) else super().decision_function(X)
+        if is_lazy(X) and base_scores is None:
+            return lazily(self.to_local(), "decision_function", X)
+        return super().decision_function(X, base_scores)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, base_scores: Any = None) -> Any:
         """Return the predicted labels; of the same kind as those of :meth:`decision_function`."""
         check_is_fitted(self)
-        return lazily(self.to_local(), "predict", X) if is_lazy(X) else super().predict(X)
+        if is_lazy(X) and base_scores is None:
+            return lazily(self.to_local(), "predict", X)
+        return super().predict(X, base_scores)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, base_scores: Any = None) -> float:
         """Return the measure itself on test data (not the accuracy), which may be anything that :meth:`fit` takes.
 
         Measures of decisions (error rates, F-beta, Jaccard) gather four numbers from each block. The others compare
@@ -198,8 +217,8 @@ pos_label, warm_start, callback
         cluster is needed.
         """
         check_is_fitted(self)
-        if not is_lazy(X) and hasattr(X, "shape"):
-            return super().score(X, y, sample_weight)
+        if base_scores is not None or (not is_lazy(X) and hasattr(X, "shape")):
+            return super().score(X, y, sample_weight, base_scores)
         return score(self._cluster(), self.to_local(), X, y, sample_weight)
 
     def to_local(self) -> local.MeasureClassifier:

@@ -28,6 +28,7 @@ from ..io.checkpoint import Checkpoint, CheckpointKeeper, description, worth_kee
 from ..io.checkpoint_file import State
 from ..measures import Examples
 from ..objective import RegularizedRisk
+from ..penalties import Penalty
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.story import Sequel, Story
 from .rows import Part
@@ -45,8 +46,8 @@ class Job:
     ----------
     bias : Bias
         The measure, and how it wants the intercept to come about.
-    alpha : float
-        Strength of the regulariser.
+    penalty : Penalty
+        Of the weights.
     solver : ConvexSolver
         Of the convex bound.
     tight : bool
@@ -54,7 +55,7 @@ class Job:
     """
 
     bias: Bias
-    alpha: float
+    penalty: Penalty
     solver: ConvexSolver
     tight: bool
 
@@ -178,9 +179,9 @@ def train(job: Job, part: Part, together: Collective, notes: Notes | None = None
     bias, measure = job.bias, job.bias.measure
     examples = Examples(part.positive, part.weights, together)
     risk = measure.risk(examples)
-    check_suits(job.solver, measure, risk, tight=job.tight)
+    check_suits(job.solver, measure, risk, job.penalty, tight=job.tight)
     design = SharedDesign(bias.design(part.design, low_memory=False), together)
-    objective = RegularizedRisk(design, risk, job.alpha)
+    objective = RegularizedRisk(design, risk, job.penalty)
     if any(agreed(together, notes is not None and notes.checkpoint is not None)):
         entries = contents(design)
         if notes is not None:

@@ -44,6 +44,8 @@ class Candidate:
         Whose risk it is.
     bound : {"convex", "tight"}
         Which one.
+    l1_ratio : float, default=0.0
+        Share of absolute values in the penalty.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class Candidate:
 
     measure: Measure
     bound: str = "convex"
+    l1_ratio: float = 0.0
 
     @property
     def safe(self) -> bool:
@@ -60,7 +63,8 @@ class Candidate:
         return isinstance(self.measure, (LogLoss, SquaredHinge))
 
     def __str__(self) -> str:
-        return f"{self.measure.name}, {self.bound}"
+        ratio = f", l1_ratio {self.l1_ratio:g}" if self.l1_ratio else ""
+        return f"{self.measure.name}, {self.bound}{ratio}"
 
 
 SAFE = (Candidate(LogLoss()), Candidate(SquaredHinge()))

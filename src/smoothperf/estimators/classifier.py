@@ -14,6 +14,7 @@ from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
 from ..io.model_file import kept_in_files
 from ..measures import Measure
 from ..objective import RegularizedRisk
+from ..penalties import UNPENALISED, BoundPenalty, Separable
 from ..solvers import Callback, Result, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
@@ -40,10 +41,10 @@ ZERO_MODEL_REMEDY = (
 class MeasureClassifier(LinearMeasureClassifier):
     """Linear binary classifier that minimises a regularised upper bound of ``1 - measure`` on the training set.
 
-    Minimises ``J(w) = (alpha/2) |w|^2 + R(Xw)`` to a certified gap, where R is the structural-SVM bound,
-    or the mean loss itself for log loss and squared hinge. The bound is convex, and loose on noisy data: there w = 0
-    may be its minimiser for every alpha, except for ROC area. ``bound="tight"`` minimises one that does not collapse,
-    and is not convex.
+    Minimises ``J(w) = (alpha/2) |w|^2 + R(Xw)`` to a certified gap, or J with another penalty of w, where R is the
+    structural-SVM bound, or the mean loss itself for log loss and squared hinge. The bound is convex, and loose on
+    noisy data: there w = 0 may be its minimiser for every alpha, except for ROC area. ``bound="tight"`` minimises one
+    that does not collapse, and is not convex.
 
     Parameters
     ----------
@@ -57,6 +58,19 @@ class MeasureClassifier(LinearMeasureClassifier):
         "tight" is R less the same maximum without the loss (docs/maths.md, tight-risk). It is minimised by convex
         steps from the minimiser for ROC area, to a point that none of them can improve by more than ``tol``: a
         stationary point, of which nobody knows how far from the global minimum it is.
+    l1_ratio : float, default=0.0
+        Share of absolute values in the penalty, ``alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2)``: 0 is the
+        quadratic penalty, 1 leaves as few features in the model as possible. Above 0, weights are exactly zero where
+        features do not pay.
+    positive : bool, default=False
+        Whether no weight may be negative: a feature with a weight speaks for the positive label.
+    coef_bounds : tuple (lower, upper) or dict, optional
+        Bounds of the weights, at most 0 and at least 0: each None, a number, or one for each feature. Or pairs by
+        feature, ``{"income": (None, 0.0)}``, by name or position; the others are free. They are those of weights that
+        speak for the positive label. A monotone scorecard is ``(lower, upper)`` of 0 and infinity, feature by feature.
+    penalty_factors : array-like of shape (n_features,) or dict, optional
+        How much the weight of each feature costs, in terms of the others: 1 by default, 0 for a feature that is not
+        penalised. The weight of such a one stays within 1000, unless it has bounds.
     tol : float, default=1e-3
         Largest certified gap between ``objective_`` and the optimum; for the tight bound, what a convex step may still
         gain.
@@ -116,6 +130,10 @@ class MeasureClassifier(LinearMeasureClassifier):
         For the tight bound, what the last convex step could gain at most, certified; NaN for the convex one.
     n_iter_ : int
         Iterations.
+    n_features_in_model_ : int
+        Features whose weight is not zero.
+    has_base_scores_ : bool
+        Whether scores to begin with were given, and must be given again.
     result_ : Result
         Everything the solver has to say, with the trace of all iterations: for the tight bound those of the convex
         problems that were solved on the way. Where a bias is trained, ``result_.coef``
@@ -141,6 +159,10 @@ class MeasureClassifier(LinearMeasureClassifier):
         alpha: float = 1e-4,
         *,
         bound: str = "convex",
+        l1_ratio: float = 0.0,
+        positive: bool = False,
+        coef_bounds: Any = None,
+        penalty_factors: Any = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
         solver: str | Solver = "lbfgs",
@@ -159,6 +181,10 @@ class MeasureClassifier(LinearMeasureClassifier):
         self.measure = measure
         self.alpha = alpha
         self.bound = bound
+        self.l1_ratio = l1_ratio
+        self.positive = positive
+        self.coef_bounds = coef_bounds
+        self.penalty_factors = penalty_factors
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
@@ -174,7 +200,13 @@ class MeasureClassifier(LinearMeasureClassifier):
         self.callback = callback
         self.checkpoint = checkpoint
 
-    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        base_scores: ArrayLike | None = None,
+    ) -> Self:
         """Fit to training data.
 
         Parameters
@@ -188,19 +220,25 @@ class MeasureClassifier(LinearMeasureClassifier):
             which has them.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights; an integer weight c stands for c copies.
+        base_scores : array-like of shape (n,), optional
+            Scores to begin with, such as the :meth:`decision_function` of another model: what is trained is added to
+            them. Give those of new rows to :meth:`decision_function`, :meth:`predict` and :meth:`score`, too.
         """
         tight = choice("bound", self.bound, ("convex", "tight")) == "tight"
-        problem = Problem.of(self, X, y, sample_weight, tight=tight)
+        problem = Problem.of(self, X, y, sample_weight, tight=tight, base_scores=base_scores)
         self._keep_labels(problem.rows.pair)
         bias, solver = problem.bias, problem.solver
         with use_threads(self.n_threads):
-            objective = RegularizedRisk(problem.design, problem.risk, self.alpha)
+            objective = RegularizedRisk(problem.design, problem.risk, problem.penalty.with_alpha(self.alpha))
             result = self._minimise(problem, objective, tight=tight)
             excess_of_zero = bias.excess_of_zero(objective, result)
         report_end(result, solver.tol, self.verbose)
         warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight)
+        warn_of_limits(objective.penalty, result.coef)
         assert result.scores is not None
-        self._keep(result, *bias.cut(result.coef, problem.rows.examples, result.scores))
+        scores = problem.risk.whole_scores(result.scores)
+        self._keep(result, *bias.cut(result.coef, problem.rows.examples, scores))
+        self.has_base_scores_ = base_scores is not None
         return self
 
     def _minimise(self, problem: Problem, objective: RegularizedRisk, *, tight: bool) -> Result:
@@ -244,3 +282,14 @@ def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float, *, t
             f"{excess:.3g} above the minimum, tol is {tol:.3g}. {ZERO_MODEL_REMEDY}"
         )
     warnings.warn(message, ZeroModelWarning, stacklevel=3)
+
+
+def warn_of_limits(penalty: BoundPenalty, coef: Array) -> None:
+    """Say so if the weight of a feature that costs nothing has grown as large as it may without bounds of its own."""
+    if isinstance(penalty, Separable) and (held := penalty.held(coef)).size:
+        warnings.warn(
+            f"Feature {held[0]} has no penalty, and its weight is on the limit of {UNPENALISED:g} that the certificate "
+            "needs. Scale the feature, or give coef_bounds for it.",
+            UserWarning,
+            stacklevel=3,
+        )

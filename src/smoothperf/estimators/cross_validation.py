@@ -33,7 +33,7 @@ from .choice import FIRST, LEVELS, STEP, E, HeldOut, LabelRace, Race, Step, typi
 from .classifier import MeasureClassifier, ZeroModelWarning
 from .linear import LinearMeasureClassifier, make_callback, report_end
 from .path import checked_alphas
-from .problem import check_suits, example_weights, labelled_rows, make_solver, refuse_store
+from .problem import check_suits, example_weights, labelled_rows, make_solver, penalty_of, refuse_store
 from .trail import LabelTrail, Rows, Settings, Trail
 
 Array = NDArray[np.float64]
@@ -42,7 +42,7 @@ LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
 #: Below so many examples of the smaller class folds are drawn so many times.
 FEW_EXAMPLES, REPEATS = 200, 3
 #: What a classifier without a choice does not have.
-OF_THE_CHOICE = ("cv_results_", "best_index_", "best_score_", "alpha_")
+OF_THE_CHOICE = ("cv_results_", "best_index_", "best_score_", "alpha_", "l1_ratio_")
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,12 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         examples, as luck decides much then. A share between 0 and 1 holds out one stratified validation set, as many
         papers do. A splitter of scikit-learn or an iterable of ``(train, test)`` indices says it all; ``[(train,
         validation)]`` is a validation set of your own.
+    l1_ratio : float or list of float, default=0.0
+        Share of absolute values in the penalty, as in :class:`~smoothperf.MeasureClassifier`; of several the one that
+        is best on held-out rows, with everything else, is taken. Above 0, alphas follow from where the first weight
+        comes in.
+    positive, coef_bounds, penalty_factors
+        As in :class:`~smoothperf.MeasureClassifier`.
     calibration : {None, "sigmoid", "isotonic"}, default=None
         How scores become probabilities, by scikit-learn's calibrators on the scores of held-out rows. With None there
         is no ``predict_proba``.
@@ -131,10 +137,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     ----------
     trained_for_ : Candidate
         What was chosen: its ``measure`` and its ``bound``.
-    alpha_ : float
-        The chosen alpha.
+    alpha_, l1_ratio_ : float
+        The chosen alpha, and the chosen share of absolute values.
     cv_results_ : dict
-        What was tried, in the form of scikit-learn's searches: "params" with measure, bound and alpha, and
+        What was tried, in the form of scikit-learn's searches: "params" with measure, bound, l1_ratio and alpha, and
         "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score". NaN where a split did not try
         something: that was out of the race.
     best_index_ : int
@@ -170,6 +176,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         alphas: ArrayLike | None = None,
         n_alphas: int = LEVELS,
         cv: Any = 5,
+        l1_ratio: float | Sequence[float] = 0.0,
+        positive: bool = False,
+        coef_bounds: Any = None,
+        penalty_factors: Any = None,
         calibration: str | None = None,
         operating_point: Mapping[str, float | None] | None = None,
         n_jobs: int | None = None,
@@ -192,6 +202,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.alphas = alphas
         self.n_alphas = n_alphas
         self.cv = cv
+        self.l1_ratio = l1_ratio
+        self.positive = positive
+        self.coef_bounds = coef_bounds
+        self.penalty_factors = penalty_factors
         self.calibration = calibration
         self.operating_point = operating_point
         self.n_jobs = n_jobs
@@ -227,7 +241,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> _HeldOutScores:
         """Fit, and return what the model knows of rows held out, which would be too long to keep."""
         measure = get_measure(self.measure)
-        candidates = candidates_for(measure, self.bound)
+        ratios = _checked_ratios(self.l1_ratio)
+        candidates = tuple(
+            replace(one, l1_ratio=ratio) for one in candidates_for(measure, self.bound) for ratio in ratios
+        )
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         if self.calibration is not None:
             choice("calibration", self.calibration, METHODS)
@@ -239,20 +256,25 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self._keep_labels(given.pair)
         if sample_weight is not None:
             sample_weight = vector("sample_weight", sample_weight)
+        penalties = {ratio: penalty_of(self, X.shape[1], ratio) for ratio in ratios}
         for candidate in candidates:
             tight = candidate.bound == "tight"
-            check_suits(solver, candidate.measure, candidate.measure.risk(examples), tight=tight)
+            penalty = penalties[candidate.l1_ratio]
+            check_suits(solver, candidate.measure, candidate.measure.risk(examples), penalty, tight=tight)
+        levels = self._levels(X, examples.weights)
         settings = Settings(
             solver=loosened(solver),
             low_memory=self.low_memory,
             literal=self.alphas is not None,
             fit_intercept=self.fit_intercept,
             intercept_scaling=self.intercept_scaling,
+            penalties=penalties,
+            first_level=float(levels[0]),
         )
         race = LabelRace(
             measure.as_share(examples.weight),
             [replace(candidate, measure=candidate.measure.as_share(examples.weight)) for candidate in candidates],
-            self._levels(X, examples.weights),
+            levels,
             open_end=self.alphas is None,
         )
         self._compare(race, X, examples.positive, sample_weight, settings)
@@ -300,8 +322,12 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         """What was tried, in the form of scikit-learn's searches; and what was chosen."""
         names = dict(zip(race.candidates, candidates, strict=True))  # as the user gave them: counts, not shares
         trails = {one: LabelTrail(one, rows) for one in race.candidates}
-        words = {one: {"measure": names[one].measure.name, "bound": one.bound} for one in race.candidates}
+        words = {
+            one: {"measure": names[one].measure.name, "bound": one.bound, "l1_ratio": one.l1_ratio}
+            for one in race.candidates
+        }
         self.trained_for_ = names[winner]
+        self.l1_ratio_ = winner.l1_ratio
         keep_choice(self, race, trails, words, winner, index)
 
     def _keep_model(
@@ -376,7 +402,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         check_is_fitted(self)
         mine = self.get_params(deep=False)
         shared = {name: mine[name] for name in MeasureClassifier().get_params(deep=False) if name in mine}
-        classifier = MeasureClassifier(**{**shared, "alpha": self.alpha_, "bound": self.trained_for_.bound})
+        chosen = {"alpha": self.alpha_, "bound": self.trained_for_.bound, "l1_ratio": self.l1_ratio_}
+        classifier = MeasureClassifier(**{**shared, **chosen})
         for name, value in vars(self).items():
             if is_fitted_attribute(name) and name not in OF_THE_CHOICE:
                 setattr(classifier, name, value)
@@ -385,6 +412,16 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write :meth:`as_classifier` to a file that :func:`smoothperf.load` reads."""
         self.as_classifier().save(path)
+
+
+def _checked_ratios(l1_ratio: Any) -> tuple[float, ...]:
+    """One share of absolute values or several, each once; whether they lie between 0 and 1 a penalty checks."""
+    if isinstance(l1_ratio, (float, int, np.number)):
+        return (float(l1_ratio),)
+    ratios = tuple(vector("l1_ratio", l1_ratio).tolist())
+    if not ratios:
+        raise ValueError("l1_ratio is an empty list; give a number between 0 and 1, or several.")
+    return tuple(dict.fromkeys(ratios))
 
 
 def _checked_point(point: Mapping[str, Any] | None) -> dict[str, Any] | None:

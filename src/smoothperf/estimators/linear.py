@@ -69,6 +69,7 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
     classes_: NDArray[Any]
     pos_label_: Any
     intercept_: Array
+    has_base_scores_: bool
     calibration_: Sigmoid | Isotonic
 
     labels_in_files: ClassVar[dict[str, int]] = {"classes_": 2}
@@ -96,52 +97,80 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
         measure = get_measure(self.measure) if chosen is None else chosen.measure
         return measure.trained_with if isinstance(measure, Goal) else measure
 
-    def raw_scores(self, X: Any) -> Array:
+    @property
+    def n_features_in_model_(self) -> int:
+        """Features whose weight is not zero."""
+        return int(np.count_nonzero(self.coef_))
+
+    def raw_scores(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
         """Return scores that are higher for the positive label, and do not change when the threshold moves.
 
         They are ``X @ coef_.T``, or the negative of that where the positive label is the first of ``classes_``.
 
-        X may be the path of a store, here and below.
+        X may be the path of a store, here and below. ``base_scores`` are added to the former, before the sign.
         """
         check_is_fitted(self)
+        # A choice, and models from files of earlier versions, know of none.
+        if getattr(self, "has_base_scores_", False) != (base_scores is not None):
+            raise ValueError(
+                "base_scores are missing: the model was fitted with such, and is added to them."
+                if base_scores is None
+                else "base_scores are given, but the model was fitted without."
+            )
+        scores = self._scores_of_features(X)
+        if base_scores is not None:
+            scores = scores + vector("base_scores", base_scores, length=scores.shape[0])
+        return self._sign * scores
+
+    def _scores_of_features(self, X: Any) -> Array:
+        """``X @ coef_.T``."""
         store = as_store(X)
         if store is None:
             X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
-            return self._sign * scores_of(X, self.coef_[0])
+            return scores_of(X, self.coef_[0])
         if store.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"{store.path} has {store.shape[1]} features, but the model expects {self.n_features_in_}."
             )
-        return self._sign * store.design().matvec(self.coef_[0])
+        return store.design().matvec(self.coef_[0])
 
-    def decision_function(self, X: Any) -> Array:
-        """Return the signed scores ``X @ coef_.T + intercept_``; above 0 means ``classes_[1]``."""
-        return self.positive_scores(X) * self._sign
+    def decision_function(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
+        """Return the signed scores ``X @ coef_.T + intercept_``; above 0 means ``classes_[1]``.
 
-    def positive_scores(self, X: Any) -> Array:
+        ``base_scores`` are added, for a model that was fitted with such; here and below.
+        """
+        return self.positive_scores(X, base_scores) * self._sign
+
+    def positive_scores(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
         """Return signed scores that are above 0 where the positive label is predicted."""
-        scores: Array = self.raw_scores(X) + self._sign * self.intercept_[0]
+        scores: Array = self.raw_scores(X, base_scores) + self._sign * self.intercept_[0]
         return scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, base_scores: ArrayLike | None = None) -> NDArray[Any]:
         """Return the predicted label of every row."""
-        positive = self.positive_scores(X) > 0.0
+        positive = self.positive_scores(X, base_scores) > 0.0
         labels: NDArray[Any] = self.label_pair[positive.astype(int)]
         return labels
 
     @available_if(lambda self: hasattr(self, "calibration_"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
         """Return the probabilities of both labels, in the order of ``classes_``; only where the model is calibrated."""
-        chances = self.calibration_.probabilities(self.raw_scores(X))
+        chances = self.calibration_.probabilities(self.raw_scores(X, base_scores))
         both = np.column_stack([1.0 - chances, chances])
         return both if self._sign > 0.0 else both[:, ::-1]
 
-    def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        base_scores: ArrayLike | None = None,
+    ) -> float:
         """Return the measure itself on test data (not the accuracy); a store brings its labels."""
         store = as_store(X)
         if y is None and store is None:
             raise ValueError("y is None: labels are needed unless X is a store.")
-        scores = self.positive_scores(X if store is None else store)
+        scores = self.positive_scores(X if store is None else store, base_scores)
         labels = store.labels() if y is None and store is not None else y
         assert labels is not None
         positive = known_labels(labels, self.label_pair, length=scores.shape[0])

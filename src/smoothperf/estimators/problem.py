@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from ..design import Design
 from ..io.store import Store, open_store
 from ..measures import Measure, Risk, get_measure
 from ..measures.examples import Examples
+from ..measures.shifted import Shifted
+from ..penalties import ElasticNet, Penalty, Quadratic
 from ..solvers import BMRM, LBFGS, ConvexSolver, Nesterov, Newton, Solver
 from ..solvers.smoothing import Adaptive, Fixed, Smoothing
 from ..threads import check_n_threads
@@ -44,6 +47,10 @@ class LabelledRows:
     X: Any
     pair: NDArray[Any]
     examples: Examples
+
+    def towards_positive(self, scores: Array) -> Array:
+        """Scores that are higher for the positive label, from such as are for the second label in sorted order."""
+        return scores if self.pair[0] < self.pair[1] else -scores
 
 
 def labelled_rows(estimator: Any, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> LabelledRows:
@@ -101,6 +108,8 @@ class Problem:
         X as an operator, with the constant feature where a bias is trained.
     risk : Risk
         The measure's, for these labels.
+    penalty : Penalty
+        Of the weights, in strength 1.
     """
 
     measure: Measure
@@ -109,6 +118,7 @@ class Problem:
     rows: LabelledRows
     design: Design
     risk: Risk
+    penalty: Penalty
 
     @classmethod
     def of(
@@ -119,6 +129,7 @@ class Problem:
         sample_weight: ArrayLike | None,
         *,
         tight: bool = False,
+        base_scores: ArrayLike | None = None,
     ) -> Problem:
         """Check the parameters, then the rows, then whether they go together."""
         measure = get_measure(estimator.measure)
@@ -128,9 +139,12 @@ class Problem:
         )
         check_n_threads(estimator.n_threads)
         rows = labelled_rows(estimator, X, y, sample_weight)
+        penalty = penalty_of(estimator, rows.X.shape[1]).with_bias(bias.trained)
         risk = measure.risk(rows.examples)
-        check_suits(solver, measure, risk, tight=tight)
-        return cls(measure, bias, solver, rows, bias.design(rows.X, low_memory=estimator.low_memory), risk)
+        check_suits(solver, measure, risk, penalty, tight=tight)
+        if base_scores is not None:
+            risk = Shifted(risk, rows.towards_positive(vector("base_scores", base_scores, length=rows.X.shape[0])))
+        return cls(measure, bias, solver, rows, bias.design(rows.X, low_memory=estimator.low_memory), risk, penalty)
 
 
 def as_store(X: Any) -> Store | None:
@@ -225,13 +239,71 @@ def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: s
     return kinds[name](tol=tol, max_iter=max_iter, smoothing=_make_smoothing(smoothing))
 
 
-def check_suits(solver: Solver, measure: Measure, risk: Risk, *, tight: bool = False) -> None:
-    """Say before the work begins that a solver or a bound cannot train for a measure."""
+def penalty_of(estimator: Any, n_features: int, l1_ratio: float | None = None) -> Penalty:
+    """The penalty that the parameters of an estimator describe, in strength 1, for features without a bias."""
+    ratio = estimator.l1_ratio if l1_ratio is None else l1_ratio
+    names = getattr(estimator, "feature_names_in_", None)
+    lower, upper = _bounds(estimator.coef_bounds, n_features, names)
+    if estimator.positive:
+        lower = 0.0 if lower is None else np.maximum(lower, 0.0)
+    factors = _by_feature("penalty_factors", estimator.penalty_factors, 1.0, n_features, names)
+    penalty = ElasticNet(1.0, ratio, factors=factors, lower=lower, upper=upper)
+    if ratio == 0.0 and factors is None and lower is None and upper is None:
+        return Quadratic(1.0)
+    penalty.on(n_features)  # its checks, before any work
+    return penalty
+
+
+def _bounds(bounds: Any, n_features: int, names: Any) -> tuple[Any, Any]:
+    """Lower and upper bounds of the weights, None for none."""
+    if bounds is None:
+        return None, None
+    if isinstance(bounds, Mapping):
+        sides = []
+        for side, open_end in ((0, -np.inf), (1, np.inf)):
+            given = {key: _side(key, pair, side) for key, pair in bounds.items()}
+            sides.append(_by_feature("coef_bounds", given, open_end, n_features, names))
+        return sides[0], sides[1]
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise ValueError(
+            "coef_bounds must be (lower, upper), each None, a number or one for each feature, or a dict of such pairs "
+            f"by feature; got {bounds!r}."
+        )
+    return bounds[0], bounds[1]
+
+
+def _side(key: Any, pair: Any, side: int) -> float:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise ValueError(f"coef_bounds of feature {key!r} must be (lower, upper), each a number or None, got {pair!r}.")
+    return (-np.inf, np.inf)[side] if pair[side] is None else pair[side]
+
+
+def _by_feature(name: str, given: Any, default: float, n_features: int, names: Any) -> Any:
+    """Numbers for each feature out of a dict by name or position; anything else as it is."""
+    if not isinstance(given, Mapping):
+        return given
+    positions = {} if names is None else {str(each): at for at, each in enumerate(names)}
+    values = np.full(n_features, default)
+    for key, value in given.items():
+        at = positions.get(key) if isinstance(key, str) else key
+        if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not 0 <= at < n_features:
+            known = "none has a name" if names is None else f"such as {', '.join(list(positions)[:5])}"
+            raise ValueError(f"{name} has no feature {key!r} to speak of: X has {n_features}, {known}.")
+        values[at] = value
+    return values
+
+
+def check_suits(
+    solver: Solver, measure: Measure, risk: Risk, penalty: Penalty | None = None, *, tight: bool = False
+) -> None:
+    """Say before the work begins that a solver, a bound or a penalty cannot train for a measure."""
     if tight and not risk.has_loss_free:
         raise ValueError(
             f'bound="tight" is for measures whose risk is a maximum over labelings, which that of {measure.name!r} is '
             'not; use bound="convex".'
         )
+    if isinstance(solver, Newton) and isinstance(penalty, ElasticNet):
+        raise ValueError('solver "newton" knows the quadratic penalty only; use "lbfgs" with others.')
     if isinstance(solver, Newton) and not risk.has_curvature:
         raise ValueError(
             f'solver "newton" needs second derivatives of a form that {measure.name!r} lacks and that "prbep", '

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..measures import PRBEP, Examples, ROCArea
+from ..measures import PRBEP, Examples, Risk, ROCArea
+from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
 from ..solvers import LBFGS, Callback, ConvexSolver, Newton, Result, Retargeting
 from ..solvers.monitor import Keeper
@@ -41,13 +42,16 @@ def convex_start(
     if objective.risk.sums_over_examples:
         own = solver.run(objective, callback=callback)
         return own, own.coef
-    ranking = RegularizedRisk(objective.design, ROCArea().risk(examples), objective.penalty)
+    risk: Risk = ROCArea().risk(examples)
+    if isinstance(objective.risk, Shifted):
+        risk = objective.risk.like(risk)
+    ranking = RegularizedRisk(objective.design, risk, objective.penalty)
     starting = LBFGS(tol=solver.tol, max_iter=solver.max_iter) if isinstance(solver, Newton) else solver
     result = starting.run(ranking, callback=callback)
     if not bias.trained:
         return result, result.coef
     assert result.scores is not None
-    return result, bias.with_threshold(result.coef, PRBEP().cut(examples, result.scores))
+    return result, bias.with_threshold(result.coef, PRBEP().cut(examples, risk.whole_scores(result.scores)))
 
 
 def retargeting(solver: ConvexSolver, *, after: Result | None = None) -> Retargeting:

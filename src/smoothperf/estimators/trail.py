@@ -5,14 +5,17 @@ what has the lower bound at its best multiple: the weights at the last alpha, or
 collapse, which all candidates on the same rows share.
 
 Alphas of candidates are compared as *levels*: with scores that are s times as large where loss and margins balance
-(``Risk.score_scale``), the same strength of the regulariser is ``alpha = level / s^2``.
+(``Risk.score_scale``), the same strength of the regulariser is ``alpha = level / s^2``. Where the penalty has absolute
+values, what matters is how far alpha is below the one at which all weights are zero, and weights come in within a few
+powers of ten: there ``alpha = STRONGEST * largest alpha * sqrt(level / first level)``.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +25,10 @@ from ..design import Design, as_design
 from ..measures import PRBEP, Risk, ROCArea
 from ..measures.examples import Examples
 from ..objective import RegularizedRisk
+from ..penalties import ElasticNet, Penalty, Quadratic
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.continuation import Continuation
+from ..solvers.penalised_path import PenalisedContinuation, continuation
 from ..solvers.retargeting import better_start
 from .bias import Bias
 from .candidates import Candidate
@@ -33,6 +38,8 @@ from .tight import retargeting
 Array = NDArray[np.float64]
 #: Tolerance of a sum over examples, as a share of that of the others: its values are small where positives are rare.
 FINER = 0.2
+#: The first alpha for a penalty with absolute values, as a share of the one at which all weights are zero.
+STRONGEST = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +52,10 @@ class Settings:
     literal: bool
     fit_intercept: bool = False
     intercept_scaling: float = 1.0
+    #: Penalties in strength 1, by their l1_ratio.
+    penalties: Mapping[float, Penalty] = field(default_factory=lambda: {0.0: Quadratic(1.0)})
+    #: The level that candidates begin with.
+    first_level: float = 1.0
 
 
 class SafeStart:
@@ -58,19 +69,24 @@ class SafeStart:
         Returns the risk; called when the first minimiser is asked for.
     solver : ConvexSolver
         What minimises it.
+    penalty : Penalty, optional
+        Of the weights, in any strength; quadratic by default.
     """
 
-    def __init__(self, design: Design, make_risk: Callable[[], Risk], solver: ConvexSolver):
+    def __init__(
+        self, design: Design, make_risk: Callable[[], Risk], solver: ConvexSolver, penalty: Penalty | None = None
+    ):
         self._design = design
         self._make_risk = make_risk
         self._solver = solver
+        self._penalty = penalty
         self._known: dict[float, tuple[Array, Array]] = {}
-        self._path: Continuation | None = None
+        self._path: Continuation | PenalisedContinuation | None = None
 
     def at(self, alpha: float) -> tuple[Array, Array]:
         """The minimiser for an alpha, and its scores."""
         if self._path is None:
-            self._path = Continuation(self._design, self._make_risk(), self._solver)
+            self._path = continuation(self._design, self._make_risk(), self._solver, self._penalty)
         if alpha not in self._known:
             solution = self._path.solve(alpha)
             self._known[alpha] = solution.coef, solution.scores
@@ -94,7 +110,10 @@ class Rows:
         self.examples = examples
         self.settings = settings
         self.design = as_design(X, low_memory=settings.low_memory)
-        self.ranking = SafeStart(self.design, lambda: ROCArea().risk(examples), settings.solver)
+        self.rankings = {
+            l1_ratio: SafeStart(self.design, lambda: ROCArea().risk(examples), settings.solver, penalty)
+            for l1_ratio, penalty in settings.penalties.items()
+        }
 
 
 class Trail(ABC):
@@ -106,29 +125,39 @@ class Trail(ABC):
         What to train with.
     settings : Settings
         How to train.
+    penalty : Penalty, optional
+        Of the weights, in any strength; quadratic by default.
     tight : bool
         Whether it is the tight bound that is trained.
     """
 
-    def __init__(self, design: Design, risk: Risk, settings: Settings, *, tight: bool):
+    def __init__(self, design: Design, risk: Risk, settings: Settings, penalty: Penalty | None = None, *, tight: bool):
         self._tight = tight
-        self._literal = settings.literal
+        self._settings = settings
         self._design = design
         self._risk = risk
+        self._penalty = Quadratic(1.0) if penalty is None else penalty
         self.solver = solver_for(risk, settings.solver)
-        self._path: Continuation | None = None
+        self._path: Continuation | PenalisedContinuation | None = None
+        self._largest_alpha: float | None = None
         self._weights: Array | None = None
 
     def alpha(self, level: float) -> float:
         """The alpha of a level."""
-        return level if self._literal else level / self._risk.score_scale**2
+        if self._settings.literal:
+            return level
+        if not isinstance(self._penalty, ElasticNet) or self._penalty.l1_ratio == 0.0:
+            return level / self._risk.score_scale**2
+        if self._largest_alpha is None:
+            self._largest_alpha = self._convex_path().largest_alpha(self.solver.tol)
+        return STRONGEST * self._largest_alpha * math.sqrt(level / self._settings.first_level)
 
     def at(self, level: float) -> Array:
         """The weights at a level, no higher than the one before; those of a bias last."""
         if not self._tight:
             self._weights = self._convex(self.alpha(level))
             return self._weights
-        objective = RegularizedRisk(self._design, self._risk, self.alpha(level))
+        objective = self._objective(level)
         starts = [self._start(self.alpha(level))] + ([] if self._weights is None else [self._weights])
         self._weights = self._method().run(objective, better_start(objective, starts)).coef
         return self._weights
@@ -140,7 +169,7 @@ class Trail(ABC):
     def finish(self, level: float, solver: ConvexSolver, callback: Callback | None) -> Result:
         """The model at the last level, solved further as far as a solver wants that."""
         assert self._weights is not None
-        objective = RegularizedRisk(self._design, self._risk, self.alpha(level))
+        objective = self._objective(level)
         method = self._method()
         method = replace(method, tol=min(solver.tol, method.tol), max_iter=solver.max_iter)
         return method.run(objective, self._weights, callback)
@@ -149,10 +178,16 @@ class Trail(ABC):
     def _start(self, alpha: float) -> Array:
         """Weights of a convex risk that does not collapse, for the alpha of this one."""
 
+    def _objective(self, level: float) -> RegularizedRisk:
+        return RegularizedRisk(self._design, self._risk, self._penalty.with_alpha(self.alpha(level)))
+
     def _convex(self, alpha: float) -> Array:
+        return self._convex_path().solve(alpha).coef
+
+    def _convex_path(self) -> Continuation | PenalisedContinuation:
         if self._path is None:
-            self._path = Continuation(self._design, self._risk, self.solver)
-        return self._path.solve(alpha).coef
+            self._path = continuation(self._design, self._risk, self.solver, self._penalty)
+        return self._path
 
     def _method(self) -> Solver:
         return retargeting(self.solver) if self._tight else self.solver
@@ -175,7 +210,9 @@ class LabelTrail(Trail):
         self.bias = Bias(candidate.measure, settings.fit_intercept, settings.intercept_scaling)
         risk = candidate.measure.risk(rows.examples)
         design = self.bias.design(rows.design, low_memory=settings.low_memory)
-        super().__init__(design, risk, settings, tight=candidate.bound == "tight")
+        self._ranking = rows.rankings[candidate.l1_ratio]
+        penalty = settings.penalties[candidate.l1_ratio].with_bias(self.bias.trained)
+        super().__init__(design, risk, settings, penalty, tight=candidate.bound == "tight")
 
     def scores(self, X: Any, weights: Array) -> Array:
         """Scores of other rows for the weights of a model, bias included."""
@@ -185,7 +222,7 @@ class LabelTrail(Trail):
     def _start(self, alpha: float) -> Array:
         if self._risk.sums_over_examples:
             return self._convex(alpha)
-        coef, scores = self._rows.ranking.at(alpha * self._risk.score_scale**2)
+        coef, scores = self._ranking.at(alpha * self._risk.score_scale**2)
         if not self.bias.trained:
             return coef
         threshold = PRBEP().cut(self._rows.examples, scores)

@@ -13,9 +13,9 @@ import math
 import os
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from ..certificate import Planes
 from ..design.base import Array
 from ..design.contents import contents
 from ..measures import Measure, QueryMeasure
+from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
+from ..penalties import Penalty, Quadratic
 from .checkpoint_file import CheckpointError, State, read_state, write_state
 from .streams import explain
 
@@ -138,7 +140,17 @@ def fingerprint(
     digest = hashlib.sha256()
     for array in objective.risk.examples.contents():
         digest.update(array.tobytes())
+    if isinstance(objective.risk, Shifted):
+        digest.update(objective.risk.base_scores.tobytes())
     return description(objective, measure, digest.hexdigest(), contents(objective.design), bound=bound)
+
+
+def _digest(penalty: Penalty) -> str:
+    """What tells a penalty from others of the same alpha."""
+    digest = hashlib.sha256()
+    for each in fields(cast(Any, penalty)):
+        digest.update(np.asarray(getattr(penalty, each.name), dtype=np.float64).tobytes())
+    return digest.hexdigest()[:16]
 
 
 def description(
@@ -149,6 +161,7 @@ def description(
         "measure": repr(measure),
         "bound": bound,
         "alpha": objective.alpha,
+        **({} if isinstance(objective.penalty, Quadratic) else {"penalty": _digest(objective.penalty)}),
         "shape": [objective.risk.examples.count, objective.design.shape[1]],
         "labels": labels[:16],
         "entries": f"{entries:016x}",

@@ -154,6 +154,10 @@ class Risk(ABC):
     def __init__(self, examples: Supervision):
         self.examples = examples
 
+    def whole_scores(self, scores: Array) -> Array:
+        """The scores that are ranked or cut: the given ones, unless :attr:`begins_at_zero` is false."""
+        return scores
+
     @abstractmethod
     def exact(self, scores: Array) -> RiskValue:
         """``R`` and a subgradient."""

@@ -40,17 +40,26 @@ class Shifted(Risk):
         super().__init__(risk.examples)
         self._risk = risk
         self.begins_at_zero = False
-        self._base = vector("base_scores", base_scores, length=risk.examples.here_count)
+        self.base_scores = vector("base_scores", base_scores, length=risk.examples.here_count)
         self.diameter = risk.diameter
         self.has_curvature = risk.has_curvature
         self.score_scale = risk.score_scale
-        lowest, highest = float(self._base.min(initial=0.0)), float(self._base.max(initial=0.0))
+        lowest, highest = float(self.base_scores.min(initial=0.0)), float(self.base_scores.max(initial=0.0))
         lowest, highest = extremes(risk.examples.together, lowest, highest)
         largest = max(-lowest, highest)
         self._plane_rounding = 2.0 * (risk.examples.count + 4) * EPS * largest
         self._growth = 1.0 + largest
         # Values, too, are those of scores that are larger by as much, and rounded when they are added.
         self.extra_rounding = risk.extra_rounding * self._growth + 4.0 * (risk.examples.count + 16) * EPS * largest
+
+    def like(self, risk: Risk) -> Shifted:
+        """Another risk of the same examples, with the same given scores."""
+        return Shifted(risk, self.base_scores)
+
+    def whole_scores(self, scores: Array) -> Array:
+        """``f0 + f``."""
+        whole: Array = self.base_scores + scores
+        return whole
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
@@ -69,17 +78,17 @@ class Shifted(Risk):
 
     def exact(self, scores: Array) -> RiskValue:
         """``R(f0 + f)`` and a subgradient."""
-        return self._moved(self._risk.exact(self._base + scores))
+        return self._moved(self._risk.exact(self.whole_scores(scores)))
 
     def exact_value(self, scores: Array) -> float:
         """``R(f0 + f)``."""
-        return self._risk.exact_value(self._base + scores)
+        return self._risk.exact_value(self.whole_scores(scores))
 
     def smoothed(
         self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu(f0 + f)`` and its gradient."""
-        return self._moved(self._risk.smoothed(self._base + scores, mu, hint, direction, out))
+        return self._moved(self._risk.smoothed(self.whole_scores(scores), mu, hint, direction, out))
 
     def lipschitz(self, mu: float) -> float:
         """That of R."""
@@ -87,7 +96,7 @@ class Shifted(Risk):
 
     def loss_free(self, scores: Array) -> RiskValue:
         """``R0(f0 + f)``, whose plane has an offset here."""
-        return self._moved(self._risk.loss_free(self._base + scores))
+        return self._moved(self._risk.loss_free(self.whole_scores(scores)))
 
     def weighed(self, scores: Array) -> Array:
         """That of R."""
@@ -99,6 +108,6 @@ class Shifted(Risk):
 
     def _moved(self, risk: RiskValue) -> RiskValue:
         plane = risk.plane
-        (inner,) = total(self.examples.together, float(plane.gradient @ self._base))
+        (inner,) = total(self.examples.together, float(plane.gradient @ self.base_scores))
         rounding = plane.rounding * self._growth + self._plane_rounding
         return replace(risk, plane=plane._replace(offset=plane.offset + inner, rounding=rounding))

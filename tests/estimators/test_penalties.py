@@ -1,0 +1,182 @@
+"""Few features, signs that make sense, features that cost nothing, and scores to begin with: what users see of them."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import scale
+
+import smoothperf
+from smoothperf import PRBEP, Checkpoint, MeasureClassifier, MeasureClassifierCV
+from smoothperf.io.checkpoint_file import CheckpointError
+
+X, benign = load_breast_cancer(return_X_y=True)
+X, y = scale(X), 1 - benign
+PENALTIES = [
+    {"l1_ratio": 1.0},
+    {"l1_ratio": 0.5, "positive": True},
+    {"coef_bounds": (-0.05, 0.1)},
+    {"penalty_factors": np.linspace(0.5, 2.0, 30), "l1_ratio": 0.3},
+]
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("measure", ["roc_area", "prbep", "f1"])
+@pytest.mark.parametrize("bound", ["convex", "tight"])
+def test_fits_are_certified_and_weights_are_as_wanted(measure, bound, penalty):
+    clf = MeasureClassifier(measure, 1e-2, bound=bound, **penalty).fit(X, y)
+    assert (clf.gap_ if bound == "convex" else clf.stationarity_gap_) <= 1e-3
+    assert clf.n_features_in_model_ == np.count_nonzero(clf.coef_)
+    assert clf.score(X, y) > 0.85
+    lower, upper = penalty.get("coef_bounds", (0.0 if penalty.get("positive") else -np.inf, np.inf))
+    assert lower <= clf.coef_.min()
+    assert clf.coef_.max() <= upper
+    if penalty.get("l1_ratio", 0.0) > 0.4:
+        assert 0 < clf.n_features_in_model_ < 30
+
+
+def test_log_loss_with_absolute_values_is_that_of_scikit_learn():
+    alpha = 0.02
+    ours = MeasureClassifier("log_loss", alpha, l1_ratio=1.0, tol=1e-6, fit_intercept=False).fit(X, y)
+    theirs = LogisticRegression(
+        C=1.0 / (alpha * y.size), l1_ratio=1.0, solver="saga", tol=1e-8, max_iter=100_000, fit_intercept=False
+    ).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-3)
+    np.testing.assert_array_equal(ours.coef_ == 0.0, np.abs(theirs.coef_) < 1e-6)
+
+
+def test_bounds_and_factors_by_name_or_position():
+    table = pd.DataFrame(X, columns=[f"x{i}" for i in range(30)])
+    named = MeasureClassifier(alpha=1e-2, coef_bounds={"x3": (None, 0.0)}, penalty_factors={"x5": 3.0}).fit(table, y)
+    numbered = MeasureClassifier(alpha=1e-2, coef_bounds={3: (None, 0.0)}, penalty_factors={5: 3.0}).fit(X, y)
+    factors, upper = np.ones(30), np.full(30, np.inf)
+    factors[5], upper[3] = 3.0, 0.0
+    listed = MeasureClassifier(alpha=1e-2, coef_bounds=(None, upper), penalty_factors=factors).fit(X, y)
+    assert listed.coef_[0, 3] <= 0.0
+    for other in (named, numbered):
+        np.testing.assert_allclose(other.coef_, listed.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_signs_are_those_towards_the_positive_label():
+    clf = MeasureClassifier(alpha=1e-2, positive=True, pos_label=0).fit(X, y)
+    assert clf.coef_.max() <= 0.0  # coef_ speaks for classes_[1]
+    same = MeasureClassifier(alpha=1e-2, positive=True).fit(X, benign)
+    np.testing.assert_array_equal(clf.coef_, -same.coef_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"l1_ratio": 1.5}, "l1_ratio must lie between 0 and 1, got 1.5"),
+        ({"l1_ratio": "all"}, "l1_ratio must lie between 0 and 1, got 'all'"),
+        ({"coef_bounds": (1.0, 2.0)}, "lower must be at most 0, as 0 must be allowed, got 1.0 for feature 0"),
+        ({"coef_bounds": 3.0}, r"coef_bounds must be \(lower, upper\)"),
+        ({"coef_bounds": {0: 1.0}}, r"coef_bounds of feature 0 must be \(lower, upper\)"),
+        ({"coef_bounds": {"age": (0, 1)}}, "coef_bounds has no feature 'age' to speak of: X has 30, none has a name"),
+        ({"penalty_factors": {30: 1.0}}, "penalty_factors has no feature 30"),
+        ({"penalty_factors": [1.0, 2.0]}, "penalty_factors must have one number for each of 30 features"),
+        ({"penalty_factors": np.full(30, -1.0)}, "penalty_factors must be finite and at least 0, got -1.0"),
+        ({"l1_ratio": 0.5, "solver": "newton", "measure": "prbep"}, "newton.*quadratic penalty only"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        MeasureClassifier(**{"alpha": 1e-2, **parameters}).fit(X, y)
+
+
+def test_a_weight_that_costs_nothing_and_grows_is_warned_of():
+    separable = np.array([[0.0], [0.0], [1e-3], [1e-3]])
+    with pytest.warns(UserWarning, match="Feature 0 has no penalty, and its weight is on the limit of 1000"):
+        MeasureClassifier("log_loss", 1e-2, penalty_factors=[0.0]).fit(separable, [0, 0, 1, 1])
+
+
+class TestBaseScores:
+    """Scores to begin with."""
+
+    base = MeasureClassifier(alpha=1e-2).fit(X[:, :5], y)
+    given = base.decision_function(X[:, :5])
+
+    @pytest.mark.parametrize("bound", ["convex", "tight"])
+    @pytest.mark.parametrize("measure", ["prbep", "f1"])
+    def test_what_is_missing_is_trained(self, measure, bound):
+        rest = MeasureClassifier(measure, 1e-3, bound=bound).fit(X[:, 5:], y, base_scores=self.given)
+        scores = rest.decision_function(X[:, 5:], base_scores=self.given)
+        np.testing.assert_allclose(scores, X[:, 5:] @ rest.coef_[0] + rest.intercept_ + self.given)
+        assert rest.score(X[:, 5:], y, base_scores=self.given) > self.base.score(X[:, :5], y) - 0.02
+        np.testing.assert_array_equal(rest.predict(X[:, 5:], base_scores=self.given), (scores > 0).astype(int))
+
+    def test_the_objective_is_that_of_the_sum(self):
+        rest = MeasureClassifier("prbep", 1e-3).fit(X, y, base_scores=self.given)
+        coef = rest.coef_[0]
+        risk = PRBEP().bind(y).exact_value(X @ coef + self.given)
+        np.testing.assert_allclose(rest.objective_, 5e-4 * coef @ coef + risk, rtol=1e-9)
+        assert rest.gap_ <= 1e-3
+
+    def test_of_the_first_label_too(self):
+        one = MeasureClassifier("prbep", 1e-3).fit(X, y, base_scores=self.given)
+        other = MeasureClassifier("prbep", 1e-3, pos_label=0).fit(X, 1 - y, base_scores=-self.given)
+        np.testing.assert_allclose(other.coef_, -one.coef_)
+
+    def test_they_are_wanted_where_they_were_given_and_only_there(self):
+        with_them = MeasureClassifier(alpha=1e-2).fit(X, y, base_scores=self.given)
+        with pytest.raises(ValueError, match="base_scores are missing: the model was fitted with such"):
+            with_them.predict(X)
+        with pytest.raises(ValueError, match="base_scores are given, but the model was fitted without"):
+            MeasureClassifier(alpha=1e-2).fit(X, y).predict(X, base_scores=self.given)
+        with pytest.raises(ValueError, match="base_scores"):
+            MeasureClassifier(alpha=1e-2).fit(X, y, base_scores=self.given[:-1])
+        with pytest.raises(ValueError, match="base_scores"):
+            MeasureClassifier(alpha=1e-2).fit(X, y, base_scores=np.full(y.size, np.nan))
+
+    def test_a_checkpoint_of_others_is_refused(self, tmp_path):
+        file = tmp_path / "state"
+        MeasureClassifier(alpha=1e-2, checkpoint=file).fit(X, y, base_scores=self.given)
+        going_on = MeasureClassifier(alpha=1e-2, checkpoint=Checkpoint(file, resume=True))
+        going_on.fit(X, y, base_scores=self.given)
+        with pytest.raises(CheckpointError):
+            going_on.fit(X, y, base_scores=2.0 * self.given)
+        with pytest.raises(CheckpointError):
+            clone(going_on).set_params(l1_ratio=0.5).fit(X, y, base_scores=self.given)
+
+
+def test_a_choice_of_ratios():
+    rng = np.random.default_rng(0)
+    many = np.hstack([X[:, :4], rng.normal(size=(y.size, 60))])  # most features say nothing
+    clf = MeasureClassifierCV("prbep", bound=[("log_loss", "convex")], l1_ratio=[0.0, 1.0], cv=3).fit(many[::2], y[::2])
+    assert {tried["l1_ratio"] for tried in clf.cv_results_["params"]} == {0.0, 1.0}
+    assert clf.l1_ratio_ == clf.trained_for_.l1_ratio == 1.0
+    assert clf.n_features_in_model_ < 40
+    assert str(clf.trained_for_) == "log_loss, convex, l1_ratio 1"
+    single = clf.as_classifier()
+    assert single.l1_ratio == 1.0
+    assert single.alpha == clf.alpha_
+    refit = clone(single).set_params(measure="log_loss", tol=1e-4).fit(many[::2], y[::2])
+    np.testing.assert_allclose(refit.coef_, clf.coef_, atol=0.1)
+    with pytest.raises(ValueError, match="l1_ratio is an empty list"):
+        MeasureClassifierCV(l1_ratio=[]).fit(X, y)
+
+
+def test_choices_keep_bounds():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of positive weights only, not all candidates are good
+        clf = MeasureClassifierCV("prbep", positive=True, cv=2, n_alphas=3).fit(X, y)
+    assert clf.coef_.min() >= 0.0
+    assert clf.score(X, y) > 0.9
+
+
+def test_model_files_keep_penalties_and_few_weights_in_little_room(tmp_path):
+    rng = np.random.default_rng(0)
+    wide = sp.random_array((200, 20_000), density=0.01, format="csr", rng=rng)
+    labels = (wide[:, :50].sum(axis=1) > 0.2).astype(int)
+    clf = MeasureClassifier("roc_area", 1e-3, l1_ratio=1.0, coef_bounds=(-5.0, np.full(20_000, 7.0))).fit(wide, labels)
+    assert 0 < clf.n_features_in_model_ < 500
+    clf.save(tmp_path / "model")
+    again = smoothperf.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.coef_, clf.coef_)
+    np.testing.assert_array_equal(again.coef_bounds[1], clf.coef_bounds[1])
+    assert again.get_params()["l1_ratio"] == 1.0
