@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 from .collective import ALONE, Collective, agreed
 from .design import Design
 from .kernels import maximise_on_simplex
+from .measures import Plane
 from .penalties import Penalty, Quadratic, Separable, as_penalty
 from .plane_weights import best_weights
 from .row_space import Space, WeightSpace, smaller_space
@@ -50,8 +51,8 @@ SURPLUS = 1.01
 #: Curvature that a penalty without it is given when weights are looked for, by what it costs beside the tolerance of
 #: the program at the largest weights; and how much of the bound may be lost by it before it shrinks, or grows.
 SOFTNESS, LITTLE_LOST, MOST_SOFTNESSES = 100.0, (5.0, 50.0), 4
-#: Products with planes that a solution takes when the penalty is not quadratic, beside one.
-MORE_COST = 8
+#: Planes that wait for a solution when the penalty is not quadratic.
+LATER = 4
 
 
 def accumulated(terms: int) -> float:
@@ -161,6 +162,8 @@ class Bundle:
     ceiling : float, default=infinity
         A value of J, which :meth:`lower_bound` replaces by lower ones. Without a quadratic part of the penalty it is
         needed.
+    carried : int, default=0
+        Length of the gradients in scores that planes keep beside their slopes, for :meth:`sum_of_planes`.
     """
 
     def __init__(
@@ -175,6 +178,7 @@ class Bundle:
         n_rows: int | None = None,
         together: Collective = ALONE,
         ceiling: float = math.inf,
+        carried: int = 0,
     ):
         self._design = design
         self._penalty = as_penalty(penalty).on(design.shape[1])
@@ -189,7 +193,10 @@ class Bundle:
         size = self._max_planes
         self._count = 0
         self._known = 0  # planes whose inner products are in the Gram matrix
-        self._slopes = np.empty((size, self._space.length))  # memory is taken up only as planes come in
+        self._new = 0  # planes since the last solution
+        # Memory is taken up only as planes come in.
+        self._table = np.empty((size, self._space.length + carried))
+        self._slopes, self._gradients = self._table[:, : self._space.length], self._table[:, self._space.length :]
         self._gram = np.empty((size, size))
         # In one table, so that their weighted sums are one product.
         self._numbers = np.empty((5, size))
@@ -208,14 +215,15 @@ class Bundle:
     @property
     def waiting(self) -> bool:
         """Whether there are planes that :meth:`solve` has not seen."""
-        return self._known < self._count
+        return self._new > 0
 
     @property
     def overdue(self) -> bool:
         """Whether planes wait for their inner products that cost less than a quarter of the passes they came with."""
+        if isinstance(self._penalty, Separable):
+            return self._new >= LATER
         waiting = self._count - self._known
-        cost = self._count * self._space.terms * (1 if isinstance(self._penalty, Quadratic) else MORE_COST)
-        return waiting * self._design.n_entries >= cost or self._count == self._max_planes
+        return waiting * self._design.n_entries >= self._count * self._space.terms or self._count == self._max_planes
 
     @property
     def value(self) -> float:
@@ -229,14 +237,21 @@ class Bundle:
             return self._soft_penalty().minimiser(self._aggregate())
         return self._aggregate() / -self._penalty.alpha
 
-    def add(self, slope: Array, offset: float, *, rounding: float, gradient_norm: float) -> None:
-        """Add the plane ``<slope, w> + offset`` with the rounding bound and the norm of the gradient it came from."""
+    def add(
+        self, slope: Array, offset: float, *, rounding: float, gradient_norm: float, gradient: Array | None = None
+    ) -> None:
+        """Add the plane ``<slope, w> + offset`` with the rounding bound and the norm of the gradient it came from.
+
+        The gradient itself is needed where it is carried.
+        """
         if self._count == self._max_planes:
             if isinstance(self._penalty, Quadratic):
                 self._multiply()
             self._make_room()
         k = self._count
         self._slopes[k] = slope
+        if self._gradients.shape[1]:
+            self._gradients[k] = gradient
         self._offsets[k] = offset
         self._offset_sizes[k] = abs(offset)
         transpose = accumulated(self._n_rows) * self._design.frobenius_norm * gradient_norm
@@ -246,6 +261,7 @@ class Bundle:
         self._last_used[k] = self._solutions
         self._weights[k] = 0.0 if k else 1.0
         self._count = k + 1
+        self._new += 1
 
     def adopt(self, planes: Planes) -> None:
         """Begin with planes of an earlier run, heaviest first and as many as there is room for."""
@@ -298,13 +314,13 @@ class Bundle:
         """Find the best weights of the planes, and with them a bound."""
         k = self._count
         if isinstance(self._penalty, Separable):
-            self._known = k
             self._weigh_softly(self._penalty)
         else:
             self._multiply()
             self._weights[:k] = maximise_on_simplex(
                 self._gram, 1.0 / self._penalty.alpha, self._offsets[:k], self._weights[:k], self._tolerance
             )
+        self._new = 0
         self._solutions += 1
         self._last_used[:k][self._weights[:k] > 0.0] = self._solutions
         bound = _Bound(*agreed(self._together, *self._bound()))
@@ -360,6 +376,17 @@ class Bundle:
         assert isinstance(self._penalty, Separable)
         return self._penalty.softened(self._softness, self._ceiling)
 
+    def sum_of_planes(self) -> Plane:
+        """The planes with their weights, as one plane of the scores; their gradients must have been carried."""
+        k = self._count
+        weights = self._weights[:k]
+        gradients = self._gradients[:k]
+        offset, offset_size, fixed, _, _ = self._numbers[:, :k].dot(weights).tolist()
+        size = float(weights @ np.abs(gradients).sum(axis=1))
+        # Sums are rounded, and weights may not sum to 1; no risk of a minimiser is above the ceiling.
+        rounding = accumulated(2 * k + 8) * (offset_size + size + self._ceiling)
+        return Plane(weights @ gradients, offset, SURPLUS * (fixed + rounding))
+
     def _aggregate(self) -> Array:
         """``sum_k x_k a_k``."""
         support = np.flatnonzero(self._weights[: self._count])
@@ -407,7 +434,7 @@ class Bundle:
             rounded = 4.0 * UNIT_ROUNDOFF * np.array([share, 1.0 - share])
             self._fixed[kept] += float(rounded @ self._offset_sizes[[gone, kept]])
             self._per_radius[kept] += float(rounded @ self._sizes[[gone, kept]])
-            for values in (self._slopes, *self._numbers):
+            for values in (self._table, *self._numbers):
                 values[kept] = share * values[gone] + (1.0 - share) * values[kept]
             self._weights[kept] = total
             if isinstance(self._penalty, Quadratic):
@@ -415,7 +442,7 @@ class Bundle:
                 self._gram[kept, :k] = products
                 self._gram[:k, kept] = products
         last = k - 1
-        for values in (self._slopes, *self._numbers, self._weights, self._last_used):
+        for values in (self._table, *self._numbers, self._weights, self._last_used):
             values[gone] = values[last]
         self._gram[gone, :k] = self._gram[last, :k]
         self._gram[:k, gone] = self._gram[:k, last]

@@ -41,6 +41,10 @@ class Design(ABC):
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:
         """``X^T g``; ``out`` is overwritten if given."""
 
+    def columns(self, features: NDArray[np.intp]) -> Design | None:
+        """Return some columns of X, as a copy; None if they cannot be had for about a pass over X."""
+        return None
+
     @abstractmethod
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows: d by d numbers."""

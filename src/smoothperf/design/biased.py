@@ -47,6 +47,15 @@ class BiasedDesign(Design):
         result[-1] = self._height * g.sum()
         return result
 
+    def columns(self, features: NDArray[np.intp]) -> Design | None:
+        """Return some columns of X, with the constant one if that is among them."""
+        last = self.shape[1] - 1
+        some = self._design.columns(features[features != last])
+        if some is None or not (features == last).any():
+            return some
+        assert features[-1] == last, "the constant column stays the last one"
+        return BiasedDesign(some, self._height)
+
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows; one more pass over X than without the column."""
         result = np.empty((self.shape[1], self.shape[1]))

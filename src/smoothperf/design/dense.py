@@ -63,6 +63,10 @@ class DenseDesign(Design):
             result += coefficients @ block.astype(np.float64, copy=False)
         return result
 
+    def columns(self, features: NDArray[np.intp]) -> Design:
+        """Return some columns of X."""
+        return DenseDesign(np.ascontiguousarray(self._matrix[:, features]))
+
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows, copied in blocks; O(rows d^2)."""
         result = np.zeros((self.shape[1], self.shape[1]))

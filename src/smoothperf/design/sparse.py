@@ -195,6 +195,16 @@ class CSRDesign(RowBlocks):
         self._rows, self.row_norm, self.frobenius_norm = rows.surveyed(distinct=distinct)
         self._products_left = math.inf if low_memory else PRODUCTS_BEFORE_COPY
 
+    def columns(self, features: NDArray[np.intp]) -> Design:
+        """Return some columns of X; O(nnz)."""
+        rows = self._rows
+        place = np.full(self.shape[1], -1, dtype=np.int32)
+        place[features] = np.arange(features.size, dtype=np.int32)
+        there = place[rows.indices]
+        chosen = np.flatnonzero(there >= 0)
+        starts = np.searchsorted(chosen, rows.indptr).astype(np.int32)
+        return CSRDesign(sp.csr_array((rows.data[chosen], there[chosen], starts), shape=(self.shape[0], features.size)))
+
     def with_short_indices(self) -> CSRDesign:
         """Return the same matrix with a copy of the indices at once.
 
@@ -245,6 +255,12 @@ class CSCDesign(Design):
         result = np.empty(self.shape[1]) if out is None else out
         self._columns.gather(g, result)
         return result
+
+    def columns(self, features: NDArray[np.intp]) -> Design:
+        """Return some columns of X; as many entries are read as they have."""
+        columns = self._columns
+        whole = sp.csc_array((columns.data, columns.indices, columns.indptr), shape=self.shape)
+        return CSRDesign(whole[:, features].tocsr())
 
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows, which are copied; that takes a pass over X."""

@@ -13,6 +13,6 @@ def minimise_model(
     u: NDArray[Any],
     m: NDArray[Any],
     z: NDArray[Any],
-    tolerance: float,
+    accuracy: float,
     most_sweeps: int = 1000,
 ) -> int: ...

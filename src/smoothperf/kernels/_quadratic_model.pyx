@@ -4,8 +4,8 @@
     B = sigma I + U M^T,    U and M of shape (d, r)                                                (low-rank-model)
 
 B is symmetric and positive definite (the metric of L-BFGS in compact form). With ``t = U^T (z - w)`` at hand, a
-coordinate costs 4 r operations. Sweeps over all coordinates, and between them over those that are not zero, until no
-change of a weight lowers the model by more than a tolerance.
+coordinate costs 4 r operations. Sweeps over all coordinates, and between them over those that are not zero, until a sweep
+gains little beside all before it.
 """
 
 from libc.math cimport fabs, fmax, fmin
@@ -66,18 +66,18 @@ def minimise_model(
     const double[:, ::1] u,
     const double[:, ::1] m,
     double[::1] z,
-    double tolerance,
+    double accuracy,
     Py_ssize_t most_sweeps=1000,
 ):
     """``z`` := about the minimiser of (low-rank-model), from the z that is given; returns the number of sweeps.
 
     Parameters
     ----------
-    tolerance : float
-        The end is where a sweep over all coordinates gains no more than about this.
+    accuracy : float
+        The end is where a sweep over all coordinates gains no more than this share of what all have gained.
     """
     cdef Py_ssize_t d = gradient.shape[0], rank = u.shape[1], i, j, k, active = 0, sweeps = 0
-    cdef double gained, curvature
+    cdef double gained, curvature, total = 0.0
     cdef double* room
     cdef Py_ssize_t* members
     cdef Model model
@@ -117,14 +117,16 @@ def minimise_model(
                     members[active] = i
                     active += 1
             sweeps += 1
-            if gained <= tolerance:
+            total += gained
+            if gained <= accuracy * total:
                 break
             while sweeps < most_sweeps:
                 gained = 0.0
                 for j in range(active):
                     gained += _improve(&model, members[j])
                 sweeps += 1
-                if gained <= 0.3 * tolerance:
+                total += gained
+                if gained <= 0.3 * accuracy * total:
                     break
     free(room)
     free(members)

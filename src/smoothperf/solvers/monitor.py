@@ -103,6 +103,7 @@ class Monitor:
         mu: float | None = None,
         pairs: Pairs | None = None,
         keep_planes: int = 0,
+        carry_gradients: bool = False,
     ):
         self._begin = time.perf_counter()
         self._run = run
@@ -127,6 +128,7 @@ class Monitor:
             n_rows=run.risk.examples.count,
             together=run.together,
             ceiling=zero,
+            carried=run.design.shape[0] if carry_gradients else 0,
         )
         if planes is not None:
             self.bundle.adopt(planes)
@@ -147,7 +149,7 @@ class Monitor:
 
     def add_plane(self, slope: Array, plane: Plane, steepness: float, *, at_once: bool = False) -> None:
         """Report a cutting plane, with ``X^T g`` as a vector and ``|g|``; improve the bound at once or when cheap."""
-        self.bundle.add(slope, plane.offset, rounding=plane.rounding, gradient_norm=steepness)
+        self.bundle.add(slope, plane.offset, rounding=plane.rounding, gradient_norm=steepness, gradient=plane.gradient)
         if at_once or self.bundle.overdue:
             self.bundle.solve()
 

@@ -30,6 +30,7 @@ from ..kernels import minimise_model
 from ..objective import Point
 from ..penalties import Separable
 from ..segments import PenalisedRun
+from . import working_set
 from .line_search import flat_point
 from .monitor import Monitor, Precision
 from .result import Pairs, Result, Status
@@ -41,20 +42,23 @@ if TYPE_CHECKING:
 PATIENCE = 30
 #: A pair shows curvature if ``<s, y>`` is above rounding.
 ROUNDING = 1e-12
-#: The model is solved to this share of what the last iteration gained, or of the gap.
+#: The model is solved until a sweep over all weights gains no more than this share of what all sweeps have.
 MODEL_ACCURACY = 1e-3
 
 
 def minimise(solver: LBFGS, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
     """Go downhill until the monitor is content or nothing helps."""
+    if working_set.pays(run):
+        return working_set.minimise(solver, run, monitor, memory_size)
     metric = Metric(memory_size, run.space.length)
     if monitor.pairs is not None:
         metric.adopt(monitor.pairs)
-    status = _descend(solver, run, monitor, metric)
+    status = descend(solver, run, monitor, metric)
     return monitor.result(status, metric.pairs())
 
 
-def _descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) -> Status:
+def descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) -> Status:
+    """Report points to the monitor until it says how the run ended, or nothing helps."""
     leads = run.together.rank == 0
     precision = Precision(run.design, patience=PATIENCE)
     point = run.starting_point(monitor.first_mu(solver.smoothing))
@@ -75,7 +79,7 @@ def _descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric)
 
         # In a group all take the first member's step, so that the others need none of their own.
         target = (
-            metric.step(point, run.penalty, MODEL_ACCURACY * min(monitor.gap, point.excess)) if leads else point.coef
+            metric.step(point, run.penalty) if leads else point.coef
         )
         line = run.towards(point, target)
         origin = line.origin(mu)
@@ -149,8 +153,8 @@ class Metric:
             step = pairs.steps[earlier]
             self._accept(step.copy(), pairs.changes[earlier] - pairs.alpha * step)
 
-    def step(self, point: Point, penalty: Separable, tolerance: float) -> Array:
-        """``z`` of (proximal-step), up to about a tolerance of the model."""
+    def step(self, point: Point, penalty: Separable) -> Array:
+        """``z`` of (proximal-step), about."""
         z = point.coef.copy()
         if not self._steps:
             sigma = _first_curvature(point, penalty)
@@ -158,7 +162,7 @@ class Metric:
         else:
             sigma, u, m = self._compact()
         minimise_model(
-            point.slope, point.coef, penalty.s, penalty.q, penalty.lower, penalty.upper, sigma, u, m, z, tolerance
+            point.slope, point.coef, penalty.s, penalty.q, penalty.lower, penalty.upper, sigma, u, m, z, MODEL_ACCURACY
         )
         return z
 

@@ -1,0 +1,136 @@
+r"""Few columns at a time: where most weights are zero, X is read for the others only.
+
+With absolute values in the penalty most weights of the minimiser are zero. So a small problem is solved first, on a
+*working set* W of columns (copied: they are few); its weights, with zeros elsewhere, are feasible for all columns. The
+planes of its certificate, with their weights, sum up to one plane in scores,
+
+    R(f) >= <g, f> + b      for every f,       g = sum_k x_k g_k,  b = sum_k x_k b_k,            (plane-of-a-set)
+
+which knows nothing of columns. One product ``a = X^T g`` makes it a plane for all weights: it bounds the whole problem,
+and tells which columns were missed, ``|a_i| > s_i``. Those join W, and so on until the gap of the whole problem is within the
+tolerance. (Johnson and Guestrin, 2015; Massias, Gramfort and Salmon, 2018, for smooth losses.)
+
+Cost of a round: some dozens of iterations with the columns of W, one product with the transpose of X and a pass to
+copy columns. Products with a part of the entries of X count as that part of a pass.
+
+No column is dropped for good. The certificate leaves a set of planes, any of which may be the one of the minimiser: a
+risk that is a maximum of planes is not strongly concave in g, so that a small gap does not confine g to a small ball, which
+is what proofs that a weight *is* zero rest on (docs/maths.md, screening).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..design.base import Array
+from ..objective import Estimate, RegularizedRisk
+from ..penalties import Separable
+from ..segments import PenalisedRun
+from . import proximal
+from .monitor import Monitor
+from .result import Result, Status
+
+if TYPE_CHECKING:
+    from .lbfgs import LBFGS
+
+#: Columns from which on it pays.
+MANY_COLUMNS = 1000
+#: Columns to begin with at least, and how many there are for each weight that is not zero.
+FIRST, PER_WEIGHT = 100, 2
+#: Tolerance of a round, as a share of the gap of the whole problem, and of the tolerance.
+SHARE, LEAST_SHARE = 0.1, 0.3
+#: Most planes of a round.
+PLANES = 40
+
+
+def pays(run: PenalisedRun) -> bool:
+    """Whether columns can be had, and enough of them pay for absolute values."""
+    d = run.design.shape[1]
+    return (
+        run.together.size == 1
+        and d >= MANY_COLUMNS
+        and 2 * np.count_nonzero(run.penalty.l1) >= d
+        and run.design.columns(np.arange(1)) is not None
+    )
+
+
+def minimise(solver: LBFGS, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
+    """Solve on few columns, look at all, and repeat."""
+    penalty, d = run.penalty, run.design.shape[1]
+    point = run.starting_point(monitor.first_mu(solver.smoothing))
+    monitor.add_plane(point.slope, point.risk.plane, point.steepness, at_once=True)
+    exact = run.exact_at(point)
+    status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
+    coef, slope, mu = point.coef, point.slope, point.mu
+    size, share, iterations, passes = FIRST, SHARE, 0, _PartsOfPasses(run)
+    while status is None:
+        size = min(max(size, PER_WEIGHT * int(np.count_nonzero(coef))), d)
+        chosen = _working_set(penalty, coef, slope, size)
+        some = run.design.columns(chosen)
+        assert some is not None
+        small = RegularizedRisk(some, run.risk, penalty.some(chosen))
+        inner = PenalisedRun(small, coef[chosen])
+        watch = Monitor(
+            inner,
+            tol=max(share * monitor.gap, LEAST_SHARE * solver.tol),
+            max_iter=max(0, solver.max_iter - iterations),
+            max_planes=solver.max_planes or PLANES,
+            callback=None,
+            mu=mu,
+            carry_gradients=True,
+        )
+        ended = proximal.descend(solver, inner, watch, proximal.Metric(memory_size, chosen.size))
+        result = watch.result(ended)
+        passes.count(small)
+        iterations += result.n_iter
+        mu = result.smoothing
+
+        coef = np.zeros(d)
+        coef[chosen] = result.coef
+        plane = watch.bundle.sum_of_planes()
+        slope = run.space.slope(plane.gradient)
+        monitor.add_plane(slope, plane, float(np.linalg.norm(plane.gradient)), at_once=True)
+        square = float(coef @ coef)
+        smoothed = result.trace.rows[-1].smoothed_objective
+        status = monitor.record(coef, square, Estimate(result.objective, result.objective), smoothed, mu)
+        missed = np.abs(slope) > penalty.s * (1.0 + 1e-9)
+        missed[chosen] = False
+        if status is None and iterations >= solver.max_iter:
+            status = Status.ITERATION_LIMIT
+        if status is None and not missed.any():
+            if result.status is not Status.CONVERGED:
+                status = result.status
+            share *= 0.3
+        size = max(size, chosen.size + min(chosen.size, int(np.count_nonzero(missed))))
+    return monitor.result(status)
+
+
+class _PartsOfPasses:
+    """Adds products with some columns to those that an objective counts, as parts of a pass."""
+
+    def __init__(self, run: PenalisedRun):
+        self._objective = run.objective
+        self._left = np.zeros(2)
+
+    def count(self, small: RegularizedRisk) -> None:
+        part = small.design.n_entries / max(1, self._objective.design.n_entries)
+        self._left += part * np.array([small.n_matvec, small.n_rmatvec])
+        matvecs, rmatvecs = (int(each) for each in self._left)
+        self._left -= matvecs, rmatvecs
+        self._objective.n_matvec += matvecs
+        self._objective.n_rmatvec += rmatvecs
+
+
+def _working_set(penalty: Separable, coef: Array, slope: Array, size: int) -> NDArray[np.intp]:
+    """The columns with weights, those that pay for no absolute values, and those whose ``|a_i| / s_i`` is largest."""
+    reach = np.where(slope < 0.0, penalty.upper, -penalty.lower)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        closeness = np.where(reach > 0.0, np.abs(slope) / penalty.s, 0.0)
+    closeness[(coef != 0.0) | (penalty.s == 0.0)] = np.inf
+    size = max(size, int(np.isinf(closeness).sum()))
+    if size >= coef.size:
+        return np.arange(coef.size)
+    return np.sort(np.argpartition(closeness, -size)[-size:])
