@@ -10,9 +10,11 @@ Alphas of candidates are compared as *levels*: with scores that are s times as l
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from ..measures import PRBEP, Risk, ROCArea
 from ..measures.examples import Examples
 from ..objective import RegularizedRisk
 from ..solvers import Callback, ConvexSolver, Result, Solver
-from ..solvers.continuation import Continuation
+from ..solvers.continuation import Continuation, Solution
 from ..solvers.retargeting import better_start
 from .bias import Bias
 from .candidates import Candidate
@@ -64,16 +66,17 @@ class SafeStart:
         self._design = design
         self._make_risk = make_risk
         self._solver = solver
-        self._known: dict[float, tuple[Array, Array]] = {}
-        self._path: Continuation | None = None
+        self._known: dict[float, Solution] = {}
 
-    def at(self, alpha: float) -> tuple[Array, Array]:
-        """The minimiser for an alpha, and its scores."""
-        if self._path is None:
-            self._path = Continuation(self._design, self._make_risk(), self._solver)
+    @cached_property
+    def path(self) -> Continuation:
+        """The risk along falling alphas."""
+        return Continuation(self._design, self._make_risk(), self._solver)
+
+    def at(self, alpha: float, callback: Callback | None = None) -> Solution:
+        """The minimiser for an alpha; the callback watches if it has yet to be found."""
         if alpha not in self._known:
-            solution = self._path.solve(alpha)
-            self._known[alpha] = solution.coef, solution.scores
+            self._known[alpha] = self.path.solve(alpha, callback)
         return self._known[alpha]
 
 
@@ -116,8 +119,12 @@ class Trail(ABC):
         self._design = design
         self._risk = risk
         self.solver = solver_for(risk, settings.solver)
-        self._path: Continuation | None = None
         self._weights: Array | None = None
+
+    @cached_property
+    def path(self) -> Continuation:
+        """The convex risk along falling alphas."""
+        return Continuation(self._design, self._risk, self.solver)
 
     def alpha(self, level: float) -> float:
         """The alpha of a level."""
@@ -125,13 +132,31 @@ class Trail(ABC):
 
     def at(self, level: float) -> Array:
         """The weights at a level, no higher than the one before; those of a bias last."""
-        if not self._tight:
-            self._weights = self._convex(self.alpha(level))
-            return self._weights
-        objective = RegularizedRisk(self._design, self._risk, self.alpha(level))
-        starts = [self._start(self.alpha(level))] + ([] if self._weights is None else [self._weights])
-        self._weights = self._method().run(objective, better_start(objective, starts)).coef
-        return self._weights
+        return self.solve(self.alpha(level)).coef
+
+    def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
+        """The model for an alpha, no larger than the one before. Passes are those of this risk alone."""
+        solution = self._solve_tight(alpha, callback) if self._tight else self.path.solve(alpha, callback)
+        self._weights = solution.coef
+        return solution
+
+    def _solve_tight(self, alpha: float, callback: Callback | None) -> Solution:
+        begin = time.perf_counter()
+        objective = RegularizedRisk(self._design, self._risk, alpha)
+        starts = [self._start(alpha, callback)] + ([] if self._weights is None else [self._weights])
+        result = self._method().run(objective, better_start(objective, starts), callback)
+        assert result.scores is not None
+        return Solution(
+            alpha,
+            result.coef,
+            result.scores,
+            result.objective,
+            result.lower_bound,
+            objective.n_matvec + objective.n_rmatvec,
+            time.perf_counter() - begin,
+            result.status,
+            result.stationarity_gap,
+        )
 
     def scores(self, X: Any, weights: Array) -> Array:
         """Scores of other rows for the weights of a model."""
@@ -146,13 +171,8 @@ class Trail(ABC):
         return method.run(objective, self._weights, callback)
 
     @abstractmethod
-    def _start(self, alpha: float) -> Array:
+    def _start(self, alpha: float, callback: Callback | None) -> Array:
         """Weights of a convex risk that does not collapse, for the alpha of this one."""
-
-    def _convex(self, alpha: float) -> Array:
-        if self._path is None:
-            self._path = Continuation(self._design, self._risk, self.solver)
-        return self._path.solve(alpha).coef
 
     def _method(self) -> Solver:
         return retargeting(self.solver) if self._tight else self.solver
@@ -182,14 +202,14 @@ class LabelTrail(Trail):
         coef, bias = self.bias.split(weights)
         return scores_of(X, coef) + bias
 
-    def _start(self, alpha: float) -> Array:
+    def _start(self, alpha: float, callback: Callback | None) -> Array:
         if self._risk.sums_over_examples:
-            return self._convex(alpha)
-        coef, scores = self._rows.ranking.at(alpha * self._risk.score_scale**2)
+            return self.path.solve(alpha, callback).coef
+        ranking = self._rows.ranking.at(alpha * self._risk.score_scale**2, callback)
         if not self.bias.trained:
-            return coef
-        threshold = PRBEP().cut(self._rows.examples, scores)
-        return self.bias.with_threshold(np.append(coef, 0.0), threshold)
+            return ranking.coef
+        threshold = PRBEP().cut(self._rows.examples, ranking.scores)
+        return self.bias.with_threshold(np.append(ranking.coef, 0.0), threshold)
 
 
 def solver_for(risk: Risk, solver: ConvexSolver) -> ConvexSolver:
