@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 
 from . import labels
 from .dataset import Chunk, DataError, NotNumbersError, data_error
-from .delimited import label_column, remedy
+from .delimited import label_column, missing_query, query_column, remedy
 
 
 def read_parquet(
-    file: io.BufferedReader, path: Path, label: str | None, *, labelled: bool
-) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str]]:
-    """Read features, labels and the names of the features; see :func:`~smoothperf.io.read_data`."""
-    X, y, names = _arrays(_table(file, path), path, label, labelled=labelled)
-    return X, None if y is None else labels.tidy(y), names
+    file: io.BufferedReader, path: Path, label: str | None, query: str | None = None, *, labelled: bool
+) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str], NDArray[Any] | None]:
+    """Read features, labels, the names of the features, and queries; see :func:`~smoothperf.io.read_data`."""
+    table = _table(file, path)
+    place, qid = query_column(list(table.column_names), query, label, path), None
+    if place is not None:
+        qid, table = _queries(table.column(place), path, query), table.remove_column(place)
+    X, y, names = _arrays(table, path, label, labelled=labelled)
+    return X, None if y is None else labels.tidy(y), names, qid
 
 
 def parquet_chunks(file: io.BufferedReader, path: Path, label: str | None, n_entries: int) -> Iterator[Chunk]:
@@ -94,6 +98,18 @@ def _arrays(
             reason = f"column {name!r} holds {X[row, position]} in row {row + first_row}; remove or replace it"
             raise data_error(path, reason, kind=NotNumbersError if np.isnan(X[row, position]) else DataError)
     return X, y, names
+
+
+def _queries(column: Any, path: Path, query: str | None) -> NDArray[Any]:
+    """The query of each row, none of them missing."""
+    missing = column.is_null(nan_is_null=True)
+    if missing.index(True).as_py() >= 0:
+        raise data_error(path, f"row {missing.index(True).as_py() + 1}: {missing_query(query)}")
+    ids = _labels(column)
+    problem = labels.problem_of(ids, len(column))
+    if problem is not None:
+        raise data_error(path, problem.replace("its labels are", f"the queries, column {query!r}, are"))
+    return labels.tidy(ids)
 
 
 def columns_of(file: io.BufferedReader, path: Path) -> dict[str, NDArray[Any]]:
