@@ -18,7 +18,7 @@ from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
 from .classifier import MeasureClassifier
 from .linear import make_callback, scores_of
-from .problem import ACCEPTED, LabelledRows, Problem, known_labels, refuse_store
+from .problem import ACCEPTED, LabelledRows, Problem, as_store, known_labels, refuse_store
 from .ranker import MeasureRanker
 from .ranking_path import RankingPath
 
@@ -130,7 +130,7 @@ def regularization_path(
         relevance. Not needed for a store, which has them.
     qid, group : array-like, optional
         The query of each row, or how many rows each query has, as in :meth:`MeasureRanker.fit`: then it is a path of
-        rankers, and ``measure`` is one of queries.
+        rankers, and ``measure`` is one of queries. A store with queries brings them.
     measure : str, Measure or QueryMeasure, default="roc_area"
         What to be good at.
     bound : {"auto", "convex", "tight"}, default="auto"
@@ -274,7 +274,8 @@ class LabelPath:
 
 def _has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:
     """Whether rows are documents of queries: of those that are given, or that a store has."""
-    return qid is not None or group is not None
+    store = as_store(X)
+    return qid is not None or group is not None or (store is not None and store.has_queries)
 
 
 def _refuse_what_is_for_labels(**given: Any) -> None:

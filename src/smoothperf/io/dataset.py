@@ -64,6 +64,8 @@ class Chunk:
     moved : bool
         Whether all chunks before have their columns one too far to the left: only now it is known that indices count
         from 0.
+    qid : ndarray of shape (m,) or None
+        The query of each row, as it was read; None if the file has none.
     """
 
     X: Any
@@ -72,6 +74,7 @@ class Chunk:
     feature_names: list[str] | None = None
     zero_based: bool | None = None
     moved: bool = False
+    qid: Any = None
 
 
 class DataError(ValueError):

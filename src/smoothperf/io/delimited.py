@@ -66,15 +66,21 @@ def read_csv(
 
 
 def csv_chunks(
-    file: io.BufferedReader, path: Path, share: Callable[[], float], label: str | None, n_entries: int
+    file: io.BufferedReader,
+    path: Path,
+    share: Callable[[], float],
+    label: str | None,
+    query: str | None,
+    n_entries: int,
 ) -> Iterator[Chunk]:
-    """Yield the same, about so many entries at a time; labels as they are written in the file."""
-    known = Codes()
+    """Yield the same, about so many entries at a time; labels and queries as they are written in the file."""
+    known, queries = Codes(), Codes()
     first_line = file.peek().partition(b"\n")[0].decode("latin-1")
     n_columns = 1 + max(map(first_line.count, DELIMITERS))
     n_rows = max(1, n_entries // n_columns)
-    for X, members, _, names in _parts(file, path, label, None, known, Codes(), labelled=True, n_rows=n_rows):
-        yield Chunk(X, np.array(list(known))[members], share(), names)
+    for X, members, of_query, names in _parts(file, path, label, query, known, queries, labelled=True, n_rows=n_rows):
+        qid = None if of_query is None else np.array(list(queries))[of_query]
+        yield Chunk(X, np.array(list(known))[members], share(), names, qid=qid)
 
 
 def _parts(

@@ -19,15 +19,14 @@ def read_parquet(
     file: io.BufferedReader, path: Path, label: str | None, query: str | None = None, *, labelled: bool
 ) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str], NDArray[Any] | None]:
     """Read features, labels, the names of the features, and queries; see :func:`~smoothperf.io.read_data`."""
-    table = _table(file, path)
-    place, qid = query_column(list(table.column_names), query, label, path), None
-    if place is not None:
-        qid, table = _queries(table.column(place), path, query), table.remove_column(place)
+    table, qid = _without_queries(_table(file, path), path, label, query)
     X, y, names = _arrays(table, path, label, labelled=labelled)
     return X, None if y is None else labels.tidy(y), names, qid
 
 
-def parquet_chunks(file: io.BufferedReader, path: Path, label: str | None, n_entries: int) -> Iterator[Chunk]:
+def parquet_chunks(
+    file: io.BufferedReader, path: Path, label: str | None, query: str | None, n_entries: int
+) -> Iterator[Chunk]:
     """Yield the same, about so many entries at a time; labels as they are in the file."""
     pa, pq = _pyarrow(path)
     done = 0
@@ -35,9 +34,10 @@ def parquet_chunks(file: io.BufferedReader, path: Path, label: str | None, n_ent
         whole = pq.ParquetFile(file, pre_buffer=False)  # a buffer would keep the whole file in memory
         for batch in whole.iter_batches(batch_size=max(1, n_entries // len(whole.schema_arrow.names))):
             table = pa.Table.from_batches([batch])
+            table, qid = _without_queries(table, path, label, query, first_row=done + 1)
             X, y, names = _arrays(table, path, label, labelled=True, first_row=done + 1)
             done += table.num_rows
-            yield Chunk(X, y, done / whole.metadata.num_rows, names)
+            yield Chunk(X, y, done / whole.metadata.num_rows, names, qid=qid)
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise data_error(path, f"it is not a sound Parquet file: {error}") from error
     if done == 0:
@@ -100,11 +100,21 @@ def _arrays(
     return X, y, names
 
 
-def _queries(column: Any, path: Path, query: str | None) -> NDArray[Any]:
+def _without_queries(
+    table: Any, path: Path, label: str | None, query: str | None, *, first_row: int = 1
+) -> tuple[Any, NDArray[Any] | None]:
+    """A table without the column of queries, and these, if there are any."""
+    place = query_column(list(table.column_names), query, label, path)
+    if place is None:
+        return table, None
+    return table.remove_column(place), _queries(table.column(place), path, query, first_row)
+
+
+def _queries(column: Any, path: Path, query: str | None, first_row: int) -> NDArray[Any]:
     """The query of each row, none of them missing."""
     missing = column.is_null(nan_is_null=True)
     if missing.index(True).as_py() >= 0:
-        raise data_error(path, f"row {missing.index(True).as_py() + 1}: {missing_query(query)}")
+        raise data_error(path, f"row {missing.index(True).as_py() + first_row}: {missing_query(query)}")
     ids = _labels(column)
     problem = labels.problem_of(ids, len(column))
     if problem is not None:

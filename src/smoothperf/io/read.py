@@ -115,7 +115,7 @@ def read_data(
         elif format == "store":
             store = open_store(path)
             X, y, names, zero_based = store.read(), store.labels(), store.feature_names, store.zero_based
-            y = y if labelled else None
+            y, qid = y if labelled else None, store.qid()
         else:
             read = read_csv if format == "csv" else read_parquet
             X, y, names, qid = read(file, path, label, query, labelled=labelled)

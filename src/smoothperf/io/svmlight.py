@@ -122,7 +122,7 @@ def svmlight_chunks(
     n_features: int | None = None,
     zero_based: bool | None = None,
 ) -> Iterator[Chunk]:
-    """Yield the rows of a file, some at a time, as :func:`read_svmlight` would read them, but without queries.
+    """Yield the rows of a file, some at a time, as :func:`read_svmlight` would read them.
 
     Indices are taken to count from 1 until index 0 occurs; then the chunks before were wrong by one column, and
     ``Chunk.moved`` says so.
@@ -143,7 +143,7 @@ def svmlight_chunks(
         is_full = parser.n_rows > 0 and parser.n_rows + parser.n_entries >= n_entries
         if not (is_full or is_end):
             continue
-        values, indices, starts, labels, _ = parser.take()
+        values, indices, starts, labels, qid = parser.take()
         n_rows += labels.size
         largest = max(largest, int(indices.max(initial=-1)))
         moved = zero_based is None and not from_zero and bool((indices == 0).any())
@@ -159,7 +159,7 @@ def svmlight_chunks(
         if not from_zero:
             indices -= 1
         X = sp.csr_matrix((values, indices, starts.astype(np.int32)), shape=(labels.size, width))
-        yield Chunk(X, labels, share(), zero_based=from_zero, moved=moved)
+        yield Chunk(X, labels, share(), zero_based=from_zero, moved=moved, qid=qid)
 
 
 def _feed_all(parser: SvmlightParser, file: Readable, path: str | os.PathLike[str]) -> Iterator[bool]:
