@@ -39,7 +39,7 @@ def test_convex_bounds_are_certified(data, measure, solver):
         assert objective == pytest.approx(alpha / 2 * coef @ coef + risk.exact_value(X @ coef), rel=1e-9)
         alone = MeasureRanker(measure, alpha=alpha, bound="convex", tol=1e-3)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("smoothperf.estimators.ranker._warn_of_zero_model", lambda *_, **__: None)
+            patch.setattr("smoothperf.estimators.ranker.warn_of_zero_ranker", lambda *_, **__: None)
             alone.fit(X, y, qid=qid, sample_weight=weights)
         assert bound <= alone.objective_
         assert alone.lower_bound_ <= objective

@@ -296,7 +296,9 @@ class MeasureRanker(LinearRanker):
             what = None if self.checkpoint is None else fingerprint(objective, candidate.measure, bound=candidate.bound)
             result = self._minimise(objective, queries, solver, what, tight=tight)
         report_end(result, solver.tol, self.verbose)
-        _warn_of_zero_model(result, self.alpha, tight=tight)
+        assert result.scores is not None
+        if tells_nothing(result.scores):
+            warn_of_zero_ranker(self.alpha, tight=tight)
         self._keep(result)
         return self
 
@@ -318,8 +320,7 @@ class MeasureRanker(LinearRanker):
                 start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
         callback = make_callback(self.verbose, self.callback)
         if tight and (start is None or not start.any()):
-            alpha = objective.alpha * objective.risk.score_scale**2
-            first = solver.run(RegularizedRisk(objective.design, pairs_risk(queries), alpha), callback=callback)
+            first = solver.run(pairs_objective(objective, queries), callback=callback)
             return fit_tight(first, first.coef, objective, solver, callback, keeper)
         method = retargeting(solver) if tight else solver
         return method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
@@ -337,17 +338,20 @@ def pairs_risk(queries: Queries) -> Risk:
     return QueryROCArea().risk(queries)
 
 
+def pairs_objective(objective: RegularizedRisk, queries: Queries) -> RegularizedRisk:
+    """What is minimised before a tight bound: pairs, with an alpha that is as strong where scores are of their size."""
+    alpha = objective.alpha * objective.risk.score_scale**2
+    return RegularizedRisk(objective.design, pairs_risk(queries), alpha)
+
+
 def check_ranks(solver: Solver) -> None:
     """Say before the work begins that a solver cannot train for a measure of queries."""
     if isinstance(solver, Newton):
         raise ValueError('solver "newton" needs second derivatives, which measures of queries lack; use "lbfgs".')
 
 
-def _warn_of_zero_model(result: Result, alpha: float, *, tight: bool) -> None:
-    """Say so if no document is ranked before another."""
-    assert result.scores is not None
-    if not tells_nothing(result.scores):
-        return
+def warn_of_zero_ranker(alpha: float, *, tight: bool) -> None:
+    """Say that no document is ranked before another."""
     remedy = (
         'train with measure="pairs", or for NDCG with tight_target="order"' if tight else 'use bound="tight" or "auto"'
     )
