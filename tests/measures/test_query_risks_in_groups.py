@@ -16,7 +16,7 @@ MEASURES = [
     NDCG(2),
     NDCG(3, tight_target="order"),
     QueryROCArea(),
-    QueryROCArea(by_pairs=True),
+    QueryROCArea(weighting="pairs"),
     get_query_measure("precision@2"),
     get_query_measure("recall@2"),
     QuerySquaredLoss(),
@@ -60,14 +60,33 @@ def in_group(measure, problem, program):
     return run_group(4, member)
 
 
-def assert_same(results, near, problem, mu=1.0):
-    """Everybody has the same bits, and all of them together what memory has, but for rounding."""
+def joined(results, problem):
+    """The numbers that everybody has, with the same bits, and the gradient of all."""
     _, scores, _, _, members = problem
     numbers = {repr((r.plane.offset, r.plane.rounding, r.value, r.height, r.exact, r.derivative)) for r in results}
     assert len(numbers) == 1
     found, gradient = results[0], np.empty_like(scores)
     for rank, result in enumerate(results):
         gradient[members == rank] = result.plane.gradient
+    return found, gradient
+
+
+def assert_tangent(results, near, value_of, problem):
+    """A plane that touches at the scores and is nowhere above; between ties, members may choose another than memory."""
+    scores = problem[1]
+    found, gradient = joined(results, problem)
+    off = 1e-12 * (1.0 + np.abs(scores).max()) ** 2
+    assert found.value == pytest.approx(near.value, rel=1e-12, abs=off)
+    assert found.plane.offset + gradient @ scores == pytest.approx(found.value, rel=1e-9, abs=off)
+    for other in (-scores, np.roll(scores, 1), np.zeros_like(scores)):
+        value = value_of(other)
+        assert found.plane.offset + gradient @ other <= value + 1e-9 * (1.0 + abs(value)) + off
+
+
+def assert_same(results, near, problem, mu):
+    """All members together have what memory has, but for rounding."""
+    scores = problem[1]
+    found, gradient = joined(results, problem)
     size = (1.0 + np.abs(scores).max()) ** (2 if near.exact is not None and near.exact.low == near.value else 1)
     off = 64.0 * EPS * size * max(1.0, 1.0 / mu)
     assert found.value == pytest.approx(near.value, rel=1e-12, abs=off * size)
@@ -109,12 +128,12 @@ def test_risks_are_those_in_memory(measure, problem, deviation):
 
     smoothed, exact, values, free, weighed, score = zip(*in_group(measure, problem, program), strict=True)
     assert_same(smoothed, near.smoothed(scores, mu, direction=direction), problem, mu)
-    assert_same(exact, near.exact(scores), problem)
+    assert_tangent(exact, near.exact(scores), near.exact_value, problem)
     assert len(set(values)) == 1
     size = 1.0 + np.abs(scores).max()
     assert values[0] == pytest.approx(near.exact_value(scores), rel=1e-12, abs=1e-13 * size)
     if near.has_loss_free:
-        assert_same(free, near.loss_free(scores), problem)
+        assert_tangent(free, near.loss_free(scores), lambda other: near.loss_free(other).value, problem)
     assert len(set(score)) == 1
     assert score[0] == pytest.approx(measure.score(grades, scores, qid, weights), rel=1e-12, abs=1e-13 * size)
     expected, members = near.weighed(scores), problem[-1]
