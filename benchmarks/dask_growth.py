@@ -40,8 +40,8 @@ from smoothperf import dask as on_cluster
 from smoothperf.dask.agreement import agree
 from smoothperf.dask.group import Member
 from smoothperf.dask.inputs import sources
+from smoothperf.dask.parts import LabelPart
 from smoothperf.dask.placement import Placement
-from smoothperf.dask.rows import Part
 from smoothperf.design import as_design
 from smoothperf.kernels import along
 from smoothperf.measures import get_measure
@@ -180,7 +180,7 @@ def seconds_of_rounds(client: Client) -> dict[str, float]:
     """A level of a round, and a byte over a connection."""
     tiny = (np.eye(4), np.array([0, 0, 1, 1]))
 
-    def program(part: Part, together: Member) -> tuple[float, float]:
+    def program(part: LabelPart, together: Member) -> tuple[float, float]:
         small, large = np.zeros(8), np.zeros(FEATURES)
         return (
             median_seconds(lambda: together.sum(small), ROUNDS),

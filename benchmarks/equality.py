@@ -24,8 +24,8 @@ from smoothperf import dask as on_cluster
 from smoothperf.dask.agreement import agree
 from smoothperf.dask.group import Member
 from smoothperf.dask.inputs import sources
+from smoothperf.dask.parts import LabelPart
 from smoothperf.dask.placement import Placement
-from smoothperf.dask.rows import Part
 from smoothperf.design import SharedDesign, as_design
 from smoothperf.io import StoreWriter, open_store
 from smoothperf.measures import Examples, get_measure
@@ -84,7 +84,7 @@ def compare(
     out_of_core = evaluated(RegularizedRisk(open_store(store).design(), risk, ALPHA), weights, mu)
     placement = Placement(client, sources(blocks), n_threads=1, patience=60.0)
 
-    def program(part: Part, together: Member) -> list[tuple[float, Any]]:
+    def program(part: LabelPart, together: Member) -> list[tuple[float, Any]]:
         risk = get_measure(measure).risk(Examples(part.positive, part.weights, together))
         return evaluated(RegularizedRisk(SharedDesign(part.design, together), risk, ALPHA), weights, mu)
 

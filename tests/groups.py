@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from smoothperf import certificate as certificate_module
+from smoothperf import objective as objective_module
+from smoothperf import row_space as row_space_module
 from smoothperf.measures.examples import Examples
+from smoothperf.solvers import lbfgs as lbfgs_module
 
 #: Seconds after which a member that waits for the others fails instead of hanging.
 PATIENCE = 60.0
@@ -94,3 +98,43 @@ def examples_of(y, weights, part: slice, together) -> Examples:
     return Examples(
         positive[part].copy(), None if weights is None else np.asarray(weights, float)[part].copy(), together
     )
+
+
+def check_alike(results):
+    """All members have the same bits."""
+    first = results[0]
+    for other in results[1:]:
+        np.testing.assert_array_equal(other.coef, first.coef)
+        for name in ("objective", "lower_bound", "gap", "n_iter", "status", "smoothing", "stationarity_gap"):
+            a, b = getattr(other, name), getattr(first, name)
+            assert a == b or (a != a and b != b), name
+
+
+def perturb(monkeypatch, module, name, *, outputs=()):
+    """Change what a function returns, and the arrays it fills, in the last bit; in one thread only."""
+    original = getattr(module, name)
+
+    def nudged(*arguments):
+        result = original(*arguments)
+        if getattr(threading.current_thread(), "perturbed", False):
+            for place in outputs:
+                if arguments[place] is not None:
+                    arguments[place][:] *= 1.0 + 2.0**-52
+            if isinstance(result, tuple):
+                result = tuple(value * (1.0 + 2.0**-52) for value in result)
+            elif isinstance(result, np.ndarray):
+                result = result * (1.0 + 2.0**-52)
+        return result
+
+    monkeypatch.setattr(module, name, nudged)
+
+
+def perturb_solvers(monkeypatch):
+    """Change the results of what solvers do between two rounds in the last bit; in one thread only."""
+    perturb(monkeypatch, objective_module, "inner_products")
+    perturb(monkeypatch, objective_module, "along", outputs=(3,))
+    perturb(monkeypatch, row_space_module, "along", outputs=(3,))
+    perturb(monkeypatch, row_space_module, "sum_and_squares", outputs=(5,))
+    perturb(monkeypatch, lbfgs_module, "differences", outputs=(6, 7))
+    perturb(monkeypatch, lbfgs_module, "two_loop", outputs=(7,))
+    perturb(monkeypatch, certificate_module, "maximise_on_simplex")

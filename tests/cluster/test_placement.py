@@ -233,7 +233,7 @@ def test_errors_of_the_users_own_code(client):
 @pytest.mark.parametrize(
     ("arguments", "error", "reason"),
     [
-        ((np.eye(3), np.ones(3)), TypeError, "use smoothperf.MeasureClassifier, or dask.array.from_array"),
+        ((np.eye(3), np.ones(3)), TypeError, "use the estimator of smoothperf itself, or dask.array.from_array"),
         (([],), ValueError, "empty list"),
         (([np.eye(3)],), TypeError, "list with a ndarray at position 0"),
         ((["a.store"], ["y"]), ValueError, "leave it out"),

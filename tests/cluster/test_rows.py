@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from smoothperf.dask import rows
+from smoothperf.dask import blocks, rows
 from smoothperf.dask.agreement import common_columns, common_labels, common_names, weights_of_classes
 from smoothperf.design import CSRDesign, DenseDesign, StoredDesign, as_design
 from smoothperf.design.contents import contents
@@ -16,8 +16,8 @@ Y = np.array([0, 1, 1])
 
 
 def problem(source):
-    found = rows.load(source)
-    assert isinstance(found, rows.Summary), "the block was taken"
+    found = blocks.load(source)
+    assert isinstance(found, blocks.Summary), "the block was taken"
     return found.problem
 
 
@@ -26,7 +26,7 @@ def problem(source):
     [X, X.astype(np.float32), X.astype(int), sp.csr_matrix(X), sp.csr_array(X), sp.csc_matrix(X), sp.coo_array(X)],
 )
 def test_blocks_in_memory(matrix):
-    block = rows.load((matrix, Y))
+    block = blocks.load((matrix, Y))
     np.testing.assert_array_equal(rows.settle(block, 3, None).matvec(np.arange(3.0)), X @ np.arange(3.0))
     summary = block.summary
     assert (summary.n_rows, summary.n_features, summary.problem, summary.weighted) == (3, 3, None, None)
@@ -35,10 +35,10 @@ def test_blocks_in_memory(matrix):
 
 
 def test_dense_blocks_become_sparse_where_that_pays():
-    assert isinstance(rows.load((X, Y)).X, DenseDesign)
+    assert isinstance(blocks.load((X, Y)).X, DenseDesign)
     wide = np.zeros((3, 12))
     wide[:, :3] = X
-    assert isinstance(rows.load((wide, Y)).X, CSRDesign)
+    assert isinstance(blocks.load((wide, Y)).X, CSRDesign)
 
 
 def test_rows_are_not_copied():
@@ -51,7 +51,7 @@ def test_rows_are_not_copied():
         for theirs in [blocks.data]
     )
     dense = np.random.default_rng(0).normal(size=(30, 4))
-    assert np.shares_memory(rows.load((dense, np.arange(30) % 2)).X._matrix, dense)
+    assert np.shares_memory(blocks.load((dense, np.arange(30) % 2)).X._matrix, dense)
 
 
 def test_arrays_that_begin_anywhere_are_moved():
@@ -66,7 +66,7 @@ def test_arrays_that_begin_anywhere_are_moved():
     for name in ("data", "indices", "indptr"):
         setattr(sparse, name, shifted(getattr(sparse, name)))
     for matrix in (shifted(X), sparse):
-        block = rows.load((matrix, Y, shifted(np.ones(3))))
+        block = blocks.load((matrix, Y, shifted(np.ones(3))))
         arrays = [block.weights]
         arrays += [block.X._matrix] if matrix is not sparse else [block.X._rows.data, block.X._rows.indices]
         assert all(array.flags.aligned for array in arrays)
@@ -84,7 +84,7 @@ def test_stacked_designs_are_one(kinds, tmp_path):
             with StoreWriter(tmp_path / f"{number}.store") as writer:
                 writer.add(matrix, np.arange(matrix.shape[0]) % 2)
                 writer.n_features = 7
-            parts.append(rows.load(tmp_path / f"{number}.store").X)
+            parts.append(blocks.load(tmp_path / f"{number}.store").X)
             assert isinstance(parts[-1], StoredDesign)
         else:
             parts.append(as_design(matrix if kind == "c" else matrix.toarray()))
@@ -105,12 +105,12 @@ def test_stacked_designs_are_one(kinds, tmp_path):
 def test_data_frames():
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).astype({"b": np.float32})
     frame["yes"] = [True, False, True]
-    block = rows.load((frame, pd.Series(["ham", "spam", "spam"]), pd.Series([1.0, 2.0, 0.5])))
+    block = blocks.load((frame, pd.Series(["ham", "spam", "spam"]), pd.Series([1.0, 2.0, 0.5])))
     assert block.summary.feature_names == ["a", "b", "c", "yes"]
     assert block.summary.kinds.tolist() == ["ham", "spam"]
     assert block.summary.weighted.tolist() == [1.0, 2.5]
     np.testing.assert_array_equal(block.X.matvec(np.ones(4)), [4.0, 4.0, 7.0])
-    assert rows.load((pd.DataFrame(X), Y)).summary.feature_names is None
+    assert blocks.load((pd.DataFrame(X), Y)).summary.feature_names is None
     frame["colour"] = ["red", "blue", "red"]
     assert "the columns colour hold no numbers" in problem((frame, Y))
 
@@ -142,7 +142,7 @@ def test_files(tmp_path):
     write_npz(tmp_path / "a.npz", sp.csr_matrix(X), Y)
     (tmp_path / "b.svm").write_text("0 1:1 3:2\n1 2:3 3:1\n1 1:1 2:1 3:4\n")
     for name in ("a.npz", "b.svm"):
-        block = rows.load(str(tmp_path / name))
+        block = blocks.load(str(tmp_path / name))
         np.testing.assert_array_equal(rows.settle(block, 3, None).matvec(np.arange(3.0)), X @ np.arange(3.0))
         assert block.summary.counts.tolist() == [1, 2]
     (tmp_path / "damaged.store").write_bytes((tmp_path / "a.npz").read_bytes()[:50])
@@ -150,11 +150,11 @@ def test_files(tmp_path):
 
 
 def parts_of_text(folder, *texts):
-    blocks = []
+    parts = []
     for number, text in enumerate(texts):
         (folder / f"{number}.svm").write_text(text)
-        blocks.append(rows.load(folder / f"{number}.svm"))
-    return blocks
+        parts.append(blocks.load(folder / f"{number}.svm"))
+    return parts
 
 
 def test_parts_of_one_text_count_alike(tmp_path):
@@ -175,7 +175,7 @@ def test_parts_that_count_from_one(tmp_path):
 
 
 def summary(n_features=3, kinds=(0, 1), counts=(2, 3), **more):
-    return rows.Summary(5, n_features, np.array(kinds), np.array(counts[: len(kinds)]), **more)
+    return blocks.Summary(5, n_features, np.array(kinds), np.array(counts[: len(kinds)]), **more)
 
 
 def test_blocks_must_have_the_same_columns():
@@ -205,7 +205,7 @@ def test_labels_of_all_blocks():
         with pytest.raises(ValueError, match=reason):
             common_labels([summary(kinds=each) for each in kinds])
     with pytest.raises(ValueError, match="no block has a row"):
-        common_labels([rows.Summary()])
+        common_labels([blocks.Summary()])
 
 
 def test_class_weights():

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
 import smoothperf
-from smoothperf import PRBEP, Checkpoint, MeasureClassifier, MeasureClassifierCV
+from smoothperf import PRBEP, Checkpoint, MeasureClassifier, MeasureClassifierCV, regularization_path
 from smoothperf.io.checkpoint_file import CheckpointError
 
 X, benign = load_breast_cancer(return_X_y=True)
@@ -167,6 +167,29 @@ def test_choices_keep_bounds():
         clf = MeasureClassifierCV("prbep", positive=True, cv=2, n_alphas=3).fit(X, y)
     assert clf.coef_.min() >= 0.0
     assert clf.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("measure", ["roc_area", "prbep", "log_loss"])
+def test_a_path_begins_where_the_first_feature_comes_in(measure):
+    path = regularization_path(
+        X[::2], y[::2], measure=measure, l1_ratio=1.0, n_alphas=12, validation=(X[1::2], y[1::2])
+    )
+    counts = np.count_nonzero(path.coefs, axis=1)
+    assert counts[0] <= 1
+    assert counts[-1] > 10
+    assert (path.gaps <= 1e-3).all()
+    np.testing.assert_allclose(path.alphas[-1], 1e-3 * path.alphas[0])
+    assert path.validation_scores[path.best] > (-0.15 if measure == "log_loss" else 0.9)
+    # The same solutions as without the ones before.
+    alpha = float(path.alphas[6])
+    alone = MeasureClassifier(measure, alpha, l1_ratio=1.0).fit(X[::2], y[::2])
+    assert alone.lower_bound_ <= path.objectives[6]
+    assert path.lower_bounds[6] <= alone.objective_
+
+
+def test_a_path_of_rankers_has_the_quadratic_penalty():
+    with pytest.raises(ValueError, match="l1_ratio is for"):
+        regularization_path(X[:60], y[:60], group=[6] * 10, measure="ndcg", l1_ratio=0.5)
 
 
 def test_model_files_keep_penalties_and_few_weights_in_little_room(tmp_path):

@@ -224,7 +224,7 @@ def test_other_errors(data, tmp_path):
     with pytest.raises(ValueError, match="measure must be one of"):
         MeasureRanker("prbep").fit(X, y, qid=qid)
     with pytest.raises(ValueError, match="needs the rows in memory"):
-        MeasureRanker().fit(tmp_path / "rows.store", y, qid=qid)
+        MeasureRankerCV().fit(tmp_path / "rows.store", y, qid=qid)
     ranker = MeasureRanker("pairs").fit(X, y, qid=qid)
     with pytest.raises(ValueError, match="got neither"):
         ranker.score(X, y)

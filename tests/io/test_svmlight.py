@@ -27,23 +27,24 @@ def read(text, **options):
 
 
 def assert_same(ours, theirs):
-    X, y = ours
-    expected, labels = theirs
+    X, y, _, qid = ours
+    expected, labels, queries = theirs
     assert X.shape == expected.shape
     np.testing.assert_array_equal(X.indptr, expected.indptr)
     np.testing.assert_array_equal(X.indices, expected.indices)
     np.testing.assert_array_equal(X.data.view(np.int64), expected.data.view(np.int64))  # -0.0 and all
     np.testing.assert_array_equal(y, labels)
+    np.testing.assert_array_equal(np.zeros(0) if qid is None else qid, queries)
 
 
 def assert_refused_or_same(text):
     """Either a DataError of one line, or the matrix of scikit-learn."""
     try:
-        ours = read(text)
+        ours = read_svmlight(io.BytesIO(text), "example.svm")
     except DataError as refusal:
         message = str(refusal)
     else:
-        assert_same(ours, load_svmlight_file(io.BytesIO(text)))
+        assert_same(ours, load_svmlight_file(io.BytesIO(text), query_id=True))
         return
     assert message.startswith("example.svm")
     assert message.isprintable()
@@ -68,14 +69,14 @@ def matrices(draw):
 def test_what_scikit_learn_writes_is_read_alike(problem, zero_based, queries, piece):
     X, y = problem
     buffer = io.BytesIO()
-    query_id = np.arange(X.shape[0]) if queries else None
+    query_id = np.arange(X.shape[0])[::-1] // 2 if queries else None
     dump_svmlight_file(X, y, buffer, zero_based=zero_based, query_id=query_id, comment="two\nlines")
     text = buffer.getvalue()
     with patch.object(svmlight, "PIECE", piece):
         for given_base in (zero_based, None):
-            ours = read(text, zero_based=given_base)
-            theirs = load_svmlight_file(io.BytesIO(text), zero_based="auto" if given_base is None else given_base)
-            assert_same(ours, theirs)
+            ours = read_svmlight(io.BytesIO(text), "example.svm", zero_based=given_base)
+            base = "auto" if given_base is None else given_base
+            assert_same(ours, load_svmlight_file(io.BytesIO(text), zero_based=base, query_id=True))
 
 
 CHARACTERS = st.sampled_from(list(b"0011223::::   \n\n#.-+eqid\r\t\0x"))
@@ -110,9 +111,10 @@ def test_pieces_may_end_anywhere(text, data):
     rest = b""
     for byte in text + b"\n":
         rest += bytes([byte])
-        if data.draw(st.booleans()):
+        if cut.problem is None and data.draw(st.booleans()):
             rest = rest[cut.feed(rest) :]
-    cut.feed(rest)
+    if cut.problem is None:
+        cut.feed(rest)
     assert (cut.problem, cut.line) == (whole.problem, whole.line)
     for left, right in zip(cut.arrays(), whole.arrays(), strict=True):
         np.testing.assert_array_equal(left, right)
@@ -274,6 +276,11 @@ WRONG = {
     "qid twice": (b"1 qid:1 qid:2 1:1", 1, "'qid:2' is not index:value"),
     "qid after a feature": (b"1 1:1 qid:1", 1, "'qid:1' is not index:value"),
     "half a qid": (b"1 q", 1, "'q' is neither qid:number nor index:value"),
+    "large qid": (b"1 qid:9223372036854775808 1:1", 1, "the query in 'qid:9223372036854775808' has more digits"),
+    "huge qid": (b"1 qid:-" + b"9" * 99 + b" 1:1", 1, "has more digits than 64 bits can hold"),
+    "no qid": (b"1 qid:1 1:1\n0 1:2\n", 2, "there is no query in this line where those before have one"),
+    "no qid in the last line": (b"1 qid:1 1:1\n0", 2, "there is no query in this line where those before have one"),
+    "qid where there was none": (b"1 1:1\n# c\n0 qid:3 1:2", 3, "'qid:3', but lines before have no query"),
     "carriage returns only": (b"1 1:1\r-1 1:1", 1, "'-1' is not index:value"),
     "zero bytes": (b"1 1:1\n\0\0\0", 2, r"the label '\x00\x00\x00' is not a number"),
     "garbage": (b"\x89PNG\r\n\x1a\n\0\0", 1, r"the label '\x89PNG' is not a number"),
@@ -337,7 +344,7 @@ class Endless(io.RawIOBase):
 def test_line_of_100_megabytes_in_little_memory(beginning, filling):
     tracemalloc.start()
     try:
-        X, y, _ = read_svmlight(Endless(beginning, filling, 10**8 // len(filling), b"\n-1 2:1"), "example.svm")
+        X, y, _, _ = read_svmlight(Endless(beginning, filling, 10**8 // len(filling), b"\n-1 2:1"), "example.svm")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

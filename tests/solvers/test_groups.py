@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from groups import examples_of, parts, run_group
+from groups import check_alike, examples_of, parts, perturb_solvers, run_group
 from problems import gaussians
 from smoothperf import (
     BMRM,
@@ -22,13 +22,9 @@ from smoothperf import (
     ROCArea,
     Status,
 )
-from smoothperf import certificate as certificate_module
-from smoothperf import objective as objective_module
-from smoothperf import row_space as row_space_module
 from smoothperf.design import BiasedDesign, SharedDesign, as_design
 from smoothperf.objective import RegularizedRisk
 from smoothperf.solvers import Retargeting
-from smoothperf.solvers import lbfgs as lbfgs_module
 
 MEASURES = [PRBEP(), PrecisionAtK(0.1), ROCArea(), FBeta(), ErrorRate(), LogLoss()]
 #: Rows of the members: the first has none, as a client that has no rows itself.
@@ -56,16 +52,6 @@ def minimise(solver, measure, X, y, weights=None, lengths=LENGTHS, start=None, *
 
     whole = RegularizedRisk(design_of(measure, X), measure.bind(y, weights), ALPHA)
     return run_group(len(lengths), member), whole
-
-
-def check_alike(results):
-    """All members have the same bits."""
-    first = results[0]
-    for other in results[1:]:
-        np.testing.assert_array_equal(other.coef, first.coef)
-        for name in ("objective", "lower_bound", "gap", "n_iter", "status", "smoothing", "stationarity_gap"):
-            a, b = getattr(other, name), getattr(first, name)
-            assert a == b or (a != a and b != b), name
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -97,37 +83,13 @@ def test_the_tight_bound(measure):
     assert results[0].objective == pytest.approx(tight, abs=1e-9)
 
 
-def perturb(monkeypatch, module, name, *, outputs=()):
-    """Change what a function returns, and the arrays it fills, in the last bit; in one thread only."""
-    original = getattr(module, name)
-
-    def nudged(*arguments):
-        result = original(*arguments)
-        if getattr(threading.current_thread(), "perturbed", False):
-            for place in outputs:
-                arguments[place][:] *= 1.0 + 2.0**-52
-            if isinstance(result, tuple):
-                result = tuple(value * (1.0 + 2.0**-52) for value in result)
-            elif isinstance(result, np.ndarray):
-                result = result * (1.0 + 2.0**-52)
-        return result
-
-    monkeypatch.setattr(module, name, nudged)
-
-
 @pytest.mark.parametrize("measure", MEASURES, ids=name_of)
 @pytest.mark.parametrize(
     "solver", [LBFGS(tol=1e-5), Nesterov(tol=1e-2), BMRM(tol=1e-2)], ids=lambda s: type(s).__name__
 )
 def test_a_member_that_rounds_differently_stays_with_the_others(solver, measure, monkeypatch):
     """Else members would part ways: one is in another round than the others, or ends at another point."""
-    perturb(monkeypatch, objective_module, "inner_products")
-    perturb(monkeypatch, objective_module, "along", outputs=(3,))
-    perturb(monkeypatch, row_space_module, "along", outputs=(3,))
-    perturb(monkeypatch, row_space_module, "sum_and_squares", outputs=(5,))
-    perturb(monkeypatch, lbfgs_module, "differences", outputs=(6, 7))
-    perturb(monkeypatch, lbfgs_module, "two_loop", outputs=(7,))
-    perturb(monkeypatch, certificate_module, "maximise_on_simplex")
+    perturb_solvers(monkeypatch)
     X, y = gaussians(*SIZE, seed=3)
 
     def member(together):

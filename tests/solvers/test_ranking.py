@@ -1,10 +1,13 @@
 """Risks of queries with the solvers: certified gaps that agree, tight bounds, and groups."""
 
+import threading
+
 import numpy as np
 import pytest
 
-from groups import run_group
+from groups import check_alike, perturb, perturb_solvers, run_group
 from smoothperf.design import SharedDesign, as_design
+from smoothperf.measures import query_pairs, ranking_risk
 from smoothperf.measures.ndcg import NDCG
 from smoothperf.measures.queries import Queries
 from smoothperf.measures.query_names import get_query_measure
@@ -22,15 +25,30 @@ def data():
     return X, np.digitize(hidden, [0.0, 1.0, 2.5]).astype(float), qid
 
 
-@pytest.mark.parametrize("name", ["ndcg", "ndcg@3", "roc_area", "precision@3", "recall@3"])
-def test_solvers_agree(data, name):
+NAMES = ["ndcg", "ndcg@3", "roc_area", "precision@3", "recall@3", "squared_loss"]
+every_measure = pytest.mark.parametrize("name", NAMES)
+every_solver = pytest.mark.parametrize("solver", [LBFGS, Nesterov, BMRM])
+#: Queries of the members: the first has none, as a client that has no rows itself.
+MEMBERS = [range(0), range(3), range(3, 27), range(27, 30)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@every_measure
+def test_solvers_agree(data, name, weighted):
     X, y, qid = data
-    objective = RegularizedRisk(as_design(X), get_query_measure(name).bind(y, qid), 0.02)
+    weights = 1.0 + qid % 4 if weighted else None
+    objective = RegularizedRisk(as_design(X), get_query_measure(name).bind(y, qid, weights), 0.02)
     results = [solver(tol=1e-3).run(objective) for solver in (LBFGS, BMRM, Nesterov)]
     for result in results:
         assert result.status is Status.CONVERGED
         assert 0.0 <= result.gap <= 1e-3
     assert max(result.lower_bound for result in results) <= min(result.objective for result in results)
+    if weighted:  # queries count as often as their weights say
+        copies = np.concatenate([np.flatnonzero(weights > times) for times in range(4)])
+        ids = np.concatenate([qid[weights > times] + 100 * times for times in range(4)])
+        copied = RegularizedRisk(as_design(X[copies]), get_query_measure(name).bind(y[copies], ids), 0.02)
+        for result in results:
+            assert copied.exact(result.coef) == pytest.approx(result.objective, rel=1e-12)
 
 
 @pytest.mark.parametrize("target", ["best", "order"])
@@ -46,20 +64,63 @@ def test_tight_bound(data, target):
     assert measure.score(y, X @ result.coef, qid) > 0.85
 
 
-def test_a_group_finds_the_same(data):
+def minimise(solver, measure, data, weights=None, start=None):
+    """What every member finds on queries of its own."""
     X, y, qid = data
-    alone = LBFGS(tol=1e-4).run(RegularizedRisk(as_design(X), NDCG().bind(y, qid), 0.02))
 
-    def program(together):
-        mine = qid % 2 == together.rank
-        queries = Queries.of(y[mine], qid[mine], together=together)
+    def member(together):
+        threading.current_thread().perturbed = together.rank == 2
+        mine = np.isin(qid, MEMBERS[together.rank])
+        queries = Queries.of(y[mine], qid[mine], None if weights is None else weights[mine], together)
         design = SharedDesign(as_design(X[mine]), together)
-        return LBFGS(tol=1e-4).run(RegularizedRisk(design, NDCG().risk(queries), 0.02))
+        return solver.run(RegularizedRisk(design, measure.risk(queries), 0.02), start)
 
-    first, second = run_group(2, program)
-    np.testing.assert_array_equal(first.coef, second.coef)
-    assert first.status is Status.CONVERGED
-    assert first.objective == pytest.approx(alone.objective, abs=1e-4)
+    return run_group(len(MEMBERS), member)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@every_solver
+@every_measure
+def test_a_group_finds_the_certified_optimum_of_all_rows(data, name, solver, weighted):
+    X, y, qid = data
+    measure, weights = get_query_measure(name), 1.0 + qid % 4 if weighted else None
+    whole = RegularizedRisk(as_design(X), measure.bind(y, qid, weights), 0.02)
+    reference = LBFGS(tol=1e-5).run(whole)
+    results = minimise(solver(tol=1e-2), measure, data, weights)
+    check_alike(results)
+    assert results[0].status is Status.CONVERGED
+    assert whole.exact(results[0].coef) == pytest.approx(results[0].objective, rel=1e-12)
+    assert results[0].lower_bound <= reference.objective
+    assert results[0].objective <= reference.objective + 1e-2
+
+
+@every_solver
+@every_measure
+def test_a_member_that_rounds_differently_stays_with_the_others(data, name, solver, monkeypatch):
+    """In the solver, or in what its queries add to the sums of all."""
+    perturb_solvers(monkeypatch)
+    perturb(monkeypatch, ranking_risk, "rank_queries", outputs=(12,))
+    perturb(monkeypatch, query_pairs, "query_hinges", outputs=(8,))
+    results = minimise(solver(tol=1e-2), get_query_measure(name), data)
+    check_alike(results)
+    assert results[0].status is Status.CONVERGED
+
+
+@pytest.mark.parametrize(
+    "measure", [NDCG(5), NDCG(5, tight_target="order"), get_query_measure("precision@3")], ids=repr
+)
+def test_the_tight_bound_in_a_group(data, measure, monkeypatch):
+    X, y, qid = data
+    perturb_solvers(monkeypatch)
+    perturb(monkeypatch, ranking_risk, "rank_queries", outputs=(12,))
+    start = np.array([1.0, -0.5, 0.2, 0.1])
+    results = minimise(Retargeting(tol=1e-3), measure, data, start=start)
+    check_alike(results)
+    assert results[0].status is Status.STATIONARY
+    whole = RegularizedRisk(as_design(X), measure.bind(y, qid), 0.02)
+    scores = X @ results[0].coef
+    tight = whole.exact(results[0].coef) - whole.risk.loss_free(scores).value
+    assert results[0].objective == pytest.approx(tight, abs=1e-9)
 
 
 def test_nothing_to_choose(data):

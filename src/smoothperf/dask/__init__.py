@@ -13,5 +13,6 @@ except ImportError as _error:
 from .classifier import MeasureClassifier
 from .group import Traffic
 from .placement import RowsLostError, WorkerError
+from .ranker import MeasureRanker
 
-__all__ = ["MeasureClassifier", "RowsLostError", "Traffic", "WorkerError"]
+__all__ = ["MeasureClassifier", "MeasureRanker", "RowsLostError", "Traffic", "WorkerError"]

@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
+from ..design.base import Array
 from ..estimators.problem import encode_labels
-from .rows import Settings, Summary
+from .blocks import Summary
+from .parts import LabelSettings, QuerySettings
 
 
-def agree(summaries: list[Summary], class_weight: Any = None, pos_label: Any = None) -> Settings:
+def agree(summaries: list[Summary], class_weight: Any = None, pos_label: Any = None) -> LabelSettings:
     """Make the blocks one data set: what the workers need to know of it."""
     n_features, zero_based = common_columns(summaries)
     classes = common_labels(summaries, pos_label)
-    return Settings(
+    return LabelSettings(
         classes=classes,
         class_weights=weights_of_classes(class_weight, classes, summaries),
         weighted=any(summary.weighted is not None for summary in summaries),
@@ -27,9 +29,37 @@ def agree(summaries: list[Summary], class_weight: Any = None, pos_label: Any = N
     )
 
 
-def digest_of(settings: Settings, summaries: list[Summary]) -> str:
-    """What tells labels and weights of all blocks from others."""
-    told = repr((settings.classes.tolist(), settings.class_weights, [each.digest for each in summaries]))
+def agree_on_queries(summaries: list[Summary]) -> QuerySettings:
+    """Make blocks of documents one data set."""
+    n_features, zero_based = common_columns(summaries)
+    found = [
+        (number, each.queries) for number, each in enumerate(summaries) if each.queries is not None and each.n_rows
+    ]
+    if not found:
+        raise ValueError("no block has a row: documents of two different grades are needed.")
+    kinds = {_kind(queries): number for number, queries in reversed(found)}
+    if len(kinds) > 1:
+        told = " and ".join(
+            f"{kind} in block {number}" for kind, number in sorted(kinds.items(), key=lambda each: each[1])
+        )
+        raise ValueError(f"qid must be of one type in all blocks, but there are {told}; convert them.")
+    return QuerySettings(any(each.weighted is not None for each in summaries), n_features, zero_based)
+
+
+def _kind(queries: NDArray[Any]) -> str:
+    return {"U": "words", "f": "numbers with a fraction"}.get(queries.dtype.kind, "whole numbers")
+
+
+def extreme_grades(summaries: list[Summary]) -> Array:
+    """The lowest and the highest grade of all blocks."""
+    grades = np.concatenate([each.kinds for each in summaries if each.kinds is not None])
+    return np.array([grades.min(), grades.max()])
+
+
+def digest_of(settings: Any, summaries: list[Summary]) -> str:
+    """What tells labels and weights of all blocks from others, or grades, queries and weights."""
+    labels = [settings.classes.tolist(), settings.class_weights] if isinstance(settings, LabelSettings) else []
+    told = repr((*labels, [each.digest for each in summaries]))
     return hashlib.sha256(told.encode()).hexdigest()
 
 

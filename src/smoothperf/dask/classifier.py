@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
-from functools import partial
 from typing import Any, Self
 
-import numpy as np
-from distributed import Client, default_client
-from numpy.typing import NDArray
-from sklearn.base import clone
+from distributed import Client
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import choice, positive_number
+from .._validation import choice
 from ..estimators import classifier as local
 from ..estimators.bias import Bias
-from ..estimators.linear import make_callback, report_end
 from ..estimators.problem import make_solver, penalty_of
 from ..io.checkpoint import Checkpoint
 from ..measures import Measure, get_measure
@@ -24,21 +18,16 @@ from ..measures.base import IN_GROUPS
 from ..solvers import Callback, Newton, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads
-from .agreement import agree, common_names, digest_of
-from .group import Traffic
+from .agreement import agree
+from .blocks import Summary
+from .cluster import OnCluster
 from .inputs import sources
-from .placement import Placement
+from .jobs import LabelJob
+from .parts import LabelSettings
 from .prediction import is_lazy, lazily, score
-from .program import Job, Notes, train
-from .rows import Settings, Summary
-
-Array = NDArray[np.float64]
-#: Parameters that the estimator in memory does not have.
-OF_CLUSTERS = ("client", "patience")
-OF_FITS = {"traffic_", "n_losses_"}
 
 
-class MeasureClassifier(local.MeasureClassifier):
+class MeasureClassifier(OnCluster, local.MeasureClassifier):
     """:class:`smoothperf.MeasureClassifier` for rows that are spread over the workers of a Dask cluster.
 
     The rows, and every vector with a number for each of them, stay on the workers. The same solvers minimise the same
@@ -161,34 +150,19 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         check_n_threads(self.n_threads)
-        patience = positive_number("patience", self.patience)
         tight = choice("bound", self.bound, ("convex", "tight")) == "tight"
         check_works_in_groups(measure, solver)
-        placement = Placement(
-            self._cluster(), sources(X, y, sample_weight), n_threads=self.n_threads, patience=patience
-        )
-        try:
-            settings = self._settle(placement.summaries)
-            penalty = penalty_of(self, settings.n_features).with_bias(bias.trained).with_alpha(self.alpha)
-            job = Job(bias, penalty, solver, tight)
-            notes = Notes(
-                make_callback(self.verbose, self.callback),
-                self._last_weights(bias),
-                self.checkpoint,
-                digest_of(settings, placement.summaries),
-            )
-            result, threshold, excess = placement.run(settings, partial(train, job), partial(train, job, notes=notes))
-        finally:
-            placement.close()
-        self.traffic_: Traffic = placement.traffic + Traffic(iterations=max(1, result.n_iter))
-        self.n_losses_ = placement.losses
+
+        def job(n_features: int) -> LabelJob:
+            penalty = penalty_of(self, n_features).with_bias(bias.trained).with_alpha(self.alpha)
+            return LabelJob(bias=bias, penalty=penalty, solver=solver, tight=tight)
+
+        blocks = sources(X, y, sample_weight)
+        result, (threshold, excess) = self._train(job, blocks, self._settle, lambda: self._last_weights(bias))
         self._keep(result, *bias.cut_at(result.coef, threshold))
         self.has_base_scores_ = False
-        report_end(result, solver.tol, self.verbose)
-        if self.verbose:
-            print(f"{self.traffic_}", file=sys.stderr, flush=True)
         local.warn_of_zero_model(bias, excess, self.alpha, solver.tol, tight=tight)
-        local.warn_of_limits(penalty.on(result.coef.size), result.coef)
+        local.warn_of_limits(job(self.n_features_in_).penalty.on(result.coef.size), result.coef)
         return self
 
     def decision_function(self, X: Any, base_scores: Any = None) -> Any:
@@ -223,53 +197,14 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
 
     def to_local(self) -> local.MeasureClassifier:
         """Return the fitted model as one that needs no cluster; it shares the arrays."""
-        parameters = self.get_params(deep=False)
-        model = local.MeasureClassifier(**{name: parameters[name] for name in parameters if name not in OF_CLUSTERS})
-        model.set_params(callback=None, checkpoint=None)
-        fitted = {name for name in vars(self) if name.endswith("_") and not name.startswith("_")} - OF_FITS
-        for name in fitted:
-            setattr(model, name, getattr(self, name))
+        model: local.MeasureClassifier = self._fitted_as(local.MeasureClassifier)
         return model
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file; :func:`smoothperf.load` reads it as one that needs no cluster."""
-        check_is_fitted(self)
-        self.to_local().save(path)
-
-    def __sklearn_clone__(self) -> Self:
-        # A client is not copied: the copy works on the same cluster.
-        parameters = {
-            name: clone(value, safe=False) for name, value in self.get_params(deep=False).items() if name != "client"
-        }
-        return type(self)(client=self.client, **parameters)
-
-    def __getstate__(self) -> Any:
-        # A client belongs to its process; a copy elsewhere uses the client that is there.
-        return {**super().__getstate__(), "client": None}
-
-    def _settle(self, summaries: list[Summary]) -> Settings:
-        """Make the blocks one data set, and remember what scikit-learn keeps of it."""
+    def _settle(self, summaries: list[Summary]) -> LabelSettings:
+        """Make the blocks one data set, and remember its labels."""
         settings = agree(summaries, self.class_weight, self.pos_label)
-        names = common_names(summaries)
         self._keep_labels(settings.classes)
-        self.n_features_in_ = settings.n_features
-        self.__dict__.pop("feature_names_in_", None)
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
         return settings
-
-    def _cluster(self) -> Client:
-        client = self.client
-        if client is None:
-            try:
-                client = default_client()
-            except ValueError as error:
-                raise ValueError(
-                    "there is no Dask client: make one with distributed.Client(...), or pass it."
-                ) from error
-        if not isinstance(client, Client) or client.asynchronous:
-            raise ValueError(f"client must be a distributed.Client that is not asynchronous, got {client!r}.")
-        return client
 
 
 def check_works_in_groups(measure: Measure, solver: Solver) -> None:

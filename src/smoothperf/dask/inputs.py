@@ -5,7 +5,8 @@ X                              blocks
 =============================  =======================================================================================
 dask array                     its chunks of rows, dense or SciPy's sparse matrices; y and weights are arrays, too
 dask data frame                its partitions; y and weights are series or arrays with the same partitions
-delayed object, future         one block ``(X, y)`` or ``(X, y, weights)``; or X alone, and y beside it
+delayed object, future         one block ``(X, y)`` or ``(X, y, weights)``; or X alone, and y beside it; for rankings
+                               ``(X, y, qid)`` or ``(X, y, qid, weights)``
 path                           one file: a store, .npz or text in svmlight format, read on the worker
 list of these                  one block each
 =============================  =======================================================================================
@@ -60,19 +61,35 @@ def _near(part: Any, client: Client, address: str) -> Any:
     return client.scatter(part, workers=[address], hash=False)
 
 
+#: What y and weights are called, and qid where there is one, and what tuples are.
+OF_LABELS, OF_QUERIES = ("y", "sample_weight"), ("y", "qid", "sample_weight")
+TUPLES = {OF_LABELS: "(X, y) or (X, y, weights)", OF_QUERIES: "(X, y, qid) or (X, y, qid, weights)"}
+
+
 def sources(X: Any, y: Any = None, sample_weight: Any = None) -> list[Source]:
     """The blocks of what a user passes to fit."""
+    return _sources(X, dict(zip(OF_LABELS, (y, sample_weight), strict=True)))
+
+
+def ranked_sources(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> list[Source]:
+    """The blocks of documents of queries."""
+    if (y is None) != (qid is None):
+        given, missing = ("qid", "y") if y is None else ("y", "qid")
+        raise ValueError(f"{given} is given but {missing} is None: both are needed, or blocks that bring both.")
+    return _sources(X, dict(zip(OF_QUERIES, (y, qid, sample_weight), strict=True)))
+
+
+def _sources(X: Any, beside: dict[str, Any]) -> list[Source]:
     if isinstance(X, (list, tuple)):
-        return _listed(list(X), y, sample_weight)
+        return _listed(list(X), beside)
     if isinstance(X, (Future, Delayed, str, os.PathLike)):
-        beside = [None if values is None else [values] for values in (y, sample_weight)]
-        return _listed([X], *beside)
+        return _listed([X], {name: None if values is None else [values] for name, values in beside.items()})
     if not is_dask_collection(X) or not hasattr(X, "to_delayed"):
         raise TypeError(
             f"X must be {WHAT_X_MAY_BE}; got a {type(X).__name__}. For data in memory use "
-            "smoothperf.MeasureClassifier, or dask.array.from_array."
+            "the estimator of smoothperf itself, or dask.array.from_array."
         )
-    if y is None:
+    if beside["y"] is None:
         raise ValueError("y is None: labels are needed unless the blocks of X bring them.")
     chunks = None
     if isinstance(X, da.Array):
@@ -81,7 +98,7 @@ def sources(X: Any, y: Any = None, sample_weight: Any = None) -> list[Source]:
         X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         chunks = X.chunks[0]
     columns = [_partitions("X", X, None)]
-    for name, values in (("y", y), ("sample_weight", sample_weight)):
+    for name, values in beside.items():
         if values is not None:
             columns.append(_partitions(name, values, chunks))
             if len(columns[-1]) != len(columns[0]):
@@ -106,21 +123,23 @@ def _partitions(name: str, values: Any, chunks: tuple[Any, ...] | None) -> list[
     return list(np.ravel(values.to_delayed()))
 
 
-def _listed(X: list[Any], y: Any, sample_weight: Any) -> list[Source]:
+def _listed(X: list[Any], beside: dict[str, Any]) -> list[Source]:
+    tuples = TUPLES[tuple(beside)]
+    y = beside["y"]
     if not X:
         raise ValueError("X is an empty list: at least one block is needed.")
     for number, item in enumerate(X):
         if not isinstance(item, (Future, Delayed, str, os.PathLike, tuple)) and y is None:
             raise TypeError(
                 f"X must be {WHAT_X_MAY_BE}; got a list with a {type(item).__name__} at position {number}. "
-                "A block is (X, y) or (X, y, weights)."
+                f"A block is {tuples}."
             )
     if y is None:
-        if sample_weight is not None:
-            raise ValueError("sample_weight comes with y; blocks that bring their labels are (X, y, weights).")
+        if beside["sample_weight"] is not None:
+            raise ValueError(f"sample_weight comes with y; blocks that bring their labels are {tuples}.")
         return [Source(item if isinstance(item, tuple) else (item,)) for item in X]
     columns: list[Sequence[Any]] = [X]
-    for name, values in (("y", y), ("sample_weight", sample_weight)):
+    for name, values in beside.items():
         if values is None:
             continue
         if not isinstance(values, (list, tuple)) or len(values) != len(X):

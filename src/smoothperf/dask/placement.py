@@ -6,6 +6,9 @@ they are when workers come and go. Loaded rows are the result of a task, which s
 members run (:mod:`smoothperf.dask.program`) is a task beside each of them. When the group of these breaks, what
 was on workers that are gone is loaded again, by a worker without a group if there is one, and otherwise by the one with
 the fewest; Dask computes again what was lost, and files are read again. Then the program begins again.
+
+Of rows that are documents of queries, those of queries that several groups have are sent to one of them
+(:mod:`smoothperf.dask.parts`), by a task beside the rows, each time the program begins.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import itertools
 import logging
 import time
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -22,9 +25,10 @@ from typing import Any, TypeVar
 from distributed import CancelledError, Client, Future, get_worker, secede, wait
 
 from ..threads import use_threads
+from .blocks import Block, Summary
 from .group import GroupBrokenError, Member, Traffic, lead, member_here, open_door
 from .inputs import Source
-from .rows import Part, Rows, Settings, Summary, no_rows
+from .parts import Move, Rows, Settings
 
 logger = logging.getLogger("smoothperf.dask")
 
@@ -36,8 +40,8 @@ LOOK = 0.5
 JOINING = 60.0
 
 T = TypeVar("T")
-#: What a member does with its rows.
-Program = Callable[[Part, Member], Any]
+#: What a member does with its rows, a :class:`~smoothperf.dask.parts.Part`.
+Program = Callable[[Any, Member], Any]
 
 
 class RowsLostError(RuntimeError):
@@ -61,6 +65,8 @@ class Placement:
         For each worker; as many as it has for tasks if None.
     patience : float
         Seconds to wait for workers when there are none.
+    ranked : bool
+        Whether rows are documents of queries.
 
     Attributes
     ----------
@@ -70,8 +76,17 @@ class Placement:
         What has gone over the connections of the client.
     """
 
-    def __init__(self, client: Client, sources: Sequence[Source], *, n_threads: int | None, patience: float):
+    def __init__(
+        self,
+        client: Client,
+        sources: Sequence[Source],
+        *,
+        n_threads: int | None,
+        patience: float,
+        ranked: bool = False,
+    ):
         self._client = client
+        self._ranked = ranked
         self._sources = list(sources)
         self._n_threads = n_threads
         self._patience = patience
@@ -80,6 +95,7 @@ class Placement:
         self._homes: dict[int, str] = {}
         self._rows: dict[int, Future] = {}
         self._tasks: list[Future] = []
+        self._lent: list[Future] = []
         self.traffic = Traffic()
         count = min(len(self._workers()), len(self._sources))
         bounds = [len(self._sources) * group // count for group in range(count + 1)]
@@ -99,14 +115,24 @@ class Placement:
         """Addresses of the workers of members 1, 2, ..."""
         return [self._homes[group] for group in self._served]
 
-    def run(self, settings: Settings, program: Program, here: Callable[[Part, Member], T]) -> T:
-        """Have all members run a program, and this process, member 0, its own form of it; again if the group breaks."""
+    @property
+    def summaries_by_group(self) -> list[list[Summary]]:
+        """Those of the blocks that are on the same worker."""
+        return [self.summaries[group.start : group.stop] for group in self._groups]
+
+    def run(
+        self, settings: Settings, program: Program, here: Callable[[Any, Member], T], moves: Sequence[Move] = ()
+    ) -> T:
+        """Have all members run a program, and this process, member 0, its own form of it; again if the group breaks.
+
+        Rows move before, as far as they must.
+        """
         while True:
             try:
                 with lead(self._client, self.homes, seconds=JOINING) as together:
                     try:
-                        self._begin(together, settings, program)
-                        return here(no_rows(settings), together)
+                        self._begin(together, settings, program, moves)
+                        return here(settings.no_rows(), together)
                     finally:
                         self.traffic += together.traffic()
             except GroupBrokenError as error:
@@ -116,8 +142,16 @@ class Placement:
         """Let the rows go, even if an error whose traceback leads here is kept."""
         self._rows.clear()
         self._tasks.clear()
+        self._lent.clear()
 
-    def _begin(self, together: Member, settings: Settings, program: Program) -> None:
+    def _begin(self, together: Member, settings: Settings, program: Program, moves: Sequence[Move]) -> None:
+        given: defaultdict[int, list[Any]] = defaultdict(list)
+        guests: defaultdict[int, list[Future]] = defaultdict(list)
+        for origin, target, queries in moves:
+            given[origin].append(queries)
+            there: dict[str, Any] = {"workers": [self._homes[origin]], "allow_other_workers": False, "pure": False}
+            guests[target].append(self._client.submit(_lend, self._rows[origin], queries, **there))
+        self._lent = [future for futures in guests.values() for future in futures]
         self._tasks = [
             self._client.submit(
                 _run_member,
@@ -126,6 +160,8 @@ class Placement:
                 settings,
                 program,
                 self._n_threads,
+                given[group],
+                guests[group],
                 workers=[self._homes[group]],
                 allow_other_workers=False,
                 pure=False,
@@ -135,6 +171,9 @@ class Placement:
 
     def _mend(self, error: GroupBrokenError) -> None:
         """After a group is broken: load again what workers had that are gone."""
+        for future in self._lent:
+            if future.status != "finished":  # nor does the task of the member that waits for it ever begin
+                future.cancel()
         self._await_tasks()
         workers = self._client.nthreads()
         gone = [
@@ -228,7 +267,7 @@ class Placement:
         home = self._homes[group] = min(workers, key=lambda address: (load[address], address))
         blocks = [self._sources[number].near(self._client, home) for number in self._groups[group]]
         there: dict[str, Any] = {"workers": [home], "allow_other_workers": False, "pure": False}
-        self._rows[group] = self._client.submit(_load_rows, *blocks, **there)
+        self._rows[group] = self._client.submit(_load_rows, self._ranked, *blocks, **there)
         return self._client.submit(_summaries, self._rows[group], **there)
 
     def _wait(self, futures: list[Future]) -> None:
@@ -279,10 +318,14 @@ class Placement:
         return f"blocks {numbers.start} to {numbers.stop - 1}"
 
 
-def _load_rows(*sources: Any) -> Rows:
+def _load_rows(ranked: bool, *sources: Any) -> Rows:
     """Load blocks on the worker that this runs on, which may become a member of a group from now on."""
     open_door(get_worker())
-    return Rows(sources)
+    return Rows(sources, ranked=ranked)
+
+
+def _lend(rows: Rows, queries: Any) -> list[Block]:
+    return rows.lend(queries)
 
 
 def _summaries(rows: Rows) -> list[Summary]:
@@ -290,11 +333,17 @@ def _summaries(rows: Rows) -> list[Summary]:
 
 
 def _run_member(
-    member: tuple[str, int], rows: Rows, settings: Settings, program: Program, n_threads: int | None
+    member: tuple[str, int],
+    rows: Rows,
+    settings: Settings,
+    program: Program,
+    n_threads: int | None,
+    given: list[Any],
+    guests: list[list[Block]],
 ) -> None:
     """A task: run a program as a member of a group, beside its rows."""
     secede()  # so that a task of another group can begin, whose members may wait for it
     threads = get_worker().state.nthreads if n_threads is None else n_threads
     # A group that has broken is mended by the client.
     with suppress(GroupBrokenError), use_threads(threads), member_here(*member) as together:
-        program(rows.part(settings), together)
+        program(rows.part(settings, given, [block for blocks in guests for block in blocks]), together)

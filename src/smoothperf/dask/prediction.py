@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import dask
@@ -14,9 +15,11 @@ from numpy.typing import NDArray
 
 from ..estimators.classifier import MeasureClassifier
 from ..estimators.problem import known_labels
-from ..measures import get_measure
-from .inputs import sources
-from .rows import Block, load, settle, weight_of_kinds
+from ..estimators.ranker import MeasureRanker
+from ..measures import get_measure, get_query_measure
+from .blocks import Block, load, weight_of_kinds
+from .inputs import Source, ranked_sources, sources
+from .rows import settle
 
 Array = NDArray[np.float64]
 
@@ -26,13 +29,13 @@ def is_lazy(X: Any) -> bool:
     return bool(is_dask_collection(X))
 
 
-def lazily(model: MeasureClassifier, method: str, X: Any) -> Any:
+def lazily(model: MeasureClassifier | MeasureRanker, method: str, X: Any) -> Any:
     """``model.method(X)`` as a collection of the same kind: a vector, a series or a delayed object.
 
     The model, with its weights, is one task of the graph that all blocks share.
     """
     shared = dask.delayed(model)
-    sample = np.zeros(0) if method == "decision_function" else model.classes_[:0]
+    sample = _none(model, method)
     if isinstance(X, Delayed):
         return dask.delayed(_of_block)(X, shared, method)
     if isinstance(X, da.Array):
@@ -43,14 +46,20 @@ def lazily(model: MeasureClassifier, method: str, X: Any) -> Any:
     return X.map_partitions(_of_frame, shared, method, meta=(method, sample.dtype))
 
 
-def _of_block(X: Any, model: MeasureClassifier, method: str) -> NDArray[Any]:
+def _none(model: MeasureClassifier | MeasureRanker, method: str) -> NDArray[Any]:
+    """What a method returns for no rows: labels, or scores."""
+    labels = method == "predict" and isinstance(model, MeasureClassifier)
+    return model.classes_[:0] if labels else np.zeros(0)
+
+
+def _of_block(X: Any, model: MeasureClassifier | MeasureRanker, method: str) -> NDArray[Any]:
     if X.shape[0] == 0:
-        return np.zeros(0) if method == "decision_function" else model.classes_[:0]
+        return _none(model, method)
     result: NDArray[Any] = getattr(model, method)(X)
     return result
 
 
-def _of_frame(frame: Any, model: MeasureClassifier, method: str) -> Any:
+def _of_frame(frame: Any, model: MeasureClassifier | MeasureRanker, method: str) -> Any:
     return type(frame.iloc[:, 0])(_of_block(frame, model, method), index=frame.index)
 
 
@@ -61,32 +70,43 @@ def score(client: Client, model: MeasureClassifier, X: Any, y: Any, sample_weigh
     the scores of all rows, so scores and labels are gathered: 9 bytes a row, or 17 with weights.
     """
     measure = get_measure(model.measure)
-    blocks = sources(X, y, sample_weight)
+    judge = partial(_judge, only_decisions=measure.judges_decisions)
+    scores, positive, weights = _gathered(client, model, judge, sources(X, y, sample_weight))
+    counted = weights > 0.0
+    return measure.score(positive[counted], scores[counted], weights[counted])
+
+
+def ranked_score(client: Client, model: MeasureRanker, X: Any, y: Any, qid: Any, sample_weight: Any) -> float:
+    """The measure of queries, whose rows may be in several blocks: all are gathered, 32 bytes a row."""
+    blocks = ranked_sources(X, y, qid, sample_weight)
+    scores, grades, ids, weights = _gathered(client, model, _judge_documents, blocks)
+    return get_query_measure(model.measure).score(grades, scores, ids, weights)
+
+
+def _gathered(client: Client, model: Any, judge: Any, blocks: list[Source]) -> list[NDArray[Any]]:
+    """What a function of the model and a block returns, of all blocks one below the other."""
     shared = client.scatter(model, hash=False)
     homes = sorted(client.nthreads())
     if not homes:
         raise ValueError(f"the cluster at {client.scheduler.address} has no worker; start some.")
     judged = [
-        client.submit(
-            _judge,
-            shared,
-            measure.judges_decisions,
-            block.near(client, homes[i * len(homes) // len(blocks)]),
-            pure=False,
-        )
+        client.submit(judge, shared, block.near(client, homes[i * len(homes) // len(blocks)]), pure=False)
         for i, block in enumerate(blocks)
     ]
     parts = []
     for number, part in enumerate(client.gather(judged)):
         if isinstance(part, str):
             raise ValueError(f"block {number} of {len(blocks)}: {part}.")
-        parts.append(part)
-    scores, positive, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
-    counted = weights > 0.0
-    return measure.score(positive[counted], scores[counted], weights[counted])
+        if part[0].size:
+            parts.append(part)
+    if not parts:
+        raise ValueError("no block has a row: there is nothing to score.")
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-def _judge(model: MeasureClassifier, only_decisions: bool, source: Any) -> tuple[Array, NDArray[np.bool_], Array] | str:
+def _judge(
+    model: MeasureClassifier, source: Any, *, only_decisions: bool
+) -> tuple[Array, NDArray[np.bool_], Array] | str:
     """Scores, labels and weights of a block, or of four examples that stand for it; or what is wrong with it."""
     block = load(source)
     if not isinstance(block, Block):
@@ -94,10 +114,7 @@ def _judge(model: MeasureClassifier, only_decisions: bool, source: Any) -> tuple
         return block.problem
     try:
         positive = known_labels(block.y, model.label_pair, length=block.summary.n_rows)
-        design = settle(block, model.n_features_in_, None)
-        if design.shape[1] != model.n_features_in_:
-            return f"it has {design.shape[1]} features, but the model expects {model.n_features_in_}"
-        scores: Array = design.matvec(model.coef_[0]) + model.intercept_[0]
+        scores = _products(block, model.n_features_in_, model.coef_[0]) + model.intercept_[0]
         if model.label_pair[1] != model.classes_[1]:
             scores = -scores
     except ValueError as error:
@@ -108,3 +125,25 @@ def _judge(model: MeasureClassifier, only_decisions: bool, source: Any) -> tuple
     kinds = 2 * positive + (scores > 0.0)
     sums = weight_of_kinds(kinds, weights, 4)
     return np.array([-1.0, 1.0, -1.0, 1.0]), np.array([False, False, True, True]), sums
+
+
+def _judge_documents(model: MeasureRanker, source: Any) -> tuple[Array, Array, NDArray[Any], Array] | str:
+    """Scores, grades, queries and weights of a block; or what is wrong with it."""
+    block = load(source, ranked=True)
+    if not isinstance(block, Block):
+        assert block.problem is not None
+        return block.problem
+    assert block.qid is not None
+    try:
+        scores = _products(block, model.n_features_in_, model.coef_)
+    except ValueError as error:
+        return f"{error}"
+    return scores, block.y, block.qid, np.ones(scores.size) if block.weights is None else block.weights
+
+
+def _products(block: Block, n_features: int, coef: Array) -> Array:
+    """``X w`` for the rows of a block."""
+    design = settle(block, n_features, None)
+    if design.shape[1] != n_features:
+        raise ValueError(f"it has {design.shape[1]} features, but the model expects {n_features}")
+    return design.matvec(coef)

@@ -21,51 +21,26 @@ from ..collective import Collective, agreed
 from ..design import SharedDesign
 from ..design.base import Array
 from ..design.contents import contents
-from ..estimators.bias import Bias
-from ..estimators.problem import check_suits
-from ..estimators.tight import convex_start, retargeting
+from ..estimators.tight import retargeting
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, description, worth_keeping
 from ..io.checkpoint_file import State
-from ..measures import Examples
+from ..measures.examples import Supervision
 from ..objective import RegularizedRisk
-from ..penalties import Penalty
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.story import Sequel, Story
-from .rows import Part
+from .jobs import Job
+from .parts import Part
 
 #: Seconds between two copies of the state, and how many times as long as a copy takes they are at least.
 SECONDS = 1.0
 RARELY = 50.0
 
 
-@dataclass(frozen=True)
-class Job:
-    """What is minimised, and how.
-
-    Attributes
-    ----------
-    bias : Bias
-        The measure, and how it wants the intercept to come about.
-    penalty : Penalty
-        Of the weights.
-    solver : ConvexSolver
-        Of the convex bound.
-    tight : bool
-        Whether it is the tight bound.
-    """
-
-    bias: Bias
-    penalty: Penalty
-    solver: ConvexSolver
-    tight: bool
-
-
 class Trained(NamedTuple):
-    """The result of a fit, where its scores are cut, and how far w = 0 is above it at most."""
+    """The result of a fit, and what its scores have told: see :meth:`~smoothperf.dask.jobs.Job.ending`."""
 
     result: Result
-    threshold: float
-    excess_of_zero: float
+    ending: Any
 
 
 class Leg:
@@ -146,7 +121,7 @@ class Notes:
         """Open the file of the checkpoint."""
         assert self.checkpoint is not None
         bound = "tight" if job.tight else "convex"
-        problem = description(objective, job.bias.measure, self._labels, entries, bound=bound)
+        problem = description(objective, job.trained_with, self._labels, entries, bound=bound)
         self._file = CheckpointKeeper(self.checkpoint, problem)
         self.checkpoint = None
 
@@ -176,31 +151,26 @@ class Notes:
 
 def train(job: Job, part: Part, together: Collective, notes: Notes | None = None) -> Trained:
     """Fit to the rows of all members; those of this one are ``part``. Every member calls it; member 0 has notes."""
-    bias, measure = job.bias, job.bias.measure
-    examples = Examples(part.positive, part.weights, together)
-    risk = measure.risk(examples)
-    check_suits(job.solver, measure, risk, job.penalty, tight=job.tight)
-    design = SharedDesign(bias.design(part.design, low_memory=False), together)
-    objective = RegularizedRisk(design, risk, job.penalty)
+    examples = part.examples(together)
+    risk = job.risk(examples)
+    objective = RegularizedRisk(SharedDesign(job.design(part.design), together), risk, job.penalty)
     if any(agreed(together, notes is not None and notes.checkpoint is not None)):
-        entries = contents(design)
+        entries = contents(SharedDesign(job.design(part.as_they_came), together))
         if notes is not None:
             notes.open(job, objective, entries)
     minimise = _minimise_tight if job.tight else _minimise
     result = minimise(job, examples, objective, notes)
-    assert result.scores is not None
-    threshold = measure.cut(examples, result.scores) if bias.fit_intercept else 0.0
-    return Trained(replace(result, scores=None), threshold, bias.excess_of_zero(objective, result))
+    return Trained(replace(result, scores=None), job.ending(examples, objective, result))
 
 
-def _minimise(job: Job, examples: Examples, objective: RegularizedRisk, notes: Notes | None) -> Result:
+def _minimise(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Result:
     return _run(job.solver, objective, None if notes is None else notes.main())
 
 
-def _minimise_tight(job: Job, examples: Examples, objective: RegularizedRisk, notes: Notes | None) -> Result:
+def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Result:
     if any(agreed(objective.together, notes is not None and notes.needs_convex_start())):
         solver = cast(ConvexSolver, _Resumed(job.solver, None if notes is None else notes.before()))
-        first, start = convex_start(job.bias, examples, objective, solver, None)
+        first, start = job.convex_start(examples, objective, solver)
         if notes is not None:
             notes.begin_with(first, start)
     result = _run(retargeting(job.solver), objective, None if notes is None else notes.main())

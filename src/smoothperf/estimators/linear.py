@@ -24,7 +24,7 @@ from ..measures.targets import expected_rates, threshold_for_target
 from ..solvers import Callback, Result, Status, TraceRow
 from .calibration import Isotonic, Sigmoid
 from .candidates import Candidate
-from .problem import as_store, known_labels
+from .problem import ACCEPTED, as_store, known_labels
 
 Array = NDArray[np.float64]
 
@@ -45,6 +45,17 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
         """Write the fitted model to a file that :func:`smoothperf.load` reads; it holds numbers and text, no code."""
         check_is_fitted(self)
         save_model(self, path)
+
+    def _products(self, X: Any, coef: Array) -> Array:
+        """``X w`` for the weights of the features, of what a user passes or of a store, which is read on the way."""
+        store = as_store(X)
+        if store is None:
+            return scores_of(validate_data(self, X, reset=False, **ACCEPTED), coef)
+        if store.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"{store.path} has {store.shape[1]} features, but the model expects {self.n_features_in_}."
+            )
+        return store.design().matvec(coef)
 
     def _keep_result(self, result: Result) -> None:
         """Remember what a run has to say."""
@@ -117,22 +128,10 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
                 if base_scores is None
                 else "base_scores are given, but the model was fitted without."
             )
-        scores = self._scores_of_features(X)
+        scores = self._products(X, self.coef_[0])
         if base_scores is not None:
             scores = scores + vector("base_scores", base_scores, length=scores.shape[0])
         return self._sign * scores
-
-    def _scores_of_features(self, X: Any) -> Array:
-        """``X @ coef_.T``."""
-        store = as_store(X)
-        if store is None:
-            X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
-            return scores_of(X, self.coef_[0])
-        if store.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"{store.path} has {store.shape[1]} features, but the model expects {self.n_features_in_}."
-            )
-        return store.design().matvec(self.coef_[0])
 
     def decision_function(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
         """Return the signed scores ``X @ coef_.T + intercept_``; above 0 means ``classes_[1]``.

@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from .._validation import positive_number, vector, whole_number
-from ..measures import Measure
+from .._validation import choice, positive_number, shown, vector, whole_number
+from ..measures import Measure, QueryMeasure
 from ..solvers import Callback, Solver, Status
-from ..solvers.continuation import Continuation, Solution
+from ..solvers.continuation import Solution
+from ..solvers.penalised_path import continuation
 from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
 from .classifier import MeasureClassifier
 from .linear import make_callback, scores_of
-from .problem import ACCEPTED, LabelledRows, Problem, known_labels, refuse_store
+from .problem import ACCEPTED, LabelledRows, Problem, as_store, known_labels, refuse_store
+from .ranker import MeasureRanker
+from .ranking_path import RankingPath
 
 Array = NDArray[np.float64]
 #: X, the mask of the positives, and the weights or None.
@@ -26,6 +29,9 @@ _HeldOut = tuple[Any, NDArray[np.bool_], ArrayLike | None]
 #: At the largest alpha w = 0 is optimal within this or within tol; a smaller tol does not move the grid to where
 #: nothing happens.
 EVENTLESS = 1e-3
+#: Smallest alpha of a path as a share of the largest, and where the penalty has absolute values: there most features
+#: come in within three powers of ten.
+SMALLEST_RATIO, SPARSE_RATIO = 1e-6, 1e-3
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,10 @@ class RegularizationPath:
     intercepts : ndarray of shape (n_alphas,)
         The operating point of the measure on the training set, with the bias if one is trained.
     objectives, lower_bounds, gaps : ndarray of shape (n_alphas,)
-        Exact J, a certified lower bound of its minimum, and their difference.
+        Exact J, a certified lower bound of its minimum, and their difference. For a tight bound, which rankers may
+        have, J is that of the tight risk, and the other two are NaN.
+    stationarity_gaps : ndarray of shape (n_alphas,)
+        For a tight bound, what the last convex step could gain at most, certified; NaN for the convex one.
     train_scores : ndarray of shape (n_alphas,)
         The measure on the training set.
     validation_scores : ndarray of shape (n_alphas,) or None
@@ -53,8 +62,8 @@ class RegularizationPath:
         Time to solve, without the scores on the validation set.
     statuses : tuple of Status
         How each run ended.
-    classes : ndarray of shape (2,)
-        The negative label and the positive one.
+    classes : ndarray of shape (2,) or None
+        The negative label and the positive one; None for rankers.
     """
 
     alphas: Array
@@ -63,12 +72,18 @@ class RegularizationPath:
     objectives: Array
     lower_bounds: Array
     gaps: Array
+    stationarity_gaps: Array
     train_scores: Array
     validation_scores: Array | None
     n_passes: NDArray[np.int64]
     seconds: Array
     statuses: tuple[Status, ...]
-    classes: NDArray[Any]
+    classes: NDArray[Any] | None
+
+    @property
+    def reached(self) -> Array:
+        """What a tolerance is held against: ``gaps``, or ``stationarity_gaps`` for a tight bound."""
+        return np.where(np.isnan(self.gaps), self.stationarity_gaps, self.gaps)
 
     @property
     def best(self) -> int:
@@ -82,10 +97,17 @@ def regularization_path(
     X: Any,
     y: ArrayLike | None = None,
     *,
-    measure: str | Measure = "roc_area",
+    qid: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    measure: str | Measure | QueryMeasure = "roc_area",
+    bound: str = "auto",
     alphas: ArrayLike | None = None,
     n_alphas: int = 20,
-    alpha_ratio: float = 1e-6,
+    alpha_ratio: float | None = None,
+    l1_ratio: float = 0.0,
+    positive: bool = False,
+    coef_bounds: Any = None,
+    penalty_factors: Any = None,
     validation: tuple[Any, ...] | None = None,
     sample_weight: ArrayLike | None = None,
     class_weight: dict[Any, float] | str | None = None,
@@ -112,22 +134,31 @@ def regularization_path(
         Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy of them. Or a store
         (:func:`smoothperf.io.convert`) or its path.
     y : array-like of shape (n,)
-        Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed for a store, which
-        has them.
-    measure : str or Measure, default="roc_area"
+        Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. With queries, grades of
+        relevance. Not needed for a store, which has them.
+    qid, group : array-like, optional
+        The query of each row, or how many rows each query has, as in :meth:`MeasureRanker.fit`: then it is a path of
+        rankers, and ``measure`` is one of queries. A store with queries brings them.
+    measure : str, Measure or QueryMeasure, default="roc_area"
         What to be good at.
+    bound : {"auto", "convex", "tight"}, default="auto"
+        Of rankers, as in :class:`~smoothperf.MeasureRanker`. That of classifiers is convex.
     alphas : array-like, optional
         The strengths of the regulariser, in any order; the path goes from the largest to the smallest. By default
         ``n_alphas``, evenly on a logarithmic scale, from where w = 0 is optimal within tol (or 1e-3, if tol is
         smaller) down to ``alpha_ratio`` times that.
     n_alphas : int, default=20
         How many, if ``alphas`` is not given.
-    alpha_ratio : float, default=1e-6
-        Smallest alpha as a share of the largest, if ``alphas`` is not given.
+    alpha_ratio : float, optional
+        Smallest alpha as a share of the largest, if ``alphas`` is not given: 1e-6, or 1e-3 with absolute values in the
+        penalty, by default.
+    l1_ratio, positive, coef_bounds, penalty_factors
+        The penalty, as in :class:`~smoothperf.MeasureClassifier`; that of rankers is quadratic. With an l1_ratio above
+        0 the path begins where the first feature comes in.
     validation : tuple (X, y) or (X, y, sample_weight), optional
-        Data to score every solution on.
+        Data to score every solution on; with queries (X, y, qid) or (X, y, qid, sample_weight).
     sample_weight : array-like of shape (n,), optional
-        Non-negative weights; an integer weight c stands for c copies.
+        Non-negative weights; an integer weight c stands for c copies. With queries, the same for all rows of one.
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied into the sample weights.
     pos_label : label, optional
@@ -152,32 +183,59 @@ def regularization_path(
     ((8, 30), True)
     >>> bool(path.validation_scores[path.best] > 0.95)
     True
+
+    Documents of queries, six of each:
+
+    >>> rankers = regularization_path(X[:120], y[:120], group=[6] * 20, measure="ndcg@3", n_alphas=4)
+    >>> rankers.coefs.shape, bool((rankers.reached <= 1e-3).all())
+    ((4, 30), True)
     """
     grid = None if alphas is None else checked_alphas(alphas)
-    estimator = MeasureClassifier(
-        measure,
-        tol=tol,
-        max_iter=max_iter,
-        solver=solver,
-        smoothing=smoothing,
-        fit_intercept=fit_intercept,
-        intercept_scaling=intercept_scaling,
-        class_weight=class_weight,
-        pos_label=pos_label,
-        n_threads=n_threads,
-        low_memory=low_memory,
-    )
-    problem = Problem.of(estimator, X, y, sample_weight)
-    held_out = None if validation is None else _checked_validation(validation, problem.rows)
+    settings: dict[str, Any] = {
+        "tol": tol,
+        "max_iter": max_iter,
+        "solver": solver,
+        "smoothing": smoothing,
+        "n_threads": n_threads,
+        "low_memory": low_memory,
+    }
+    along: LabelPath | RankingPath
     with use_threads(n_threads):
-        continuation = Continuation(problem.design, problem.risk, problem.solver)
+        if _has_queries(X, qid, group):
+            _refuse_what_is_for_labels(
+                class_weight=class_weight,
+                pos_label=pos_label,
+                l1_ratio=l1_ratio or None,
+                positive=positive or None,
+                coef_bounds=coef_bounds,
+                penalty_factors=penalty_factors,
+            )
+            ranker = MeasureRanker(measure, bound=bound, **settings)  # type: ignore[arg-type]
+            along = RankingPath(ranker, X, y, qid, group, sample_weight, validation)
+        else:
+            if choice("bound", bound, ("auto", "convex", "tight")) == "tight":
+                raise ValueError('bound="tight" has a path for rankings only: give qid, or use MeasureClassifier.')
+            classifier = MeasureClassifier(
+                measure,  # type: ignore[arg-type]
+                fit_intercept=fit_intercept,
+                intercept_scaling=intercept_scaling,
+                class_weight=class_weight,
+                pos_label=pos_label,
+                l1_ratio=l1_ratio,
+                positive=positive,
+                coef_bounds=coef_bounds,
+                penalty_factors=penalty_factors,
+                **settings,
+            )
+            along = LabelPath(classifier, X, y, sample_weight, validation)
         if grid is None:
-            grid = alphas_from_data(continuation, n_alphas, alpha_ratio)
+            ratio = (SPARSE_RATIO if l1_ratio else SMALLEST_RATIO) if alpha_ratio is None else alpha_ratio
+            grid = alphas_from_data(along, n_alphas, ratio)
         report = make_callback(verbose, callback)
         models = []
         for alpha in grid:
-            solution = continuation.solve(float(alpha), report)
-            models.append((solution, *_cut_and_scored(problem, held_out, solution)))
+            solution = along.solve(float(alpha), report)
+            models.append((solution, *along.judged(solution)))
             if solution.status is Status.STOPPED:
                 break
     found, coefs, intercepts, train_scores, validation_scores = zip(*models, strict=True)
@@ -192,35 +250,70 @@ def regularization_path(
         objectives=column("objective"),
         lower_bounds=column("lower_bound"),
         gaps=column("gap"),
+        stationarity_gaps=column("stationarity_gap"),
         train_scores=np.array(train_scores),
-        validation_scores=None if held_out is None else np.array(validation_scores),
+        validation_scores=None if validation is None else np.array(validation_scores),
         n_passes=column("n_passes"),
         seconds=column("seconds"),
         statuses=tuple(solution.status for solution in found),
-        classes=problem.rows.pair,
+        classes=along.classes,
     )
 
 
-def _cut_and_scored(
-    problem: Problem, held_out: _HeldOut | None, solution: Solution
-) -> tuple[Array, float, float, float | None]:
-    """Weights of the features and intercept of a solution, and its scores on the training and the validation set."""
-    measure, bias, examples = problem.measure, problem.bias, problem.rows.examples
-    coef, intercept = bias.cut(solution.coef, examples, solution.scores)
-    threshold = bias.split(solution.coef)[1] - intercept
-    train_score = measure.score(examples.positive, solution.scores - threshold, examples.weights)
-    if held_out is None:
-        return coef, intercept, train_score, None
-    X, positive, weights = held_out
-    return coef, intercept, train_score, measure.score(positive, scores_of(X, coef) + intercept, weights)
+class LabelPath:
+    """Classifiers for falling alphas, with all parameters of an estimator but alpha."""
+
+    def __init__(
+        self,
+        classifier: MeasureClassifier,
+        X: Any,
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        validation: Sequence[Any] | None,
+    ):
+        problem = self._problem = Problem.of(classifier, X, y, sample_weight)
+        self.classes: NDArray[Any] = problem.rows.pair
+        self._held_out = None if validation is None else _checked_validation(validation, problem.rows)
+        self._continuation = continuation(problem.design, problem.risk, problem.solver, problem.penalty)
+
+    def largest_alpha(self, tolerance: float) -> float:
+        """Where w = 0 becomes optimal within a tolerance."""
+        return self._continuation.largest_alpha(tolerance)
+
+    def solve(self, alpha: float, callback: Callback | None) -> Solution:
+        """The solution for an alpha below the one before."""
+        return self._continuation.solve(alpha, callback)
+
+    def judged(self, solution: Solution) -> tuple[Array, float, float, float | None]:
+        """Weights of the features and intercept, and the measure on the training and the validation set."""
+        measure, bias, examples = self._problem.measure, self._problem.bias, self._problem.rows.examples
+        coef, intercept = bias.cut(solution.coef, examples, solution.scores)
+        threshold = bias.split(solution.coef)[1] - intercept
+        train_score = measure.score(examples.positive, solution.scores - threshold, examples.weights)
+        if self._held_out is None:
+            return coef, intercept, train_score, None
+        X, positive, weights = self._held_out
+        return coef, intercept, train_score, measure.score(positive, scores_of(X, coef) + intercept, weights)
 
 
-def alphas_from_data(continuation: Continuation, n_alphas: int, alpha_ratio: float) -> Array:
+def _has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:
+    """Whether rows are documents of queries: of those that are given, or that a store has."""
+    store = as_store(X)
+    return qid is not None or group is not None or (store is not None and store.has_queries)
+
+
+def _refuse_what_is_for_labels(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} is for labels of two kinds, not for grades of queries; got {shown(value)}.")
+
+
+def alphas_from_data(along: LabelPath | RankingPath, n_alphas: int, alpha_ratio: float) -> Array:
     """``n_alphas`` from where w = 0 is optimal down to ``alpha_ratio`` times that, evenly on a logarithmic scale."""
     whole_number("n_alphas", n_alphas, at_least=1)
     if positive_number("alpha_ratio", alpha_ratio) >= 1.0:
         raise ValueError(f"alpha_ratio must lie between 0 and 1, got {alpha_ratio!r}.")
-    largest = continuation.largest_alpha(EVENTLESS)
+    largest = along.largest_alpha(EVENTLESS)
     return np.geomspace(largest, alpha_ratio * largest, n_alphas)
 
 

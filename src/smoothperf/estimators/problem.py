@@ -63,12 +63,17 @@ def labelled_rows(estimator: Any, X: Any, y: ArrayLike | None, sample_weight: Ar
     else:
         pair, positive = _labels_of(store, y, estimator.pos_label)
         X = store.design()
-        estimator.n_features_in_ = store.shape[1]
-        estimator.__dict__.pop("feature_names_in_", None)
-        if store.feature_names is not None:
-            estimator.feature_names_in_ = np.array(store.feature_names, dtype=object)
+        remember_features(estimator, store)
     weights = example_weights(estimator.class_weight, pair, positive, sample_weight)
     return LabelledRows(X, pair, Examples.of(positive, weights))
+
+
+def remember_features(estimator: Any, store: Store) -> None:
+    """Keep what scikit-learn keeps of the columns of X."""
+    estimator.n_features_in_ = store.shape[1]
+    estimator.__dict__.pop("feature_names_in_", None)
+    if store.feature_names is not None:
+        estimator.feature_names_in_ = np.array(store.feature_names, dtype=object)
 
 
 def _labels_of(store: Store, y: ArrayLike | None, pos_label: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -10,18 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._validation import shown, vector
 from ..design import as_design
 from ..evaluation import tells_nothing
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
 from ..io.model_file import kept_in_files
+from ..io.store import Store
 from ..measures import Queries, QueryMeasure, QueryROCArea, Risk, get_query_measure
 from ..objective import RegularizedRisk
 from ..solvers import Callback, ConvexSolver, Newton, Result, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .classifier import ZeroModelWarning
-from .linear import CertifiedModel, make_callback, report_end, scores_of
-from .problem import ACCEPTED, check_lengths, make_solver, refuse_store
+from .linear import CertifiedModel, make_callback, report_end
+from .problem import ACCEPTED, as_store, check_lengths, make_solver, remember_features
 from .ranking_candidates import candidate_for
 from .tight import fit_tight, retargeting
 
@@ -42,32 +44,48 @@ class LinearRanker(CertifiedModel):
         return {"coef_": (n_features,)}
 
     def predict(self, X: Any) -> Array:
-        """Return the score of every row, ``X @ coef_``: within a query the documents with the highest come first."""
+        """Return the score of every row, ``X @ coef_``: within a query the documents with the highest come first.
+
+        X may be the path of a store, here and in :meth:`score`.
+        """
         check_is_fitted(self)
-        refuse_store(X, "a ranker")
-        return scores_of(validate_data(self, X, reset=False, **ACCEPTED), self.coef_)
+        return self._products(X, self.coef_)
 
     def score(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the measure, as a mean over the queries of test data; arguments as in ``fit``."""
-        scores = self.predict(X)
-        check_lengths(X, y)
+        store = as_store(X)
+        scores = self.predict(X if store is None else store)
+        if store is not None:
+            y, qid = grades_of(store, y), queries_of(store, qid, group)
+        if y is None:
+            raise ValueError("y is None: grades are needed unless X is a store.")
+        check_lengths(scores, y)
         ids = query_ids(scores.shape[0], qid, group)
         return get_query_measure(self.measure).score(y, scores, ids, sample_weight)
 
     def _queries(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None, group: ArrayLike | None, sample_weight: ArrayLike | None
+        self,
+        X: Any,
+        y: ArrayLike | None,
+        qid: ArrayLike | None,
+        group: ArrayLike | None,
+        sample_weight: ArrayLike | None,
     ) -> tuple[Any, Queries]:
         """Check what was passed to ``fit``, and remember the features."""
-        refuse_store(X, "a ranker")
-        check_lengths(X, y)
-        X, grades = validate_data(self, X, y, y_numeric=True, accept_large_sparse=True, **ACCEPTED)
+        store = as_store(X)
+        if store is None:
+            check_lengths(X, y)
+            X, grades = validate_data(self, X, y, y_numeric=True, accept_large_sparse=True, **ACCEPTED)
+        else:
+            X, grades, qid = store.design(), grades_of(store, y), queries_of(store, qid, group)
+            remember_features(self, store)
         return X, Queries.of(grades, query_ids(X.shape[0], qid, group), sample_weight)
 
     def _keep(self, result: Result) -> None:
@@ -75,6 +93,28 @@ class LinearRanker(CertifiedModel):
         self.coef_ = result.coef
         self.intercept_ = 0.0
         self._keep_result(result)
+
+
+def grades_of(store: Store, y: ArrayLike | None) -> ArrayLike:
+    """The grades of the rows of a store: its labels, unless others are given."""
+    if y is not None:
+        return vector("y", y, length=store.shape[0])
+    if store.classes.dtype.kind not in "biuf":
+        raise ValueError(f"{store.path} has the labels {shown(store.classes[0])}, ...: grades must be numbers.")
+    grades: Array = store.classes.astype(np.float64)[store.codes()]
+    return grades
+
+
+def queries_of(store: Store, qid: ArrayLike | None, group: ArrayLike | None) -> ArrayLike | None:
+    """The queries of the rows of a store, unless others are given."""
+    if qid is not None or group is not None:
+        return qid
+    if not store.has_queries:
+        raise ValueError(
+            f"{store.path} does not say which query a row belongs to: give qid, or convert data that have it, such as "
+            "text in svmlight format with qid:number."
+        )
+    return store.qid()
 
 
 def query_ids(length: int, qid: ArrayLike | None, group: ArrayLike | None) -> ArrayLike:
@@ -115,7 +155,7 @@ class MeasureRanker(LinearRanker):
 
     Minimises ``J(w) = (alpha/2) |w|^2 + R(Xw)``, where R is a bound of ``1 - measure`` as a mean over queries. That
     of pairs (``measure="pairs"``, the ranking SVM) is convex, with a certified gap. Those of NDCG, precision@k and
-    recall@k are tight ones, minimised by convex steps from the minimiser for pairs. All rows are in memory.
+    recall@k are tight ones, minimised by convex steps from the minimiser for pairs.
 
     Parameters
     ----------
@@ -219,7 +259,7 @@ class MeasureRanker(LinearRanker):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -228,12 +268,15 @@ class MeasureRanker(LinearRanker):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            A row for each document; dense in any order, CSR or CSC; float32 and float64 are used as they are.
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            A row for each document; dense in any order, CSR or CSC; float32 and float64 are used as they are. The path
+            of a store (:func:`smoothperf.io.convert`) trains from the file, in memory that does not depend on its
+            size.
         y : array-like of shape (n,)
-            How relevant each document is to its query: grades, 0 or more.
+            How relevant each document is to its query: grades, 0 or more. Not needed for a store, which has them.
         qid : array-like of shape (n,), optional
-            The query of each document: numbers or words. Rows of a query need not follow one another.
+            The query of each document: numbers or words. Rows of a query need not follow one another. Not needed for a
+            store that has them.
         group : array-like of int, optional
             In place of ``qid``, how many rows each query has, if they follow one another: as in LightGBM and XGBoost.
         sample_weight : array-like of shape (n,), optional
@@ -253,7 +296,9 @@ class MeasureRanker(LinearRanker):
             what = None if self.checkpoint is None else fingerprint(objective, candidate.measure, bound=candidate.bound)
             result = self._minimise(objective, queries, solver, what, tight=tight)
         report_end(result, solver.tol, self.verbose)
-        _warn_of_zero_model(result, self.alpha, tight=tight)
+        assert result.scores is not None
+        if tells_nothing(result.scores):
+            warn_of_zero_ranker(self.alpha, tight=tight)
         self._keep(result)
         return self
 
@@ -275,8 +320,7 @@ class MeasureRanker(LinearRanker):
                 start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
         callback = make_callback(self.verbose, self.callback)
         if tight and (start is None or not start.any()):
-            alpha = objective.alpha * objective.risk.score_scale**2
-            first = solver.run(RegularizedRisk(objective.design, pairs_risk(queries), alpha), callback=callback)
+            first = solver.run(pairs_objective(objective, queries), callback=callback)
             return fit_tight(first, first.coef, objective, solver, callback, keeper)
         method = retargeting(solver) if tight else solver
         return method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
@@ -294,17 +338,20 @@ def pairs_risk(queries: Queries) -> Risk:
     return QueryROCArea().risk(queries)
 
 
+def pairs_objective(objective: RegularizedRisk, queries: Queries) -> RegularizedRisk:
+    """What is minimised before a tight bound: pairs, with an alpha that is as strong where scores are of their size."""
+    alpha = objective.alpha * objective.risk.score_scale**2
+    return RegularizedRisk(objective.design, pairs_risk(queries), alpha)
+
+
 def check_ranks(solver: Solver) -> None:
     """Say before the work begins that a solver cannot train for a measure of queries."""
     if isinstance(solver, Newton):
         raise ValueError('solver "newton" needs second derivatives, which measures of queries lack; use "lbfgs".')
 
 
-def _warn_of_zero_model(result: Result, alpha: float, *, tight: bool) -> None:
-    """Say so if no document is ranked before another."""
-    assert result.scores is not None
-    if not tells_nothing(result.scores):
-        return
+def warn_of_zero_ranker(alpha: float, *, tight: bool) -> None:
+    """Say that no document is ranked before another."""
     remedy = (
         'train with measure="pairs", or for NDCG with tight_target="order"' if tight else 'use bound="tight" or "auto"'
     )

@@ -27,7 +27,7 @@ from .cross_validation import (
 )
 from .linear import make_callback, report_end
 from .path import checked_alphas
-from .problem import make_solver
+from .problem import make_solver, refuse_store
 from .ranker import LinearRanker, MeasureRanker, check_ranks
 from .ranking_candidates import RankingCandidate, candidates_for
 from .ranking_choice import HeldOutQueries, QueryRace, QueryRows, QueryTrail, Rows, query_splits
@@ -156,6 +156,7 @@ class MeasureRankerCV(LinearRanker):
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
         check_ranks(solver)
         check_n_threads(self.n_threads)
+        refuse_store(X, "cross-validation")
         X, queries = self._queries(X, y, qid, group, sample_weight)
         for candidate in candidates:
             candidate.measure.risk(queries)  # which says what does not suit it

@@ -21,6 +21,7 @@ from sklearn.model_selection import RepeatedKFold, ShuffleSplit, check_cv
 from .._validation import whole_number
 from ..design import as_design
 from ..measures import NDCG, Queries, QueryMeasure
+from ..solvers import Callback
 from .choice import Race
 from .ranker import pairs_risk
 from .ranking_candidates import RankingCandidate
@@ -59,8 +60,8 @@ class QueryTrail(Trail):
         risk = candidate.measure.risk(rows.queries)
         super().__init__(rows.design, risk, rows.settings, tight=candidate.bound == "tight")
 
-    def _start(self, alpha: float) -> Array:
-        return self._pairs.at(alpha * self._risk.score_scale**2)[0]
+    def _start(self, alpha: float, callback: Callback | None) -> Array:
+        return self._pairs.at(alpha * self._risk.score_scale**2, callback).coef
 
 
 class QueryRace(Race[QueryMeasure, RankingCandidate, HeldOutQueries]):

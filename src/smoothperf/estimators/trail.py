@@ -13,9 +13,11 @@ powers of ten: there ``alpha = STRONGEST * largest alpha * sqrt(level / first le
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ from ..measures.examples import Examples
 from ..objective import RegularizedRisk
 from ..penalties import ElasticNet, Penalty, Quadratic
 from ..solvers import Callback, ConvexSolver, Result, Solver
-from ..solvers.continuation import Continuation
+from ..solvers.continuation import Continuation, Solution
 from ..solvers.penalised_path import PenalisedContinuation, continuation
 from ..solvers.retargeting import better_start
 from .bias import Bias
@@ -80,16 +82,17 @@ class SafeStart:
         self._make_risk = make_risk
         self._solver = solver
         self._penalty = penalty
-        self._known: dict[float, tuple[Array, Array]] = {}
-        self._path: Continuation | PenalisedContinuation | None = None
+        self._known: dict[float, Solution] = {}
 
-    def at(self, alpha: float) -> tuple[Array, Array]:
-        """The minimiser for an alpha, and its scores."""
-        if self._path is None:
-            self._path = continuation(self._design, self._make_risk(), self._solver, self._penalty)
+    @cached_property
+    def path(self) -> Continuation | PenalisedContinuation:
+        """The risk along falling alphas."""
+        return continuation(self._design, self._make_risk(), self._solver, self._penalty)
+
+    def at(self, alpha: float, callback: Callback | None = None) -> Solution:
+        """The minimiser for an alpha; the callback watches if it has yet to be found."""
         if alpha not in self._known:
-            solution = self._path.solve(alpha)
-            self._known[alpha] = solution.coef, solution.scores
+            self._known[alpha] = self.path.solve(alpha, callback)
         return self._known[alpha]
 
 
@@ -138,9 +141,12 @@ class Trail(ABC):
         self._risk = risk
         self._penalty = Quadratic(1.0) if penalty is None else penalty
         self.solver = solver_for(risk, settings.solver)
-        self._path: Continuation | PenalisedContinuation | None = None
-        self._largest_alpha: float | None = None
         self._weights: Array | None = None
+
+    @cached_property
+    def path(self) -> Continuation | PenalisedContinuation:
+        """The convex risk along falling alphas."""
+        return continuation(self._design, self._risk, self.solver, self._penalty)
 
     def alpha(self, level: float) -> float:
         """The alpha of a level."""
@@ -148,19 +154,39 @@ class Trail(ABC):
             return level
         if not isinstance(self._penalty, ElasticNet) or self._penalty.l1_ratio == 0.0:
             return level / self._risk.score_scale**2
-        if self._largest_alpha is None:
-            self._largest_alpha = self._convex_path().largest_alpha(self.solver.tol)
         return STRONGEST * self._largest_alpha * math.sqrt(level / self._settings.first_level)
+
+    @cached_property
+    def _largest_alpha(self) -> float:
+        return self.path.largest_alpha(self.solver.tol)
 
     def at(self, level: float) -> Array:
         """The weights at a level, no higher than the one before; those of a bias last."""
-        if not self._tight:
-            self._weights = self._convex(self.alpha(level))
-            return self._weights
-        objective = self._objective(level)
-        starts = [self._start(self.alpha(level))] + ([] if self._weights is None else [self._weights])
-        self._weights = self._method().run(objective, better_start(objective, starts)).coef
-        return self._weights
+        return self.solve(self.alpha(level)).coef
+
+    def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
+        """The model for an alpha, no larger than the one before. Passes are those of this risk alone."""
+        solution = self._solve_tight(alpha, callback) if self._tight else self.path.solve(alpha, callback)
+        self._weights = solution.coef
+        return solution
+
+    def _solve_tight(self, alpha: float, callback: Callback | None) -> Solution:
+        begin = time.perf_counter()
+        objective = self._objective(alpha)
+        starts = [self._start(alpha, callback)] + ([] if self._weights is None else [self._weights])
+        result = self._method().run(objective, better_start(objective, starts), callback)
+        assert result.scores is not None
+        return Solution(
+            alpha,
+            result.coef,
+            result.scores,
+            result.objective,
+            result.lower_bound,
+            objective.n_matvec + objective.n_rmatvec,
+            time.perf_counter() - begin,
+            result.status,
+            result.stationarity_gap,
+        )
 
     def scores(self, X: Any, weights: Array) -> Array:
         """Scores of other rows for the weights of a model."""
@@ -169,25 +195,17 @@ class Trail(ABC):
     def finish(self, level: float, solver: ConvexSolver, callback: Callback | None) -> Result:
         """The model at the last level, solved further as far as a solver wants that."""
         assert self._weights is not None
-        objective = self._objective(level)
+        objective = self._objective(self.alpha(level))
         method = self._method()
         method = replace(method, tol=min(solver.tol, method.tol), max_iter=solver.max_iter)
         return method.run(objective, self._weights, callback)
 
     @abstractmethod
-    def _start(self, alpha: float) -> Array:
+    def _start(self, alpha: float, callback: Callback | None) -> Array:
         """Weights of a convex risk that does not collapse, for the alpha of this one."""
 
-    def _objective(self, level: float) -> RegularizedRisk:
-        return RegularizedRisk(self._design, self._risk, self._penalty.with_alpha(self.alpha(level)))
-
-    def _convex(self, alpha: float) -> Array:
-        return self._convex_path().solve(alpha).coef
-
-    def _convex_path(self) -> Continuation | PenalisedContinuation:
-        if self._path is None:
-            self._path = continuation(self._design, self._risk, self.solver, self._penalty)
-        return self._path
+    def _objective(self, alpha: float) -> RegularizedRisk:
+        return RegularizedRisk(self._design, self._risk, self._penalty.with_alpha(alpha))
 
     def _method(self) -> Solver:
         return retargeting(self.solver) if self._tight else self.solver
@@ -219,14 +237,14 @@ class LabelTrail(Trail):
         coef, bias = self.bias.split(weights)
         return scores_of(X, coef) + bias
 
-    def _start(self, alpha: float) -> Array:
+    def _start(self, alpha: float, callback: Callback | None) -> Array:
         if self._risk.sums_over_examples:
-            return self._convex(alpha)
-        coef, scores = self._ranking.at(alpha * self._risk.score_scale**2)
+            return self.path.solve(alpha, callback).coef
+        ranking = self._ranking.at(alpha * self._risk.score_scale**2, callback)
         if not self.bias.trained:
-            return coef
-        threshold = PRBEP().cut(self._rows.examples, scores)
-        return self.bias.with_threshold(np.append(coef, 0.0), threshold)
+            return ranking.coef
+        threshold = PRBEP().cut(self._rows.examples, ranking.scores)
+        return self.bias.with_threshold(np.append(ranking.coef, 0.0), threshold)
 
 
 def solver_for(risk: Risk, solver: ConvexSolver) -> ConvexSolver:

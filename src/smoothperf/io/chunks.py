@@ -23,6 +23,7 @@ def open_chunks(
     *,
     n_entries: int,
     label: str | None = None,
+    query: str | None = None,
     format: str | None = None,
     n_features: int | None = None,
     zero_based: bool | None = None,
@@ -35,7 +36,7 @@ def open_chunks(
         The file.
     n_entries : int
         Entries (zeros of tables included) in a chunk, about; at least one row.
-    label, format, n_features, zero_based
+    label, query, format, n_features, zero_based
         As in :func:`~smoothperf.io.read_data`.
 
     Yields
@@ -56,7 +57,7 @@ def open_chunks(
     """
     path = Path(path)
     with opened(path) as (file, share):
-        format = format_of(file, path, format, label)
+        format = format_of(file, path, format, label, query)
         if format == "svmlight":
             yield (
                 format,
@@ -64,11 +65,11 @@ def open_chunks(
             )
             return
         if format == "csv":
-            chunks = csv_chunks(file, path, share, label, n_entries)
+            chunks = csv_chunks(file, path, share, label, query, n_entries)
         elif format == "npz":
             chunks = npz_chunks(file, path, n_entries)
         elif format == "parquet":
-            chunks = parquet_chunks(file, path, label, n_entries)
+            chunks = parquet_chunks(file, path, label, query, n_entries)
         else:
             chunks = _store_chunks(path)
         yield format, _with_columns(chunks, path, n_features)
@@ -76,10 +77,12 @@ def open_chunks(
 
 def _store_chunks(path: Path) -> Iterator[Chunk]:
     store = open_store(path)
-    y = store.labels()
+    y, qid = store.labels(), store.qid()
     for number, block in enumerate(store.blocks):
         rows = slice(block.first_row, block.first_row + block.n_rows)
-        yield Chunk(store.read_block(number), y[rows], rows.stop / store.shape[0], store.feature_names)
+        share = rows.stop / store.shape[0]
+        queries = None if qid is None else qid[rows]
+        yield Chunk(store.read_block(number), y[rows], share, store.feature_names, qid=queries)
 
 
 def _with_columns(chunks: Iterator[Chunk], path: Path, n_features: int | None) -> Iterator[Chunk]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .._validation import whole_number
 from .chunks import open_chunks
-from .labels import from_text
+from .labels import from_text, queries_from_text
 from .store.writer import BLOCK_SIZE, StoreWriter
 
 #: Bytes of an entry in a table of numbers, which chunks of rows are before they become sparse.
@@ -26,6 +26,7 @@ def convert(
     target: str | os.PathLike[str],
     *,
     label: str | None = None,
+    query: str | None = None,
     format: str | None = None,
     n_features: int | None = None,
     zero_based: bool | None = None,
@@ -35,8 +36,8 @@ def convert(
 ) -> Path:
     r"""Write the examples of a file to a store, which models can be trained from without reading it into memory.
 
-    Memory is that of a few blocks, the labels, and what belongs to columns; except for NumPy archives whose matrix is
-    not stored row by row (neither CSR nor an array in C order), which are read whole.
+    Memory is that of a few blocks, the labels and queries, and what belongs to columns; except for NumPy archives whose
+    matrix is not stored row by row (neither CSR nor an array in C order), which are read whole.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def convert(
         A file that :func:`~smoothperf.io.read_data` reads.
     target : path-like
         The store; written under another name in the same folder, and renamed when it is complete.
-    label, format, n_features, zero_based
+    label, query, format, n_features, zero_based
         As in :func:`~smoothperf.io.read_data`.
     dtype : {"float64", "float32"}, default="float64"
         Type of the values. float32 takes two thirds of the space and of the time to read it; sums are float64 anyway.
@@ -80,7 +81,13 @@ def convert(
     n_entries = max(LEAST_ENTRIES, block_size // (ENTRY * CHUNKS_OF_BLOCK))
     n_rows = 0
     with open_chunks(
-        source, n_entries=n_entries, label=label, format=format, n_features=n_features, zero_based=zero_based
+        source,
+        n_entries=n_entries,
+        label=label,
+        query=query,
+        format=format,
+        n_features=n_features,
+        zero_based=zero_based,
     ) as (found, chunks):
         first = next(chunks)
         wide = first.X.shape[1] >= WIDE
@@ -88,12 +95,13 @@ def convert(
             for chunk in chain([first], chunks):
                 if chunk.moved:
                     writer.move_columns()
-                writer.add(chunk.X, chunk.y)
+                writer.add(chunk.X, chunk.y, chunk.qid)
                 n_rows += chunk.y.shape[0]
                 if progress is not None:
                     progress(chunk.share, n_rows)
             writer.feature_names, writer.zero_based = chunk.feature_names, chunk.zero_based
             if found == "csv":
                 writer.tidy = lambda texts: from_text(texts.tolist())
+                writer.queries.tidy = queries_from_text
             writer.source = {"name": Path(source).name, "format": found}
     return Path(target)

@@ -29,6 +29,9 @@ class Dataset:
         Whether the indices of an svmlight file were taken to count from 0; None for other formats.
     encoder : TableEncoder or None
         What made numbers of the columns, where not all of them were numbers.
+    qid : ndarray of shape (n,) or None
+        The query of each row: whole numbers as int64, other numbers as float64, anything else as str. None if the file
+        has none.
     """
 
     X: Any
@@ -38,6 +41,7 @@ class Dataset:
     path: Path
     zero_based: bool | None = None
     encoder: Any = None
+    qid: Any = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Chunk:
     moved : bool
         Whether all chunks before have their columns one too far to the left: only now it is known that indices count
         from 0.
+    qid : ndarray of shape (m,) or None
+        The query of each row, as it was read; None if the file has none.
     """
 
     X: Any
@@ -68,6 +74,7 @@ class Chunk:
     feature_names: list[str] | None = None
     zero_based: bool | None = None
     moved: bool = False
+    qid: Any = None
 
 
 class DataError(ValueError):

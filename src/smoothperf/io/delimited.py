@@ -23,8 +23,8 @@ from .dataset import Chunk, DataError, NotNumbersError, data_error, quoted
 from .streams import DECODING_ERRORS, explain
 
 DELIMITERS = ",;\t"
-#: Features, places of labels among those found so far or None, and names of the features.
-_Part = tuple[NDArray[np.float64], NDArray[np.intp] | None, list[str]]
+#: Features, places of labels and of queries among those found so far or None, and names of the features.
+_Part = tuple[NDArray[np.float64], NDArray[np.intp] | None, NDArray[np.intp] | None, list[str]]
 
 
 class Lines:
@@ -41,40 +41,64 @@ class Lines:
                 yield line
 
 
+class Codes(dict[str, int]):
+    """Texts of a column by number, as they came: numbers that NumPy can keep beside the features."""
+
+    def number(self, text: str) -> int:
+        """The number of a text."""
+        return self.setdefault(text.strip(), len(self))
+
+    def first_of(self, members: NDArray[np.intp], texts: Iterable[str]) -> int | None:
+        """The first row with one of some texts; None if there is none."""
+        wanted = [self[text] for text in texts if text in self]
+        rows = np.flatnonzero(np.isin(members, wanted)) if wanted else ()
+        return int(rows[0]) if len(rows) else None
+
+
 def read_csv(
-    file: io.BufferedReader, path: Path, label: str | None, *, labelled: bool
-) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str]]:
-    """Read features, labels and the names of the features; see :func:`~smoothperf.io.read_data`."""
-    codes: dict[str, int] = {}
-    [(X, members, names)] = _parts(file, path, label, codes, labelled=labelled)
-    return X, None if members is None else labels.from_text(list(codes))[members], names
+    file: io.BufferedReader, path: Path, label: str | None, query: str | None = None, *, labelled: bool
+) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str], NDArray[Any] | None]:
+    """Read features, labels, the names of the features, and queries; see :func:`~smoothperf.io.read_data`."""
+    known, queries = Codes(), Codes()
+    [(X, members, of_query, names)] = _parts(file, path, label, query, known, queries, labelled=labelled)
+    y = None if members is None else labels.from_text(list(known))[members]
+    return X, y, names, None if of_query is None else labels.queries_from_text(list(queries))[of_query]
 
 
 def csv_chunks(
-    file: io.BufferedReader, path: Path, share: Callable[[], float], label: str | None, n_entries: int
+    file: io.BufferedReader,
+    path: Path,
+    share: Callable[[], float],
+    label: str | None,
+    query: str | None,
+    n_entries: int,
 ) -> Iterator[Chunk]:
-    """Yield the same, about so many entries at a time; labels as they are written in the file."""
-    codes: dict[str, int] = {}
+    """Yield the same, about so many entries at a time; labels and queries as they are written in the file."""
+    known, queries = Codes(), Codes()
     first_line = file.peek().partition(b"\n")[0].decode("latin-1")
     n_columns = 1 + max(map(first_line.count, DELIMITERS))
-    for X, members, names in _parts(file, path, label, codes, labelled=True, n_rows=max(1, n_entries // n_columns)):
-        yield Chunk(X, np.array(list(codes))[members], share(), names)
+    n_rows = max(1, n_entries // n_columns)
+    for X, members, of_query, names in _parts(file, path, label, query, known, queries, labelled=True, n_rows=n_rows):
+        qid = None if of_query is None else np.array(list(queries))[of_query]
+        yield Chunk(X, np.array(list(known))[members], share(), names, qid=qid)
 
 
 def _parts(
     file: io.BufferedReader,
     path: Path,
     label: str | None,
-    codes: dict[str, int],
+    query: str | None,
+    known: Codes,
+    queries: Codes,
     *,
     labelled: bool,
     n_rows: int | None = None,
 ) -> Iterator[_Part]:
-    """Yield so many rows at a time, or all of them at once for None; labels are noted in ``codes``."""
+    """Yield so many rows at a time, or all of them at once for None; labels and queries are noted on the way."""
     text = io.TextIOWrapper(file, encoding="utf-8")
     lines = Lines(text)
     try:
-        yield from _read(lines, path, label, codes, labelled=labelled, n_rows=n_rows)
+        yield from _read(lines, path, label, query, known, queries, labelled=labelled, n_rows=n_rows)
     except UnicodeDecodeError as error:
         # Text is decoded before it is split into lines.
         reason = f"it is not UTF-8 text: {error.reason} at or after this line"
@@ -86,7 +110,15 @@ def _parts(
 
 
 def _read(
-    lines: Lines, path: Path, label: str | None, codes: dict[str, int], *, labelled: bool, n_rows: int | None
+    lines: Lines,
+    path: Path,
+    label: str | None,
+    query: str | None,
+    known: Codes,
+    queries: Codes,
+    *,
+    labelled: bool,
+    n_rows: int | None,
 ) -> Iterator[_Part]:
     rows = iter(lines)
     header = next(rows, None)
@@ -95,32 +127,42 @@ def _read(
     delimiter = max(DELIMITERS, key=header.count)
     names = names_of(header, delimiter, path, lines.number)
     at = label_column(names, label, path, labelled=labelled)
-    feature_names = [name for place, name in enumerate(names) if place != at]
+    by_query = query_column(names, query, label, path)
+    feature_names = [name for place, name in enumerate(names) if place not in (at, by_query)]
     first = next(rows, None)
     if first is None:
         raise data_error(path, "there are no examples in it")
     line_of_row = array("q")
 
-    def encode(text: str) -> float:
-        """Note the line, and replace the label by a number that NumPy can keep beside the features."""
+    converters: dict[int, Callable[[str], int]] = {}
+    if by_query is not None:
+        converters[by_query] = queries.number
+    if at is not None:
+        converters[at] = known.number
+
+    def encode(text: str) -> int:
+        """Note the line of a row, and make a number of its label, or of its query if there is no label."""
         line_of_row.append(lines.number)
-        return codes.setdefault(text.strip(), len(codes))
+        return (queries if at is None else known).number(text)
 
     def noted(texts: Iterable[str]) -> Iterator[str]:
-        """Note the lines where there are no labels to do it."""
+        """Note the lines where there is neither to do it."""
         for text in texts:
             line_of_row.append(lines.number)
             yield text
+
+    if converters:
+        converters[next(reversed(converters))] = encode
 
     while first is not None:
         examples = chain([first], rows)
         try:
             table = np.loadtxt(
-                noted(examples) if at is None else examples,
+                examples if converters else noted(examples),
                 delimiter=delimiter,
                 comments=None,
                 quotechar='"',
-                converters=None if at is None else {at: encode},
+                converters=converters or None,
                 encoding=None,
                 ndmin=2,
                 max_rows=n_rows,
@@ -135,19 +177,40 @@ def _read(
             reason = f"{table.shape[1]} fields where the first line names {len(names)} columns"
             raise data_error(path, reason, line=line_of_row[0])
         members = table[:, at].astype(np.intp) if at is not None and labelled else None
-        if members is not None and "" in codes:
-            row = int(np.flatnonzero(members == codes[""])[0])
+        of_query = None if by_query is None else table[:, by_query].astype(np.intp)
+        if members is not None and (row := known.first_of(members, {""})) is not None:
             raise data_error(path, f"the label, column {label!r}, is missing", line=line_of_row[row])
-        X = table if at is None else np.delete(table, at, axis=1)
+        if of_query is not None and (row := queries.first_of(of_query, labels.MISSING)) is not None:
+            raise data_error(path, missing_query(query), line=line_of_row[row])
+        X = np.delete(table, list(converters), axis=1) if converters else table
         if not np.isfinite(X).all():
             row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
             value = X[row, column]
             reason = f"column {feature_names[column]!r} holds {value}; remove or replace values that are not finite"
             kind = NotNumbersError if np.isnan(value) else DataError
             raise data_error(path, reason, line=line_of_row[row], kind=kind)
-        yield X, members, feature_names
+        yield X, members, of_query, feature_names
         del line_of_row[:]
         first = next(rows, None)
+
+
+def query_column(names: list[str], query: str | None, label: str | None, path: Path) -> int | None:
+    """Return the position of the queries among the columns of a table; None if none are asked for."""
+    if query is None:
+        return None
+    if query not in names:
+        columns = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+        raise data_error(path, f"there is no column {query!r} for the queries; there are {columns}")
+    if query == label:
+        raise data_error(path, f"the column {query!r} cannot hold both the labels and the queries")
+    if set(names) <= {query, label}:
+        raise data_error(path, f"there are no features beside the queries, column {query!r}")
+    return names.index(query)
+
+
+def missing_query(query: str | None) -> str:
+    """Say that a row has no query."""
+    return f"the query, column {query!r}, is missing"
 
 
 def label_column(names: list[str], label: str | None, path: Path, *, labelled: bool) -> int | None:

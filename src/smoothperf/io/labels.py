@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: What people write where there is no value.
+MISSING = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "?"])
 TRUTH = ({"True", "False"}, {"true", "false"}, {"TRUE", "FALSE"})
 
 
@@ -38,6 +40,18 @@ def from_text(texts: list[str]) -> NDArray[Any]:
     except ValueError:
         return np.array(texts)
     return whole_if_possible(numbers) if np.isfinite(numbers).all() else np.array(texts)
+
+
+def queries_from_text(texts: list[str]) -> NDArray[Any]:
+    """Find the type of queries that were read as text: numbers if all of them are, as other files may write them.
+
+    Examples
+    --------
+    >>> queries_from_text(["7", "12"]), queries_from_text(["12", "true love"])
+    (array([ 7, 12]), array(['12', 'true love'], dtype='<U9'))
+    """
+    found = from_text(texts)
+    return np.array(texts) if found.dtype.kind == "b" else found
 
 
 def problem_of(y: NDArray[Any], n_rows: int, *, first_row: int = 1) -> str | None:

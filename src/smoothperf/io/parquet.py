@@ -12,18 +12,21 @@ from numpy.typing import NDArray
 
 from . import labels
 from .dataset import Chunk, DataError, NotNumbersError, data_error
-from .delimited import label_column, remedy
+from .delimited import label_column, missing_query, query_column, remedy
 
 
 def read_parquet(
-    file: io.BufferedReader, path: Path, label: str | None, *, labelled: bool
-) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str]]:
-    """Read features, labels and the names of the features; see :func:`~smoothperf.io.read_data`."""
-    X, y, names = _arrays(_table(file, path), path, label, labelled=labelled)
-    return X, None if y is None else labels.tidy(y), names
+    file: io.BufferedReader, path: Path, label: str | None, query: str | None = None, *, labelled: bool
+) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str], NDArray[Any] | None]:
+    """Read features, labels, the names of the features, and queries; see :func:`~smoothperf.io.read_data`."""
+    table, qid = _without_queries(_table(file, path), path, label, query)
+    X, y, names = _arrays(table, path, label, labelled=labelled)
+    return X, None if y is None else labels.tidy(y), names, qid
 
 
-def parquet_chunks(file: io.BufferedReader, path: Path, label: str | None, n_entries: int) -> Iterator[Chunk]:
+def parquet_chunks(
+    file: io.BufferedReader, path: Path, label: str | None, query: str | None, n_entries: int
+) -> Iterator[Chunk]:
     """Yield the same, about so many entries at a time; labels as they are in the file."""
     pa, pq = _pyarrow(path)
     done = 0
@@ -31,9 +34,10 @@ def parquet_chunks(file: io.BufferedReader, path: Path, label: str | None, n_ent
         whole = pq.ParquetFile(file, pre_buffer=False)  # a buffer would keep the whole file in memory
         for batch in whole.iter_batches(batch_size=max(1, n_entries // len(whole.schema_arrow.names))):
             table = pa.Table.from_batches([batch])
+            table, qid = _without_queries(table, path, label, query, first_row=done + 1)
             X, y, names = _arrays(table, path, label, labelled=True, first_row=done + 1)
             done += table.num_rows
-            yield Chunk(X, y, done / whole.metadata.num_rows, names)
+            yield Chunk(X, y, done / whole.metadata.num_rows, names, qid=qid)
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise data_error(path, f"it is not a sound Parquet file: {error}") from error
     if done == 0:
@@ -94,6 +98,28 @@ def _arrays(
             reason = f"column {name!r} holds {X[row, position]} in row {row + first_row}; remove or replace it"
             raise data_error(path, reason, kind=NotNumbersError if np.isnan(X[row, position]) else DataError)
     return X, y, names
+
+
+def _without_queries(
+    table: Any, path: Path, label: str | None, query: str | None, *, first_row: int = 1
+) -> tuple[Any, NDArray[Any] | None]:
+    """A table without the column of queries, and these, if there are any."""
+    place = query_column(list(table.column_names), query, label, path)
+    if place is None:
+        return table, None
+    return table.remove_column(place), _queries(table.column(place), path, query, first_row)
+
+
+def _queries(column: Any, path: Path, query: str | None, first_row: int) -> NDArray[Any]:
+    """The query of each row, none of them missing."""
+    missing = column.is_null(nan_is_null=True)
+    if missing.index(True).as_py() >= 0:
+        raise data_error(path, f"row {missing.index(True).as_py() + first_row}: {missing_query(query)}")
+    ids = _labels(column)
+    problem = labels.problem_of(ids, len(column))
+    if problem is not None:
+        raise data_error(path, problem.replace("its labels are", f"the queries, column {query!r}, are"))
+    return labels.tidy(ids)
 
 
 def columns_of(file: io.BufferedReader, path: Path) -> dict[str, NDArray[Any]]:

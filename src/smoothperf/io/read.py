@@ -32,6 +32,7 @@ def read_data(
     path: str | os.PathLike[str],
     *,
     label: str | None = None,
+    query: str | None = None,
     labelled: bool = True,
     format: str | None = None,
     n_features: int | None = None,
@@ -42,11 +43,12 @@ def read_data(
     ========  =========================================================================================================
     format    what it is
     ========  =========================================================================================================
-    svmlight  Text, ``label index:value index:value ...``, also known as libsvm.
+    svmlight  Text, ``label index:value index:value ...``, also known as libsvm; ``label qid:7 index:value ...`` for
+              rankings.
     npz       What :func:`write_npz` writes: the arrays of ``scipy.sparse.save_npz``, or a dense array ``X``, with the
               labels as an array ``y`` in the same file, or beside NAME.npz in NAME.y.npy.
     csv       Text with the names of the columns in the first line and commas, semicolons or tabs between the fields.
-              All columns but ``label`` must be numbers, none missing.
+              All columns but ``label`` and ``query`` must be numbers, none missing.
     parquet   The same as a Parquet file; needs pyarrow (``pip install 'smoothperf[parquet]'``).
     store     What :func:`smoothperf.io.convert` writes, read whole; to train without that, pass the path to ``fit``.
     ========  =========================================================================================================
@@ -59,6 +61,8 @@ def read_data(
         The file.
     label : str, optional
         Name of the column with the labels; needed for CSV and Parquet.
+    query : str, optional
+        Name of the column that says which query a row belongs to, for rankings from CSV and Parquet: numbers or words.
     labelled : bool, default=True
         False for new examples: no labels are needed, and those that are there are not looked at, so that ``y`` is None.
         A column ``label`` is left out if the table has it; all others are features.
@@ -75,7 +79,7 @@ def read_data(
     Returns
     -------
     Dataset
-        With ``X``, ``y``, ``format``, ``feature_names``, ``path`` and ``zero_based``.
+        With ``X``, ``y``, ``format``, ``feature_names``, ``path``, ``zero_based`` and ``qid``.
 
     Raises
     ------
@@ -97,31 +101,35 @@ def read_data(
         whole_number("n_features", n_features, at_least=1)
     path = Path(path)
     with uncompressed(path) as file:
-        format = format_of(file, path, format, label)
+        format = format_of(file, path, format, label, query)
         X: Any
         y: Any
+        qid: Any = None
         names: list[str] | None = None
         if format == "svmlight":
-            X, y, zero_based = read_svmlight(file, path, n_features=n_features, zero_based=zero_based)
-            return Dataset(X, y if labelled else None, format, None, path, zero_based)
+            X, y, zero_based, qid = read_svmlight(file, path, n_features=n_features, zero_based=zero_based)
+            return Dataset(X, y if labelled else None, format, None, path, zero_based, qid=qid)
         zero_based = None
         if format == "npz":
             X, y, names = read_npz(file, path, labelled=labelled)
         elif format == "store":
             store = open_store(path)
             X, y, names, zero_based = store.read(), store.labels(), store.feature_names, store.zero_based
-            y = y if labelled else None
+            y, qid = y if labelled else None, store.qid()
         else:
-            X, y, names = (read_csv if format == "csv" else read_parquet)(file, path, label, labelled=labelled)
+            read = read_csv if format == "csv" else read_parquet
+            X, y, names, qid = read(file, path, label, query, labelled=labelled)
     if n_features is not None and X.shape[1] != n_features:
         hint = (
             "" if labelled or names is None or X.shape[1] < n_features else "; if a column holds the labels, say which"
         )
         raise data_error(path, f"it has {X.shape[1]} features where {n_features} are expected{hint}")
-    return Dataset(X, y, format, names, path, zero_based)
+    return Dataset(X, y, format, names, path, zero_based, qid=qid)
 
 
-def format_of(file: io.BufferedReader, path: Path, format: str | None, label: str | None) -> str:
+def format_of(
+    file: io.BufferedReader, path: Path, format: str | None, label: str | None, query: str | None = None
+) -> str:
     """The format of a file that has been opened: the one that was named, or what it looks like."""
     if format is not None:
         choice("format", format, FORMATS)
@@ -129,8 +137,10 @@ def format_of(file: io.BufferedReader, path: Path, format: str | None, label: st
     if not head:
         raise data_error(path, "it is empty")
     found = format or _detect(head, path)
-    if label is not None and found in ("svmlight", "npz", "store"):
-        raise data_error(path, f"a file of the {found} format has no named columns, so label={label!r} means nothing")
+    for option, column in (("label", label), ("query", query)):
+        if column is not None and found in ("svmlight", "npz", "store"):
+            reason = f"a file of the {found} format has no named columns, so {option}={column!r} means nothing"
+            raise data_error(path, reason)
     return found
 
 

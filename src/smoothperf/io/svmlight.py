@@ -4,7 +4,8 @@ What the format leaves open is settled as scikit-learn's ``load_svmlight_file`` 
 
 - Indices count from 1 unless index 0 occurs in the file; ``zero_based`` says so where the file cannot.
 - Indices ascend within a line. Unsorted or repeated ones are errors, as nobody can know what was meant.
-- Blank lines, comments, CRLF, a missing newline at the end and ``qid`` are fine; query ids are not kept.
+- Blank lines, comments, CRLF and a missing newline at the end are fine.
+- Rows of a query need not follow one another. Either all rows have a query or none has.
 - Zeros that are written out are kept as entries.
 
 Stricter than scikit-learn: values and labels must be finite decimal numbers. The memory used beyond the result does not
@@ -32,6 +33,9 @@ PIECE = 2**18
 REASONS = {
     "bad label": "the label {token} is not a number",
     "bad query": "{token} is neither qid:number nor index:value",
+    "large query": "the query in {token} has more digits than 64 bits can hold; number the queries anew",
+    "missing query": "there is no query in this line where those before have one; write qid:number after the label",
+    "surprising query": "{token}, but lines before have no query; either all of them have one or none has",
     "bad pair": "{token} is not index:value",
     "bad value": "the value in {token} is not a number",
     "infinite label": "the label {token} is not finite",
@@ -57,8 +61,10 @@ def read_svmlight(
     *,
     n_features: int | None = None,
     zero_based: bool | None = None,
-) -> tuple[sp.csr_matrix, NDArray[Any], bool]:
-    r"""Read features and labels, and say whether indices count from 0; see :func:`~smoothperf.io.read_data`.
+) -> tuple[sp.csr_matrix, NDArray[Any], bool, NDArray[np.int64] | None]:
+    r"""Read features and labels, say whether indices count from 0, and return the query of each row, if rows have any.
+
+    See :func:`~smoothperf.io.read_data`.
 
     Parameters
     ----------
@@ -74,17 +80,17 @@ def read_svmlight(
     Examples
     --------
     >>> import io
-    >>> X, y, zero_based = read_svmlight(io.BytesIO(b"+1 1:0.5 3:2  # first\n-1 2:1"), "example")
+    >>> X, y, zero_based, qid = read_svmlight(io.BytesIO(b"+1 1:0.5 3:2  # first\n-1 2:1"), "example")
     >>> X.toarray()
     array([[0.5, 0. , 2. ],
            [0. , 1. , 0. ]])
-    >>> y, zero_based
-    (array([ 1, -1]), False)
+    >>> y, zero_based, qid
+    (array([ 1, -1]), False, None)
     """
     parser = SvmlightParser(zero_based is False)
     for _ in _feed_all(parser, file, path):
         pass
-    values, indices, starts, labels = parser.arrays()
+    values, indices, starts, labels, qid = parser.arrays()
     if labels.size == 0:
         raise data_error(path, "there are no examples in it")
     if zero_based is None:
@@ -94,7 +100,7 @@ def read_svmlight(
     n_features = checked_width(int(indices.max()) + 1 if indices.size else 1, n_features, path, zero_based=zero_based)
     index_type: Any = np.int32 if values.size < 2**31 else np.int64
     arrays = values, indices.astype(index_type, copy=False), starts.astype(index_type, copy=False)
-    return sp.csr_matrix(arrays, shape=(labels.size, n_features)), whole_if_possible(labels), zero_based
+    return sp.csr_matrix(arrays, shape=(labels.size, n_features)), whole_if_possible(labels), zero_based, qid
 
 
 def checked_width(width: int, n_features: int | None, path: str | os.PathLike[str], *, zero_based: bool) -> int:
@@ -137,7 +143,7 @@ def svmlight_chunks(
         is_full = parser.n_rows > 0 and parser.n_rows + parser.n_entries >= n_entries
         if not (is_full or is_end):
             continue
-        values, indices, starts, labels = parser.take()
+        values, indices, starts, labels, qid = parser.take()
         n_rows += labels.size
         largest = max(largest, int(indices.max(initial=-1)))
         moved = zero_based is None and not from_zero and bool((indices == 0).any())
@@ -153,7 +159,7 @@ def svmlight_chunks(
         if not from_zero:
             indices -= 1
         X = sp.csr_matrix((values, indices, starts.astype(np.int32)), shape=(labels.size, width))
-        yield Chunk(X, labels, share(), zero_based=from_zero, moved=moved)
+        yield Chunk(X, labels, share(), zero_based=from_zero, moved=moved, qid=qid)
 
 
 def _feed_all(parser: SvmlightParser, file: Readable, path: str | os.PathLike[str]) -> Iterator[bool]:
@@ -184,8 +190,8 @@ def _feed_all(parser: SvmlightParser, file: Readable, path: str | os.PathLike[st
 def _feed(parser: SvmlightParser, text: memoryview, path: str | os.PathLike[str]) -> int:
     used = parser.feed(text)
     if parser.problem is not None:
-        token = bytes(text[parser.problem_at :]).split(maxsplit=1)[0]
-        raise data_error(path, _reason(parser.problem, token), line=parser.line)
+        tokens = bytes(text[parser.problem_at :]).split(maxsplit=1) or [b""]  # none where one is missing
+        raise data_error(path, _reason(parser.problem, tokens[0]), line=parser.line)
     return used
 
 

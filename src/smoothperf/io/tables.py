@@ -30,14 +30,13 @@ from sklearn.preprocessing import OneHotEncoder
 
 from . import labels
 from .dataset import Dataset, data_error, quoted
-from .delimited import DELIMITERS, Lines, label_column, names_of
+from .delimited import DELIMITERS, Lines, label_column, missing_query, names_of, query_column
+from .labels import MISSING
 from .parquet import columns_of
 from .read import format_of
 from .streams import DECODING_ERRORS, explain, uncompressed
 
 Array = NDArray[np.float64]
-#: What people write where there is no value.
-MISSING = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "?"])
 TABLES = ("csv", "parquet")
 
 
@@ -52,13 +51,15 @@ class Table:
     format : str
         "csv" or "parquet".
     columns : dict
-        By name, without that of the labels: arrays of numbers, with NaN for what is missing, or of text.
+        By name, without those of labels and queries: arrays of numbers, with NaN for what is missing, or of text.
     y : ndarray or None
         The labels, as in :class:`Dataset`.
     n_rows : int
         How many rows there are.
     lines : list of int or None
         Lines of the rows, in a text.
+    qid : ndarray or None
+        The queries, as in :class:`Dataset`.
     """
 
     path: Path
@@ -67,6 +68,7 @@ class Table:
     y: NDArray[Any] | None
     n_rows: int
     lines: list[int] | None
+    qid: NDArray[Any] | None = None
 
     def numbers(self, name: str) -> Array:
         """Return a column of numbers; words in it are an error."""
@@ -104,7 +106,7 @@ class Table:
     def encoded(self, encoder: TableEncoder) -> Dataset:
         """Return the numbers that an encoder makes of it."""
         X = encoder.transform(self)
-        return Dataset(X, self.y, self.format, encoder.feature_names, self.path, encoder=encoder)
+        return Dataset(X, self.y, self.format, encoder.feature_names, self.path, encoder=encoder, qid=self.qid)
 
 
 @dataclass(frozen=True)
@@ -248,12 +250,17 @@ def check_column(name: str, found: list[str], path: Path) -> None:
 
 
 def read_table(
-    path: str | os.PathLike[str], *, label: str | None = None, labelled: bool = True, format: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    query: str | None = None,
+    labelled: bool = True,
+    format: str | None = None,
 ) -> Table:
     """Read a CSV or Parquet file with columns of any kind; the parameters are those of :func:`read_data`."""
     path = Path(path)
     with uncompressed(path) as file:
-        format = format_of(file, path, format, label)
+        format = format_of(file, path, format, label, query)
         if format not in TABLES:
             raise data_error(path, f"a file of the {format} format has no named columns; CSV and Parquet have")
         lines: list[int] | None = None
@@ -262,11 +269,14 @@ def read_table(
         else:
             columns = columns_of(file, path)
     at = label_column(list(columns), label, path, labelled=labelled)
+    query_column(list(columns), query, label, path)
     y = None if at is None else columns.pop(list(columns)[at])
     n_rows = next((column.shape[0] for column in (*columns.values(), y) if column is not None), 0)
     if n_rows == 0:
         raise data_error(path, "there are no examples in it")
     table = Table(path, format, columns, None, n_rows, lines)
+    if query is not None:
+        table = replace(table, qid=_queries(table, query))
     if y is None or not labelled:
         return table
     missing = np.isnan(y) if y.dtype.kind == "f" else y == ""
@@ -278,6 +288,18 @@ def read_table(
         texts, codes = np.unique(y, return_inverse=True)
         y = labels.from_text(texts.tolist())[codes]
     return replace(table, y=y)
+
+
+def _queries(table: Table, query: str) -> NDArray[Any]:
+    """Take the column of the queries out of a table, none of them missing."""
+    column = table.columns.pop(query)
+    missing = np.isnan(column) if column.dtype.kind == "f" else np.isin(column, list(MISSING))
+    if missing.any():
+        raise table.error(int(missing.argmax()), missing_query(query))
+    if column.dtype.kind == "f":
+        return labels.whole_if_possible(column)
+    texts, codes = np.unique(column, return_inverse=True)
+    return labels.queries_from_text(texts.tolist())[codes]
 
 
 def is_table(path: Path, format: str | None) -> bool:

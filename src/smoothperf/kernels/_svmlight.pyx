@@ -1,6 +1,7 @@
 """Parser of svmlight text, one piece of the file at a time, into the arrays of a CSR matrix.
 
-A line is ``label [qid:number] index:value index:value ... [# comment]`` with indices that ascend. The grammar of a
+A line is ``label [qid:number] index:value index:value ... [# comment]`` with indices that ascend, and all lines have a
+query or none has. The grammar of a
 number is that of Python's ``float`` without underscores, "nan" and "inf", and so is its value, bit for bit: a mantissa
 of at most 2^53 and a power of ten of at most 22 are both exact doubles, so one multiplication or division rounds once
 and correctly (Clinger's fast path); any other number goes to the function behind ``float`` itself. Neither depends on
@@ -25,6 +26,8 @@ ctypedef const unsigned char* Text
 #: Largest index of a file: columns are counted in 32 bits.
 LARGEST_INDEX = 2**31 - 2
 cdef int64_t LARGEST = 2**31 - 2
+#: Largest query, as a number without its sign.
+cdef uint64_t LARGEST_QUERY = 2**63 - 1
 cdef uint64_t LARGEST_EXACT = 1 << 53
 #: A mantissa that takes no more digits. It is above LARGEST_EXACT, so that the digits left out are Python's business.
 cdef uint64_t FULL = 10**18
@@ -39,6 +42,9 @@ cdef enum Outcome:
     GOOD
     BAD_LABEL
     BAD_QUERY
+    LARGE_QUERY
+    MISSING_QUERY
+    SURPRISING_QUERY
     BAD_PAIR
     BAD_VALUE
     INFINITE_LABEL
@@ -49,9 +55,17 @@ cdef enum Outcome:
     REPEATED_INDEX
     UNSORTED_INDEX
 
+cdef enum Presence:
+    UNKNOWN
+    NO
+    YES
+
 OUTCOMES = {
     BAD_LABEL: "bad label",
     BAD_QUERY: "bad query",
+    LARGE_QUERY: "large query",
+    MISSING_QUERY: "missing query",
+    SURPRISING_QUERY: "surprising query",
     BAD_PAIR: "bad pair",
     BAD_VALUE: "bad value",
     INFINITE_LABEL: "infinite label",
@@ -155,15 +169,17 @@ cdef class SvmlightParser:
     #: Rows and entries that have not been handed over.
     cdef readonly int64_t n_rows, n_entries
 
-    cdef bint one_based, in_row, in_comment, query_allowed
+    cdef bint one_based, in_row, in_comment, query_allowed, has_query
+    cdef Presence queried  # whether rows have queries, as the first one says
     cdef int64_t previous
-    cdef object values, indices, starts, labels
+    cdef object values, indices, starts, labels, queries
 
     def __cinit__(self, bint one_based):
         self.one_based = one_based
         self.line = 1
         self.values, self.indices = np.empty(0), np.empty(0, dtype=np.int32)
         self.starts, self.labels = np.zeros(1, dtype=np.int64), np.empty(0)
+        self.queries = np.empty(0, dtype=np.int64)
 
     def feed(self, const unsigned char[::1] text):
         """Parse as much of ``text`` as ends with a whole token; return the number of bytes used.
@@ -179,7 +195,7 @@ cdef class SvmlightParser:
         if stop > 0:
             self._reserve(stop // 4 + 2, stop // 2 + 2)
             outcome = self._parse(
-                &text[0], stop, self.values, self.indices, self.starts, self.labels, &problem_at
+                &text[0], stop, self.values, self.indices, self.starts, self.labels, self.queries, &problem_at
             )
             if outcome != GOOD:
                 self.problem = OUTCOMES[outcome]
@@ -190,24 +206,29 @@ cdef class SvmlightParser:
         """Hand over the same arrays for the rows that are complete, and go on with the one that is not."""
         cdef int64_t complete = self.starts[self.n_rows]
         values, indices = self.values[complete : self.n_entries].copy(), self.indices[complete : self.n_entries].copy()
-        label = self.labels[self.n_rows : self.n_rows + 1].copy() if self.in_row else np.empty(0)
+        row = slice(self.n_rows, self.n_rows + self.in_row)
+        label, query = self.labels[row].copy(), self.queries[row].copy()
         self.n_entries = complete
         arrays = self.arrays()
         self.values, self.indices, self.starts, self.labels = values, indices, np.zeros(1, dtype=np.int64), label
+        self.queries = query
         self.n_rows, self.n_entries = 0, values.shape[0]
         return arrays
 
     def arrays(self):
-        """Values, indices as written, starts of the rows and labels: trimmed, and handed over."""
+        """Values, indices as written, starts of the rows, labels, and queries or None: trimmed, and handed over."""
         for array, used in (
             (self.values, self.n_entries),
             (self.indices, self.n_entries),
             (self.starts, self.n_rows + 1),
             (self.labels, self.n_rows),
+            (self.queries, self.n_rows if self.queried == YES else 0),
         ):
             array.resize(used, refcheck=False)
-        arrays = self.values, self.indices, self.starts, self.labels
-        self.values = self.indices = self.starts = self.labels = None  # now somebody else's: never to be resized again
+        queries = self.queries if self.queried == YES else None
+        arrays = self.values, self.indices, self.starts, self.labels, queries
+        # Now somebody else's: never to be resized again.
+        self.values = self.indices = self.starts = self.labels = self.queries = None
         return arrays
 
     cdef _reserve(self, Py_ssize_t entries, Py_ssize_t rows):
@@ -220,6 +241,8 @@ cdef class SvmlightParser:
         if self.labels.shape[0] < wanted:
             self.labels.resize(wanted + wanted // 4, refcheck=False)
             self.starts.resize(wanted + wanted // 4 + 1, refcheck=False)
+        if self.queried != NO and self.queries.shape[0] < wanted:
+            self.queries.resize(wanted + wanted // 4, refcheck=False)
 
     cdef Outcome _parse(
         self,
@@ -229,11 +252,13 @@ cdef class SvmlightParser:
         int32_t[::1] indices,
         int64_t[::1] starts,
         double[::1] labels,
+        int64_t[::1] queries,
         Py_ssize_t* problem_at,
     ):
         cdef Text at = text
         cdef Text stop = text + length
         cdef Text after
+        cdef int64_t query
         cdef Outcome outcome = GOOD
         with nogil:
             while at < stop:
@@ -243,7 +268,10 @@ cdef class SvmlightParser:
                         break
                 if at[0] == 10:
                     if self.in_row:
-                        self.n_rows += 1
+                        outcome = self._end_row()
+                        if outcome != GOOD:
+                            problem_at[0] = at - text
+                            break
                         starts[self.n_rows] = self.n_entries
                     self.in_row = self.in_comment = False
                     self.line += 1
@@ -257,7 +285,11 @@ cdef class SvmlightParser:
                     if not self.in_row:
                         outcome = self._read_label(&after, &labels[self.n_rows])
                     elif self.query_allowed and at[0] == 113:  # 'q'
-                        outcome = self._read_query(&after)
+                        outcome = self._read_query(&after, &query)
+                        if outcome == GOOD and self.queried == NO:  # so there is no place for it
+                            outcome = SURPRISING_QUERY
+                        elif outcome == GOOD:
+                            queries[self.n_rows] = query
                     else:
                         outcome = self._read_pair(&after, &indices[self.n_entries], &values[self.n_entries])
                     if outcome != GOOD:
@@ -273,23 +305,40 @@ cdef class SvmlightParser:
         if not isfinite(label[0]):
             return INFINITE_LABEL
         self.in_row = self.query_allowed = True
+        self.has_query = False
         self.previous = -1
         return GOOD
 
-    cdef Outcome _read_query(self, Text* at) noexcept nogil:
-        """Skip ``qid:number``, which only ranking uses."""
+    cdef Outcome _end_row(self) noexcept nogil:
+        if self.queried == UNKNOWN:
+            self.queried = YES if self.has_query else NO
+        elif self.queried == YES and not self.has_query:
+            return MISSING_QUERY
+        self.n_rows += 1
+        return GOOD
+
+    cdef Outcome _read_query(self, Text* at, int64_t* query) noexcept nogil:
+        """Read ``qid:number``."""
         cdef Text p = at[0]
+        cdef uint64_t number = 0
+        cdef bint negative
         if not (p[0] == 113 and p[1] == 105 and p[2] == 100 and p[3] == 58):
             return BAD_QUERY
         p += 4
-        if p[0] == 45:
+        negative = p[0] == 45
+        if negative:
             p += 1
         if not is_digit(p[0]):
             return BAD_QUERY
         while is_digit(p[0]):
+            if number > (LARGEST_QUERY - (p[0] - 48)) // 10:
+                return LARGE_QUERY
+            number = 10 * number + (p[0] - 48)
             p += 1
         if not ends_token(p[0]):
             return BAD_QUERY
+        query[0] = -<int64_t>number if negative else <int64_t>number
+        self.has_query = True
         self.query_allowed = False
         at[0] = p
         return GOOD

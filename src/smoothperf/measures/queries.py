@@ -105,8 +105,8 @@ class Queries:
             raise ValueError(f"y must hold grades of relevance, 0 or more; got {y[at]:g} at position {at}.")
         if y.size == 0 and together.size == 1:
             raise ValueError("y is empty: documents of two different grades are needed.")
-        rows, starts = _grouped(qid, y.shape[0])
-        weights = None if sample_weight is None else _query_weights(sample_weight, y.shape[0], rows, starts)
+        rows, starts = grouped(qid, y.shape[0])
+        weights = None if sample_weight is None else query_weights(sample_weight, y.shape[0], rows, starts)
         return cls(y if rows is None else y[rows], starts, rows, weights, together)
 
     @property
@@ -186,7 +186,7 @@ class Queries:
         return pieces(self.here_count, least=LEAST_DOCUMENTS)
 
 
-def _grouped(qid: ArrayLike, length: int) -> tuple[Places | None, Places]:
+def grouped(qid: ArrayLike, length: int) -> tuple[Places | None, Places]:
     """The rows query by query, None if they are so already, and where queries begin. Queries come as they first do."""
     ids = np.asarray(qid)
     if ids.ndim != 1:
@@ -212,7 +212,7 @@ def _grouped(qid: ArrayLike, length: int) -> tuple[Places | None, Places]:
     return np.argsort(query, kind="stable"), starts
 
 
-def _query_weights(sample_weight: ArrayLike, length: int, rows: Places | None, starts: Places) -> Array:
+def query_weights(sample_weight: ArrayLike, length: int, rows: Places | None, starts: Places) -> Array:
     """One weight for each query, of weights that documents have."""
     c = vector("sample_weight", sample_weight, length=length)
     if c.size and c.min() < 0.0:

@@ -17,6 +17,7 @@ The first plane is made at w = 0, where ``J(0) = R(0)``. With ``b >= R(0) - slac
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -56,7 +57,7 @@ SEARCH_SMOOTHING = 10.0
 
 @dataclass(frozen=True)
 class Solution:
-    """The outcome for one alpha."""
+    """The outcome for one alpha; as in :class:`~smoothperf.solvers.Result`, bound and gap are NaN for tight risks."""
 
     alpha: float
     coef: Array
@@ -66,6 +67,7 @@ class Solution:
     n_passes: int
     seconds: float
     status: Status
+    stationarity_gap: float = math.nan
 
     @property
     def gap(self) -> float:

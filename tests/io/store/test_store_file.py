@@ -29,7 +29,7 @@ def test_the_file_can_be_read_as_documented(stored):
     X, y, path = stored
     content = path.read_bytes()
     assert content[:8] == b"\x93SPSTORE"
-    assert struct.unpack("<I", content[8:12]) == (1,)
+    assert struct.unpack("<I", content[8:12]) == (2,)
     offset, length, crc32, own_crc32, magic = struct.unpack("<QQII8s", content[-32:])
     assert magic == content[:8]
     assert own_crc32 == zlib.crc32(content[-32:-12])
@@ -225,9 +225,22 @@ def test_a_store_that_is_written_to_in_place_is_never_read_beyond_its_arrays(sto
 
 def test_later_versions_are_refused(stored):
     content = bytearray(stored[2].read_bytes())
-    content[8] = 2
+    content[8] = 3
     stored[2].write_bytes(content)
-    assert "written in version 2 of the format; smoothperf" in complaint(stored[2])
+    assert "written in version 3 of the format; smoothperf" in complaint(stored[2])
+
+
+def test_files_of_version_1_are_read(stored):
+    X, y, path = stored
+    rewritten(path, lambda index: (index.pop("queries"), index.update(version=1)))
+    content = bytearray(path.read_bytes())
+    content[8] = 1
+    path.write_bytes(content)
+    store = open_store(path)
+    assert store.qid() is None
+    assert not store.has_queries
+    np.testing.assert_array_equal(store.labels(), y)
+    assert (store.read() != X).nnz == 0
 
 
 def test_a_file_that_changes_while_it_is_used(stored):

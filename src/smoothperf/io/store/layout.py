@@ -2,11 +2,12 @@
 
 ::
 
-    header (64 bytes) | block | block | ... | codes of labels | index (JSON) | trailer (32 bytes)
+    header (64 bytes) | block | block | ... | codes of labels | queries | index (JSON) | trailer (32 bytes)
 
 All parts but the last two begin at multiples of 64 bytes. A block is the CSR matrix of its rows: starts of rows,
 column indices and values, each of which begins at a multiple of 64 bytes from the block's beginning. A checksum covers
-each block, the codes of the labels, the index and the trailer; the header is constant.
+each block, the codes of the labels, the queries, the index and the trailer; the header is constant. Files without
+queries, as version 1 wrote them all, lack that part.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..dataset import DataError
 MAGIC = b"\x93SPSTORE"
 FORMAT = "smoothperf store"
 #: Raised when a reader of the version before would misunderstand a file.
-VERSION = 1
+VERSION = 2
 ALIGNMENT = 64
 HEADER = struct.Struct("<8sI52x")
 #: Offset and length of the index, its CRC-32, that of these 20 bytes, and the magic once more.

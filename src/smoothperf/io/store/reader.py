@@ -30,6 +30,7 @@ from .layout import (
     aligned,
     store_error,
 )
+from .queries import COLUMN_TYPES
 
 INDEX_TYPES = ("<i4", "<i8")
 VALUE_TYPES = ("<f4", "<f8")
@@ -78,6 +79,8 @@ class Store:
         Names of the columns.
     zero_based : bool or None
         How indices counted in the svmlight file that it was made from.
+    has_queries : bool
+        Whether rows are documents of queries.
     source : dict
         Name and format of the file that it was made from.
     blocks : list of Block
@@ -153,17 +156,47 @@ class Store:
         if self.classes.ndim != 1 or self.classes.size == 0:
             raise ValueError("labels are not a list")
         size = aligned(rows * self._code_type.itemsize)
+        self._queries: dict[str, Any] | None = index.get("queries")  # version 1 has none
+        if self._queries is not None:
+            end -= aligned(rows * 8)
+            if self._queries["type"] not in COLUMN_TYPES or _count(self._queries["offset"]) != end:
+                raise ValueError("what it says of queries is of another kind")
+            if (self._queries["type"] == "str") != _are_words(self._queries["names"]):
+                raise ValueError("names of queries are not words")
+            _count(self._queries["crc32"])
         if (rows, entries) != (n, self.n_entries) or (self._codes_at, self._codes_at + size) != (at, end):
             raise ValueError("its numbers contradict one another")
 
+    @property
+    def has_queries(self) -> bool:
+        """Whether rows are documents of queries."""
+        return self._queries is not None
+
     def codes(self) -> NDArray[Any]:
         """Places of the labels of all rows in ``classes``."""
-        content = np.empty(aligned(self.shape[0] * self._code_type.itemsize), dtype=np.uint8)
-        self._read_into(content, self._codes_at, "the labels")
-        codes: NDArray[Any] = content[: self.shape[0] * self._code_type.itemsize].view(self._code_type)
-        if zlib.crc32(content.data) != self._codes_crc32 or int(codes.max()) >= self.classes.size:
-            raise store_error(self.path, "the labels are damaged: their checksum is wrong; convert the data again")
-        return codes
+        return self._column("the labels", self._code_type, self._codes_at, self._codes_crc32, self.classes.size)
+
+    def qid(self) -> NDArray[Any] | None:
+        """The query of each row; None if there are none."""
+        told = self._queries
+        if told is None:
+            return None
+        names = None if told["names"] is None else np.array(told["names"])
+        kind = np.dtype(COLUMN_TYPES[told["type"]])
+        column = self._column("the queries", kind, told["offset"], told["crc32"], None if names is None else names.size)
+        ids: NDArray[Any] = column if names is None else names[column]
+        return ids
+
+    def _column(self, name: str, kind: np.dtype[Any], offset: int, crc32: int, n_places: int | None) -> NDArray[Any]:
+        """A number for each row, which is a place among so many if that is given."""
+        size = self.shape[0] * kind.itemsize
+        content = np.empty(aligned(size), dtype=np.uint8)
+        self._read_into(content, offset, name)
+        column: NDArray[Any] = content[:size].view(kind)
+        outside = n_places is not None and not 0 <= int(column.min()) <= int(column.max()) < n_places
+        if zlib.crc32(content.data) != crc32 or outside:
+            raise store_error(self.path, f"{name} are damaged: their checksum is wrong; convert the data again")
+        return column
 
     def labels(self) -> NDArray[Any]:
         """Labels of all rows."""

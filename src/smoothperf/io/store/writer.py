@@ -33,6 +33,7 @@ from .layout import (
     store_error,
     trailer,
 )
+from .queries import QueryColumn
 
 #: Bytes of a block: enough for disks and threads to be at their best, little beside the memory that anybody has.
 BLOCK_SIZE = 1 << 25
@@ -86,6 +87,7 @@ class StoreWriter:
         self._codes: dict[Any, int] = {}
         self._label_type: np.dtype[Any] | None = None
         self._code_parts: list[NDArray[np.uint16]] = []
+        self.queries = QueryColumn()
         self._n_rows = 0
         self._width = 0
         #: What only the source of the data knows.
@@ -113,7 +115,7 @@ class StoreWriter:
         except OSError as error:
             raise self._cannot_write(error) from error
 
-    def add(self, X: Any, y: ArrayLike) -> None:
+    def add(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> None:
         """Append rows.
 
         Parameters
@@ -122,6 +124,8 @@ class StoreWriter:
             Features, finite numbers. Zeros of an array are left out, those of a sparse matrix are kept.
         y : array-like of shape (m,)
             Their labels: numbers, truth values or text.
+        qid : array-like of shape (m,), optional
+            The query of each, for rankings, whose labels are grades: numbers or words. For all rows or for none.
         """
         rows: Any = sp.csr_matrix(X)
         with np.errstate(over="ignore"):  # what overflows is not finite, and noticed below
@@ -134,6 +138,10 @@ class StoreWriter:
             )
         rows = sp.csr_matrix((values, rows.indices, rows.indptr), shape=rows.shape)
         self._add_labels(np.asarray(y), rows.shape[0])
+        try:
+            self.queries.add(None if qid is None else np.asarray(qid), int(rows.shape[0]))
+        except ValueError as error:
+            raise store_error(self._path, f"rows from {self._n_rows + 1} on: {error}") from error
         self._width = max(self._width, int(rows.shape[1]))
         self._n_rows += int(rows.shape[0])
         self._fill_blocks(rows)
@@ -167,7 +175,7 @@ class StoreWriter:
         codes = [self._codes.setdefault(label, len(self._codes)) for label in found.tolist()]
         if len(self._codes) > MOST_CLASSES:
             raise store_error(
-                self._path, f"there are more than {MOST_CLASSES} different labels; a store is for classification"
+                self._path, f"there are more than {MOST_CLASSES} different labels; a store is for classes or grades"
             )
         self._code_parts.append(np.array(codes, dtype=np.uint16)[members])
 
@@ -223,10 +231,10 @@ class StoreWriter:
         if self._width > n_features:
             raise store_error(self._path, f"there are rows of {self._width} features where {n_features} are expected")
         codes, label_type, classes = self._labels()
-        labels_at = self._file.tell()
-        content = np.zeros(aligned(codes.nbytes), dtype=np.uint8)
-        content[: codes.nbytes].view(codes.dtype)[:] = codes
-        self._write(content.data)
+        labels_place = self._write_column(codes)
+        queries = self.queries.finish()
+        if queries is not None:
+            column, query_type, names = queries
         index = {
             "format": FORMAT,
             "version": VERSION,
@@ -242,9 +250,9 @@ class StoreWriter:
                 "type": label_type,
                 "classes": classes,
                 "code_type": codes.dtype.str,
-                "offset": labels_at,
-                "crc32": zlib.crc32(content.data),
+                **labels_place,
             },
+            "queries": None if queries is None else {"type": query_type, "names": names, **self._write_column(column)},
             "feature_names": self.feature_names,
             "zero_based": self.zero_based,
             "source": self.source,
@@ -253,6 +261,14 @@ class StoreWriter:
         text = json.dumps(index, allow_nan=False, separators=(",", ":")).encode()
         self._write(text + trailer(self._file.tell(), text))
         os.fsync(self._file.fileno())
+
+    def _write_column(self, numbers: NDArray[Any]) -> dict[str, int]:
+        """Write a number for each row, and return where that is and its checksum."""
+        offset = self._file.tell()
+        content = np.zeros(aligned(numbers.nbytes), dtype=np.uint8)
+        content[: numbers.nbytes].view(numbers.dtype)[:] = numbers
+        self._write(content.data)
+        return {"offset": offset, "crc32": zlib.crc32(content.data)}
 
     def _labels(self) -> tuple[NDArray[Any], str, list[Any]]:
         """Codes of the labels, their type, and the labels in sorted order, of which the codes are the places."""

@@ -1,0 +1,303 @@
+"""A block of a user's data on a worker, checked: rows with labels, or with grades and queries.
+
+A dense block stays dense if more than a quarter of its numbers differ from zero, and becomes CSR otherwise, which takes
+less memory then (12 bytes a number that is not 0, instead of 8 for each) and less time. A store is trained from out of
+core, as in memory.
+
+What is wrong with a block is told, not raised, so that of several problems the client reports the first in the order
+of the blocks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._validation import vector
+from ..design import DenseDesign, Design, as_design
+from ..design.base import Array
+from ..design.sparse import RowBlocks
+from ..io import DataError, read_data
+from ..io.labels import problem_of
+from ..io.store import open_store
+from ..io.store.layout import MAGIC
+from ..measures.queries import grouped, query_weights
+
+#: Share of numbers that are not 0 up to which a dense block becomes CSR.
+SPARSE = 0.25
+#: Kinds of labels of a block that are told; there should be no more than two.
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the client needs to know of a block.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+        Its shape.
+    kinds, counts : ndarray
+        The first different labels in sorted order, and how often each occurs.
+    weighted : ndarray or None
+        The weight of each of these; None if the block came without weights.
+    feature_names : list of str or None
+        Names of the columns.
+    zero_based : bool or None
+        How the indices count, of a part in svmlight format; such a part need not have all columns.
+    digest : str
+        Of labels and weights.
+    size : tuple of int and float
+        Entries of X, and the root of the sum of their squares.
+    problem : str or None
+        Why the block cannot be used; all else is of no meaning then.
+    queries : ndarray or None
+        Its different queries in sorted order, if it has any; then ``kinds`` are its lowest and its highest grade.
+    """
+
+    n_rows: int = 0
+    n_features: int = 0
+    kinds: NDArray[Any] | None = None
+    counts: NDArray[np.int64] | None = None
+    weighted: Array | None = None
+    feature_names: list[str] | None = None
+    zero_based: bool | None = None
+    digest: str = ""
+    size: tuple[int, float] = (0, 0.0)
+    problem: str | None = None
+    queries: NDArray[Any] | None = None
+
+
+@dataclass
+class Block:
+    """Rows with labels, or grades and queries, and, perhaps, weights, as a user gave them."""
+
+    X: Any  # a Design, or a CSR matrix whose number of columns is not settled
+    y: NDArray[Any]
+    weights: Array | None
+    summary: Summary
+    qid: NDArray[Any] | None = None
+
+
+def load(source: Any, *, ranked: bool = False) -> Block | Summary:
+    """Make a block of a tuple or of a file; or a summary with the problem.
+
+    A tuple is ``(X, y)`` or ``(X, y, weights)``. If rows are ranked, ``(X, y, qid)`` or ``(X, y, qid, weights)``.
+    """
+    try:
+        if isinstance(source, (str, os.PathLike)):
+            return _from_file(source, ranked=ranked)
+        wanted = "(X, y, qid) or (X, y, qid, weights)" if ranked else "(X, y) or (X, y, weights)"
+        if not isinstance(source, (tuple, list)) or len(source) not in ((3, 4) if ranked else (2, 3)):
+            raise ValueError(f"a block must be {wanted}, got {_described(source)}")
+        X, y, *beside = source
+        qid, weights = (*beside, None)[:2] if ranked else (None, (*beside, None)[0])
+        return _from_memory(X, y, qid, weights)
+    except (ValueError, TypeError) as error:
+        return Summary(problem=f"{error}".rstrip("."))
+
+
+def _described(thing: Any) -> str:
+    size = f" of {len(thing)}" if isinstance(thing, (tuple, list)) else ""
+    return f"a {type(thing).__name__}{size}"
+
+
+def _from_file(path: str | os.PathLike[str], *, ranked: bool) -> Block:
+    try:
+        with open(path, "rb") as file:
+            is_store = file.read(len(MAGIC)) == MAGIC
+        if is_store:
+            store = open_store(path)
+            qid = _queries_in(path, store.qid()) if ranked else None
+            return _checked(store.design(), store.labels(), qid, None, store.feature_names)
+        data = read_data(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read on the worker: {error.strerror or error}") from error
+    qid = _queries_in(path, data.qid) if ranked else None
+    if data.zero_based is not None:
+        # Where there is no index, none is 0.
+        return _checked(data.X, data.y, qid, None, None, data.zero_based and data.X.indices.size > 0)
+    return _checked(_design(data.X), data.y, qid, None, data.feature_names)
+
+
+def _queries_in(path: str | os.PathLike[str], qid: NDArray[Any] | None) -> NDArray[Any]:
+    if qid is None:
+        raise DataError(f"{os.fspath(path)}: it does not say which query a row belongs to")
+    return qid
+
+
+def _from_memory(X: Any, y: Any, qid: Any = None, weights: Any = None) -> Block:
+    names = None
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        names = [str(name) for name in X.columns] if all(isinstance(name, str) for name in X.columns) else None
+        X = _numbers_of(X)
+    labels = _column(y, "labels")
+    rows = int(X.shape[0]) if hasattr(X, "shape") and len(X.shape) else len(X)
+    if labels.ndim == 1 and labels.shape[0] != rows:
+        raise ValueError(f"X has {rows} rows but y has {labels.shape[0]} labels; they must match")
+    return _checked(_design(X), labels, None if qid is None else _column(qid, "queries"), weights, names)
+
+
+def _column(values: Any, name: str) -> NDArray[Any]:
+    """What users give for each row, as a vector of numbers, truth values or text."""
+    column = np.asarray(values)
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column[:, 0]
+    return _plain(column, name) if column.dtype.kind == "O" else aligned(column)
+
+
+def _numbers_of(frame: Any) -> NDArray[Any]:
+    """The columns of a data frame as an array."""
+    strange = [str(name) for name, kind in zip(frame.columns, frame.dtypes, strict=True) if not _is_number(kind)]
+    if strange:
+        raise ValueError(f"the columns {', '.join(strange[:5])} hold no numbers; encode them first")
+    kind = np.float32 if all(kind == np.float32 for kind in frame.dtypes) else np.float64
+    numbers: NDArray[Any] = frame.to_numpy(dtype=kind)
+    return numbers
+
+
+def _is_number(kind: Any) -> bool:
+    return getattr(kind, "kind", "O") in "biuf"
+
+
+def _plain(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """Values of unknown type as those of one of the types that there are."""
+    found = {type(value) for value in values.tolist()}
+    if found <= {str} or found <= {bool} or found <= {int, float}:
+        return np.array(values.tolist())
+    kinds = ", ".join(sorted(kind.__name__ for kind in found))
+    raise ValueError(f"its {name} are of the types {kinds}; use numbers, truth values or text")
+
+
+def _design(X: Any) -> Design:
+    if sp.issparse(X):
+        compressed: Any = X
+        matrix = compressed.tocsr()
+        arrays = aligned(matrix.data), aligned(matrix.indices), aligned(matrix.indptr)
+        return as_design(sp.csr_array(arrays, shape=matrix.shape))
+    X = aligned(np.asarray(X))
+    if X.ndim == 2 and X.dtype.kind in "biuf" and np.count_nonzero(X) <= SPARSE * X.size:
+        return as_design(sp.csr_array(X))
+    return as_design(X)
+
+
+def aligned(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that begins where its numbers should; a copy only if it does not.
+
+    Arrays that Dask has sent to a worker begin anywhere, with which products take several times as long.
+    """
+    return np.require(array, requirements="A")
+
+
+def _checked(
+    X: Any,
+    y: NDArray[Any],
+    qid: NDArray[Any] | None,
+    weights: Any,
+    names: list[str] | None,
+    zero_based: bool | None = None,
+) -> Block:
+    n, d = X.shape
+    problem = problem_of(y, n)
+    if problem is not None:
+        raise ValueError(problem)
+    weights = None if weights is None else aligned(vector("sample_weight", weights, length=n))
+    if weights is not None and n and weights.min() < 0.0:
+        at = int(weights.argmin())
+        raise ValueError(f"sample_weight must not be negative, got {weights[at]} at position {at}")
+    common: dict[str, Any] = {
+        "n_rows": int(n),
+        "n_features": int(d),
+        "feature_names": names,
+        "zero_based": zero_based,
+        "size": (X.n_entries, X.frobenius_norm) if isinstance(X, Design) else (X.nnz, float(np.linalg.norm(X.data))),
+    }
+    if qid is not None:
+        y = _checked_grades(y, qid, weights)
+        return Block(X, y, weights, Summary(**common, **_told_of_queries(y, qid, weights)), qid)
+    return Block(X, y, weights, Summary(**common, **_told_of_labels(y, weights)))
+
+
+def _checked_grades(y: NDArray[Any], qid: NDArray[Any], weights: Array | None) -> Array:
+    """Grades of documents as numbers, if these are grades and there is a query for each."""
+    if y.dtype.kind == "U":
+        raise ValueError("its labels are text; grades of relevance are numbers")
+    grades = y.astype(np.float64)
+    if grades.size and grades.min() < 0.0:
+        at = int(grades.argmin())
+        raise ValueError(f"y must hold grades of relevance, 0 or more; got {grades[at]:g} at position {at}")
+    if qid.ndim == 1 and qid.dtype.kind not in "iufU":
+        raise ValueError(f"qid is of the type {qid.dtype}; use numbers or text")
+    rows, starts = grouped(qid, grades.shape[0])
+    if weights is not None:
+        query_weights(weights, grades.shape[0], rows, starts)
+    return grades
+
+
+def _told_of_queries(grades: Array, qid: NDArray[Any], weights: Array | None) -> dict[str, Any]:
+    """What the client needs to know of grades and queries."""
+    digest = hashlib.sha256(grades.tobytes())
+    digest.update(qid.tobytes())
+    if weights is not None:
+        digest.update(weights.tobytes())
+    ends = grades[[grades.argmin(), grades.argmax()]] if grades.size else grades
+    return {
+        "kinds": ends,
+        "weighted": None if weights is None else np.array([weights.sum()]),
+        "digest": digest.hexdigest(),
+        "queries": np.unique(qid),
+    }
+
+
+def _told_of_labels(y: NDArray[Any], weights: Array | None) -> dict[str, Any]:
+    """What the client needs to know of labels."""
+    kinds, members, counts = np.unique(y, return_inverse=True, return_counts=True)
+    by_kind: Array | None = None if weights is None else weight_of_kinds(members, weights, kinds.size)
+    digest = hashlib.sha256(members.astype(np.uint8).tobytes())
+    if weights is not None:
+        digest.update(weights.tobytes())
+    return {
+        "kinds": kinds[:SHOWN],
+        "counts": counts[:SHOWN],
+        "weighted": None if by_kind is None else by_kind[:SHOWN],
+        "digest": digest.hexdigest(),
+    }
+
+
+def weight_of_kinds(members: NDArray[np.intp], weights: Array, n_kinds: int) -> Array:
+    """Weight of each kind of members."""
+    return np.bincount(members, weights=weights, minlength=n_kinds).astype(np.float64, copy=False)
+
+
+def lent(block: Block, chosen: NDArray[np.bool_], *, with_features: bool = True) -> Block:
+    """A copy of some rows of a block, to be sent to another worker; they become a block there with :func:`borrowed`."""
+    part = replace(block.summary, n_rows=int(np.count_nonzero(chosen)))
+    weights = None if block.weights is None else block.weights[chosen]
+    qid = None if block.qid is None else block.qid[chosen]
+    return Block(_matrix(block.X, chosen) if with_features else None, block.y[chosen], weights, part, qid)
+
+
+def borrowed(block: Block) -> Block:
+    """Rows that another worker has sent, to be used here."""
+    return (
+        block if sp.issparse(block.X) and block.summary.zero_based is not None else replace(block, X=_design(block.X))
+    )
+
+
+def _matrix(X: Any, chosen: NDArray[np.bool_]) -> Any:
+    """Some rows as a matrix."""
+    if isinstance(X, DenseDesign):
+        return X._matrix[chosen]
+    if not isinstance(X, RowBlocks):
+        return X[chosen]
+    pieces = []
+    for rows, block in X._blocks(chosen):
+        arrays = block.data, block.indices.astype(block.indptr.dtype), block.indptr
+        pieces.append(sp.csr_array(arrays, shape=(block.n_rows, block.n_columns))[chosen[rows]])
+    return sp.vstack(pieces, format="csr")

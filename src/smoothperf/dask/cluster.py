@@ -1,0 +1,122 @@
+"""What estimators for a cluster share: the client, the fit by a group of workers, the model without a cluster."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from distributed import Client, default_client
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import positive_number
+from ..design.base import Array
+from ..estimators.linear import CertifiedModel, make_callback, report_end
+from ..io.checkpoint import Checkpoint
+from ..solvers import Callback
+from .agreement import common_names, digest_of
+from .blocks import Summary
+from .group import Traffic
+from .inputs import Source
+from .jobs import Job
+from .parts import Settings, moves_of
+from .placement import Placement
+from .program import Notes, Trained, train
+
+#: Parameters that the estimator in memory does not have.
+OF_CLUSTERS = ("client", "patience")
+OF_FITS = {"traffic_", "n_losses_"}
+
+
+class OnCluster(CertifiedModel):
+    """Base of the estimators for rows on the workers of a Dask cluster, beside that of the estimator in memory."""
+
+    client: Client | None
+    patience: float
+    n_threads: int | None
+    verbose: int
+    callback: Callback | None
+    checkpoint: Checkpoint | str | os.PathLike[str] | None
+
+    def _train(
+        self,
+        make_job: Callable[[int], Job],
+        sources: Sequence[Source],
+        settle: Callable[[list[Summary]], Settings],
+        start: Callable[[], Array | None],
+        *,
+        ranked: bool = False,
+    ) -> Trained:
+        """Place blocks, settle what they have in common, and have all members run the job for so many features."""
+        patience = positive_number("patience", self.patience)
+        placement = Placement(self._cluster(), sources, n_threads=self.n_threads, patience=patience, ranked=ranked)
+        try:
+            settings = settle(placement.summaries)
+            self._keep_features(settings.n_features, common_names(placement.summaries))
+            job = make_job(settings.n_features)
+            callback = make_callback(self.verbose, self.callback)
+            notes = Notes(callback, start(), self.checkpoint, digest_of(settings, placement.summaries))
+            moves = moves_of(placement.summaries_by_group)
+            found = placement.run(settings, partial(train, job), partial(train, job, notes=notes), moves)
+        finally:
+            placement.close()
+        self.traffic_: Traffic = placement.traffic + Traffic(iterations=max(1, found.result.n_iter))
+        self.n_losses_ = placement.losses
+        report_end(found.result, job.solver.tol, self.verbose)
+        if self.verbose:
+            print(f"{self.traffic_}", file=sys.stderr, flush=True)
+        return found
+
+    def _keep_features(self, n_features: int, names: list[str] | None) -> None:
+        """Remember what scikit-learn keeps of the columns."""
+        self.n_features_in_ = n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _fitted_as(self, kind: type[Any]) -> Any:
+        """The fitted model as an estimator that needs no cluster; it shares the arrays."""
+        parameters = self.get_params(deep=False)
+        model = kind(**{name: parameters[name] for name in parameters if name not in OF_CLUSTERS})
+        model.set_params(callback=None, checkpoint=None)
+        fitted = {name for name in vars(self) if name.endswith("_") and not name.startswith("_")} - OF_FITS
+        for name in fitted:
+            setattr(model, name, getattr(self, name))
+        return model
+
+    def to_local(self) -> Any:
+        """Return the fitted model as one that needs no cluster; it shares the arrays."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file; :func:`smoothperf.load` reads it as one that needs no cluster."""
+        check_is_fitted(self)
+        self.to_local().save(path)
+
+    def __sklearn_clone__(self) -> Self:
+        # A client is not copied: the copy works on the same cluster.
+        parameters = {
+            name: clone(value, safe=False) for name, value in self.get_params(deep=False).items() if name != "client"
+        }
+        return type(self)(client=self.client, **parameters)
+
+    def __getstate__(self) -> Any:
+        # A client belongs to its process; a copy elsewhere uses the client that is there.
+        return {**super().__getstate__(), "client": None}
+
+    def _cluster(self) -> Client:
+        client = self.client
+        if client is None:
+            try:
+                client = default_client()
+            except ValueError as error:
+                raise ValueError(
+                    "there is no Dask client: make one with distributed.Client(...), or pass it."
+                ) from error
+        if not isinstance(client, Client) or client.asynchronous:
+            raise ValueError(f"client must be a distributed.Client that is not asynchronous, got {client!r}.")
+        return client

@@ -1,0 +1,244 @@
+"""What a member of a group has: its rows with labels, or with grades and queries; made of the blocks on its worker.
+
+A query must be with one member. Where blocks split one that are with different members, its rows go to the member that
+has the first of them: copies of these rows are sent, and those who gave them leave them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collective import Collective
+from ..design import Design, as_design
+from ..design.base import Array
+from ..measures import Examples, Queries
+from ..measures.examples import Supervision
+from .blocks import Block, Summary, borrowed, lent, load
+from .rows import SomeRows, settle, stacked
+
+
+class Part(Protocol):
+    """The rows of one member of a group."""
+
+    @property
+    def design(self) -> Design:
+        """Their features."""
+
+    @property
+    def as_they_came(self) -> Design:
+        """The rows of its blocks, whoever has those of split queries: they tell the data, whatever went where."""
+
+    def examples(self, together: Collective) -> Supervision:
+        """What is known of the rows, and whom to ask about others."""
+
+
+@dataclass(frozen=True)
+class LabelPart:
+    """Rows with which are positive, and weights if there are any."""
+
+    design: Design
+    positive: NDArray[np.bool_]
+    weights: Array | None
+
+    @property
+    def as_they_came(self) -> Design:
+        """The same rows."""
+        return self.design
+
+    def examples(self, together: Collective) -> Examples:
+        """Labels and weights."""
+        return Examples(self.positive, self.weights, together)
+
+
+@dataclass(frozen=True)
+class QueryPart:
+    """Rows with grades, the query of each, and weights if there are any."""
+
+    design: Design
+    as_they_came: Design
+    grades: Array
+    qid: NDArray[Any]
+    weights: Array | None
+
+    def examples(self, together: Collective) -> Queries:
+        """Grades, queries and weights."""
+        return Queries.of(self.grades, self.qid, self.weights, together)
+
+
+class Settings(Protocol):
+    """What the client has learnt from all blocks, and decided."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether any block has weights."""
+
+    @property
+    def n_features(self) -> int:
+        """Columns of all blocks."""
+
+    @property
+    def zero_based(self) -> bool:
+        """Whether indices in parts of svmlight format count from 0."""
+
+    def part(self, blocks: Sequence[Block], given: Sequence[NDArray[Any]], guests: Sequence[Block]) -> Part:
+        """The part that blocks make, without queries that were given away, and with the guests of others."""
+
+    def no_rows(self) -> Part:
+        """The part of a member without rows: the client."""
+
+
+@dataclass(frozen=True)
+class LabelSettings:
+    """Of rows with labels.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (2,)
+        The labels; the second is positive.
+    class_weights : tuple of float or None
+        Of the two classes.
+    weighted, n_features, zero_based
+        As in :class:`Settings`.
+    """
+
+    classes: NDArray[Any]
+    class_weights: tuple[float, float] | None
+    weighted: bool
+    n_features: int
+    zero_based: bool
+
+    def part(self, blocks: Sequence[Block], given: Sequence[NDArray[Any]], guests: Sequence[Block]) -> LabelPart:
+        """All rows, one below the other; labels split nowhere."""
+        positive = np.concatenate([block.y == self.classes[1] for block in blocks])
+        weights = _weights_of(blocks) if self.weighted else None
+        if self.class_weights is not None:
+            by_class = np.where(positive, self.class_weights[1], self.class_weights[0])
+            weights = by_class if weights is None else weights * by_class
+        return LabelPart(_design_of(blocks, self), positive, weights)
+
+    def no_rows(self) -> LabelPart:
+        """The client's part."""
+        weighted = self.weighted or self.class_weights is not None
+        return LabelPart(_empty(self.n_features), np.empty(0, bool), np.empty(0) if weighted else None)
+
+
+@dataclass(frozen=True)
+class QuerySettings:
+    """Of rows with grades; attributes as in :class:`Settings`."""
+
+    weighted: bool
+    n_features: int
+    zero_based: bool
+
+    def part(self, blocks: Sequence[Block], given: Sequence[NDArray[Any]], guests: Sequence[Block]) -> QueryPart:
+        """All rows but those of queries that were given away, and those of guests below."""
+        design = as_they_came = _design_of(blocks, self)
+        away = np.concatenate([_among(block, given) for block in blocks])
+        if away.any():
+            design = SomeRows(design, ~away)
+        here = [lent(block, ~_among(block, given), with_features=False) for block in blocks]
+        if guests:
+            arrived = [borrowed(guest) for guest in guests]
+            design = stacked([design, *(settle(guest, self.n_features, self.zero_based) for guest in arrived)])
+            here += arrived
+        return QueryPart(
+            design,
+            as_they_came,
+            np.concatenate([block.y for block in here]),
+            np.concatenate([block.qid for block in here if block.qid is not None]),
+            _weights_of(here) if self.weighted else None,
+        )
+
+    def no_rows(self) -> QueryPart:
+        """The client's part."""
+        nothing = _empty(self.n_features)
+        return QueryPart(nothing, nothing, np.empty(0), np.empty(0, int), np.empty(0) if self.weighted else None)
+
+
+def _design_of(blocks: Sequence[Block], settings: Settings) -> Design:
+    return stacked([settle(block, settings.n_features, settings.zero_based) for block in blocks])
+
+
+def _weights_of(blocks: Sequence[Block]) -> Array:
+    return np.concatenate([np.ones(block.y.size) if block.weights is None else block.weights for block in blocks])
+
+
+def _empty(n_features: int) -> Design:
+    return as_design(np.empty((0, n_features)))
+
+
+def _among(block: Block, queries: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+    """Which rows of a block are of some queries."""
+    assert block.qid is not None
+    return np.isin(block.qid, np.concatenate(queries)) if queries else np.zeros(block.y.size, bool)
+
+
+class Move(NamedTuple):
+    """Queries whose rows go from one group of blocks to another."""
+
+    origin: int
+    target: int
+    queries: NDArray[Any]
+
+
+def moves_of(groups: Sequence[Sequence[Summary]]) -> list[Move]:
+    """What has to move so that every query is in one group of blocks: the first that has it.
+
+    Examples
+    --------
+    >>> first, second, third = (Summary(queries=np.array(ids)) for ids in ([1, 2], [2, 3], [2, 3, 4]))
+    >>> [(origin, target, ids.tolist()) for origin, target, ids in moves_of([[first], [second], [third]])]
+    [(1, 0, [2]), (2, 0, [2]), (2, 1, [3])]
+    """
+    found = [[each.queries for each in group if each.queries is not None and each.queries.size] for group in groups]
+    known = [(number, np.unique(np.concatenate(ids))) for number, ids in enumerate(found) if ids]
+    if len(known) < 2:
+        return []
+    here = np.repeat([number for number, _ in known], [ids.size for _, ids in known])
+    every = np.concatenate([ids for _, ids in known])
+    _, first, inverse = np.unique(every, return_index=True, return_inverse=True)
+    home = here[first][inverse]  # of equal entries the first is found, and groups are in order
+    moved = np.flatnonzero(home != here)
+    ways, which = np.unique(np.column_stack([here[moved], home[moved]]), axis=0, return_inverse=True)
+    ordered = moved[np.argsort(which.ravel(), kind="stable")]
+    pieces = np.split(ordered, np.cumsum(np.bincount(which.ravel()))[:-1]) if moved.size else []
+    return [Move(origin, target, every[piece]) for (origin, target), piece in zip(ways.tolist(), pieces, strict=True)]
+
+
+class Rows:
+    """Blocks on a worker. They stay there, as the result of a task, as long as the client needs them.
+
+    Parameters
+    ----------
+    sources : sequence
+        What blocks are loaded from; see :func:`~smoothperf.dask.blocks.load`.
+    ranked : bool
+        Whether they are documents of queries.
+
+    Attributes
+    ----------
+    summaries : list of Summary
+        What the client needs to know of each.
+    """
+
+    def __init__(self, sources: Sequence[Any], *, ranked: bool = False):
+        loaded = [load(source, ranked=ranked) for source in sources]
+        self.summaries = [block.summary if isinstance(block, Block) else block for block in loaded]
+        self._blocks = [block for block in loaded if isinstance(block, Block) and block.summary.n_rows]
+        self._part: Part | None = None
+
+    def lend(self, queries: NDArray[Any]) -> list[Block]:
+        """The rows of some queries, for another worker."""
+        chosen = [(block, _among(block, [queries])) for block in self._blocks]
+        return [lent(block, rows) for block, rows in chosen if rows.any()]
+
+    def part(self, settings: Settings, given: Sequence[NDArray[Any]] = (), guests: Sequence[Block] = ()) -> Part:
+        """All rows, one below the other, but for those given away, and with those of guests; made once."""
+        if self._part is None:
+            self._part = settings.part(self._blocks, given, guests)
+        return self._part

@@ -1,0 +1,163 @@
+"""The estimator: :class:`smoothperf.MeasureRanker` for documents on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Self
+
+from distributed import Client
+from sklearn.utils.validation import check_is_fitted
+
+from ..estimators import ranker as local
+from ..estimators.problem import make_solver
+from ..estimators.ranking_candidates import candidate_for
+from ..io.checkpoint import Checkpoint
+from ..measures import Queries, QueryMeasure, get_query_measure
+from ..penalties import Quadratic
+from ..solvers import Callback, Solver
+from ..solvers.smoothing import Smoothing
+from ..threads import check_n_threads
+from .agreement import agree_on_queries, extreme_grades
+from .blocks import Summary
+from .cluster import OnCluster
+from .inputs import ranked_sources
+from .jobs import QueryJob
+from .parts import QuerySettings
+from .prediction import is_lazy, lazily, ranked_score
+
+
+class MeasureRanker(OnCluster, local.MeasureRanker):
+    """:class:`smoothperf.MeasureRanker` for documents that are spread over the workers of a Dask cluster.
+
+    All documents of a query must be on one worker. Where blocks split a query between workers, its rows are sent to
+    one of them before the fit begins, whatever the order of the rows; all other rows stay where they are. The same
+    solvers minimise the same objective to the same certified gap. docs/dask.md has more.
+
+    Parameters
+    ----------
+    measure, alpha, bound, tol, max_iter, solver, smoothing, warm_start, callback
+        As in :class:`smoothperf.MeasureRanker`.
+    client, patience, n_threads, verbose, checkpoint
+        As in :class:`smoothperf.dask.MeasureClassifier`.
+
+    Attributes
+    ----------
+    coef_, intercept_, objective_, lower_bound_, gap_, stationarity_gap_, n_iter_, result_
+        As in :class:`smoothperf.MeasureRanker`.
+    traffic_, n_losses_
+        As in :class:`smoothperf.dask.MeasureClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from smoothperf.dask import MeasureRanker
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.normal(size=(400, 5))
+    >>> grades = np.digitize(features @ [2, -1, 1, 0, 0] + rng.normal(size=400), [1, 3])
+    >>> X, y, qid = (da.from_array(values, chunks=55) for values in (features, grades, np.arange(400) // 10))
+    >>> X = X.rechunk((55, 5))
+    >>> with Client(processes=False, dashboard_address=":0") as client:
+    ...     ranker = MeasureRanker("pairs").fit(X, y, qid)
+    ...     ranker.gap_ <= 1e-3, ranker.score(X, y, qid) > 0.8
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        measure: str | QueryMeasure = "ndcg@10",
+        alpha: float = 1e-3,
+        *,
+        bound: str = "auto",
+        client: Client | None = None,
+        patience: float = 60.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        solver: str | Solver = "lbfgs",
+        smoothing: str | float | Smoothing = "adaptive",
+        warm_start: bool = False,
+        n_threads: int | None = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    ):
+        super().__init__(
+            measure,
+            alpha,
+            bound=bound,
+            tol=tol,
+            max_iter=max_iter,
+            solver=solver,
+            smoothing=smoothing,
+            warm_start=warm_start,
+            n_threads=n_threads,
+            verbose=verbose,
+            callback=callback,
+            checkpoint=checkpoint,
+        )
+        self.client = client
+        self.patience = patience
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]
+        """Fit to documents on the workers.
+
+        Parameters
+        ----------
+        X : dask array or data frame, delayed object, future, path, or list of delayed objects, futures or paths
+            Blocks of rows, as in :class:`smoothperf.dask.MeasureClassifier`. Delayed objects and futures are
+            ``(X, y, qid)`` or ``(X, y, qid, weights)``, or X alone if there are y and qid. Paths are of stores with
+            queries, or text in svmlight format with qid:number.
+        y : the like of X, optional
+            How relevant each document is to its query: grades, 0 or more. Not needed if the blocks bring theirs.
+        qid : the like of y, optional
+            The query of each document: numbers or words. Blocks may split queries.
+        sample_weight : the like of y, optional
+            What the query of each document counts, the same for all documents of one.
+        """
+        measure = get_query_measure(self.measure)
+        candidate = candidate_for(measure, self.bound)
+        solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
+        local.check_ranks(solver)
+        check_n_threads(self.n_threads)
+        tight = candidate.bound == "tight"
+        job = QueryJob(measure=candidate.measure, penalty=Quadratic(self.alpha), solver=solver, tight=tight)
+
+        def settle(summaries: list[Summary]) -> QuerySettings:
+            settings = agree_on_queries(summaries)
+            # What the measure has to say about the grades that occur, before any worker begins.
+            candidate.measure.risk(Queries.of(extreme_grades(summaries), [0, 0]))
+            return settings
+
+        blocks = ranked_sources(X, y, qid, sample_weight)
+        result, all_alike = self._train(lambda n_features: job, blocks, settle, self._last_weights, ranked=True)
+        self._keep(result)
+        if all_alike:
+            local.warn_of_zero_ranker(self.alpha, tight=tight)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the score of every row, ``X @ coef_``.
+
+        Those of a dask array are a dask array, of a dask data frame a series, of a delayed object a delayed object, and
+        are computed when they are asked for. Anything else is scored here and now.
+        """
+        check_is_fitted(self)
+        return lazily(self.to_local(), "predict", X) if is_lazy(X) else super().predict(X)
+
+    def score(  # type: ignore[override]
+        self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Return the measure, as a mean over the queries of test data, which may be anything that :meth:`fit` takes.
+
+        Scores, grades and queries of all rows are gathered here. For data in memory no cluster is needed.
+        """
+        check_is_fitted(self)
+        if not is_lazy(X) and hasattr(X, "shape"):
+            return super().score(X, y, qid, sample_weight=sample_weight)
+        return ranked_score(self._cluster(), self.to_local(), X, y, qid, sample_weight)
+
+    def to_local(self) -> local.MeasureRanker:
+        """Return the fitted model as one that needs no cluster; it shares the arrays."""
+        model: local.MeasureRanker = self._fitted_as(local.MeasureRanker)
+        return model

@@ -1,0 +1,98 @@
+"""Regularisation paths of rankers: the convex bound with its certificate, or the tight one with stationary points.
+
+The convex risks of pairs and squared loss follow their paths as those of classifiers do. A tight bound starts at each
+alpha from the better of the solution before and that for pairs (:mod:`smoothperf.estimators.trail`), which have a path
+of their own; the largest alpha is theirs, too, as multiples of scores count the same there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+from .._validation import vector
+from ..measures import Queries, get_query_measure
+from ..solvers import Callback
+from ..solvers.continuation import Solution
+from ..threads import check_n_threads
+from .linear import scores_of
+from .problem import ACCEPTED, make_solver, refuse_store
+from .ranker import MeasureRanker, check_ranks
+from .ranking_candidates import candidate_for
+from .ranking_choice import QueryRows, QueryTrail
+from .trail import Settings
+
+Array = NDArray[np.float64]
+
+
+class RankingPath:
+    """Rankers for falling alphas, with all parameters of an estimator but alpha; see ``path.LabelPath``."""
+
+    classes = None
+
+    def __init__(
+        self,
+        ranker: MeasureRanker,
+        X: Any,
+        y: ArrayLike | None,
+        qid: ArrayLike | None,
+        group: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        validation: Sequence[Any] | None,
+    ):
+        self._measure = get_query_measure(ranker.measure)
+        candidate = candidate_for(self._measure, ranker.bound)
+        solver = make_solver(ranker.solver, tol=ranker.tol, max_iter=ranker.max_iter, smoothing=ranker.smoothing)
+        check_ranks(solver)
+        check_n_threads(ranker.n_threads)
+        X, self._queries = ranker._queries(X, y, qid, group, sample_weight)
+        self._held_out = None if validation is None else _checked_validation(validation, X.shape[1])
+        self._rows = QueryRows(X, self._queries, Settings(solver=solver, low_memory=ranker.low_memory, literal=True))
+        self._risk = candidate.measure.risk(self._queries)
+        self._tight = candidate.bound == "tight"
+        self._trail = QueryTrail(candidate, self._rows)
+
+    def largest_alpha(self, tolerance: float) -> float:
+        """Where the solution becomes zero weights within a tolerance; for a tight bound that of pairs does."""
+        if self._tight:
+            return self._rows.pairs.path.largest_alpha(tolerance) / self._risk.score_scale**2
+        return self._trail.path.largest_alpha(tolerance)
+
+    def solve(self, alpha: float, callback: Callback | None) -> Solution:
+        """The solution for an alpha below the one before; passes for pairs on the way count."""
+        solution = self._trail.solve(alpha, callback)
+        if not self._tight:
+            return solution
+        start = self._rows.pairs.at(alpha * self._risk.score_scale**2)
+        return replace(solution, n_passes=solution.n_passes + start.n_passes)
+
+    def judged(self, solution: Solution) -> tuple[Array, float, float, float | None]:
+        """Weights and intercept, and the measure on the training and the validation set."""
+        train_score = self._measure.mean_score(self._queries, solution.scores)
+        if self._held_out is None:
+            return solution.coef, 0.0, train_score, None
+        X, queries = self._held_out
+        return solution.coef, 0.0, train_score, self._measure.mean_score(queries, scores_of(X, solution.coef))
+
+
+def _checked_validation(validation: Sequence[Any], n_features: int) -> tuple[Any, Queries]:
+    """X and the queries to judge on."""
+    if not isinstance(validation, (tuple, list)) or len(validation) not in (3, 4):
+        raise ValueError(
+            f"validation must be (X, y, qid) or (X, y, qid, sample_weight) where there is qid, got "
+            f"{type(validation).__name__} of {len(validation) if hasattr(validation, '__len__') else 'no'} entries."
+        )
+    X, y, qid, weights = (*validation, None)[:4]
+    refuse_store(X, "validation")
+    X = check_array(X, input_name="validation X", **ACCEPTED)
+    if X.shape[1] != n_features:
+        raise ValueError(f"validation X has {X.shape[1]} features but X has {n_features}; they must match.")
+    try:
+        return X, Queries.of(vector("y", y, length=X.shape[0]), qid, weights)
+    except ValueError as error:
+        raise ValueError(f"validation: {error}") from error
