@@ -26,6 +26,20 @@ def test_convert(run, run_json, train_file, tmp_path):
     assert run("convert", train_file, path, "--quiet").stdout == ""
 
 
+def test_queries(run, run_json, tmp_path):
+    file, path = tmp_path / "data.csv", tmp_path / "data.store"
+    file.write_text("query,a,b,grade\nred,1,2,0\nred,2,1,2\nblue,0,1,1\nblue,3,0,0\n")
+    assert "Queries: 2\n" in run("convert", file, path, "--label", "grade", "--query", "query").stdout
+    assert open_store(path).qid().tolist() == ["red", "red", "blue", "blue"]
+    assert open_store(path).feature_names == ["a", "b"]
+    (tmp_path / "data.svm").write_text("1 qid:7 1:2\n0 qid:7 1:1\n0 qid:9 2:1\n")
+    assert run_json("convert", tmp_path / "data.svm", path)["queries"] == 2
+    assert open_store(path).qid().tolist() == [7, 7, 9]
+    (tmp_path / "plain.svm").write_text("1 1:2\n0 1:1\n")
+    assert run_json("convert", tmp_path / "plain.svm", path)["queries"] is None
+    assert not open_store(path).has_queries
+
+
 def test_tables_need_a_label(run, csv_file, tmp_path):
     assert "say which column holds the labels" in run("convert", csv_file, tmp_path / "s", code=2).stderr
     run("convert", csv_file, tmp_path / "s", "--label", "kind")

@@ -192,7 +192,7 @@ def as_dataset(store: Store) -> Dataset:
     """Return a store as a data set whose rows are still in the file."""
     from ..io import Dataset
 
-    return Dataset(store, store.labels(), "store", store.feature_names, store.path, store.zero_based)
+    return Dataset(store, store.labels(), "store", store.feature_names, store.path, store.zero_based, qid=store.qid())
 
 
 def label_named(data: Dataset, text: str | None) -> Any:

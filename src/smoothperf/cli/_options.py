@@ -17,6 +17,15 @@ ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that '
 Label = Annotated[
     str | None, typer.Option("--label", metavar="COLUMN", help="Column with the labels, for CSV and Parquet.")
 ]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query",
+        metavar="COLUMN",
+        show_default=False,
+        help="Column with the query of each row, for rankings from CSV and Parquet; svmlight has qid:.",
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(

@@ -26,6 +26,7 @@ def convert(
         int, typer.Option("--block-size", metavar="MIB", min=1, help="Size of a block; training keeps three in memory.")
     ] = 32,
     label: options.Label = None,
+    query: options.Query = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
@@ -53,6 +54,7 @@ def convert(
             data,
             output,
             label=label,
+            query=query,
             format=format,
             zero_based=zero_based,
             dtype="float32" if float32 else "float64",
@@ -62,6 +64,10 @@ def convert(
     store = open_store(output)
     for line in summary_lines(as_dataset(store)):
         screen.say(line)
+    qid = store.qid()
+    number_of_queries = None if qid is None else len(set(qid.tolist()))
+    if number_of_queries is not None:
+        screen.say(f"Queries: {number_of_queries:,}")
     size = output.stat().st_size
     number = len(store.blocks)
     screen.say(f"Saved: {output}, {size / MIB:,.1f} MiB, {number:,} block{'s' if number > 1 else ''}")
@@ -74,6 +80,7 @@ def convert(
             "features": store.shape[1],
             "entries": store.n_entries,
             "blocks": number,
+            "queries": number_of_queries,
             "bytes": size,
         }
     )
