@@ -1,6 +1,7 @@
 """Few features, signs that make sense, features that cost nothing, and scores to begin with: what users see of them."""
 
 import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -203,3 +204,5 @@ def test_model_files_keep_penalties_and_few_weights_in_little_room(tmp_path):
     np.testing.assert_array_equal(again.coef_, clf.coef_)
     np.testing.assert_array_equal(again.coef_bounds[1], clf.coef_bounds[1])
     assert again.get_params()["l1_ratio"] == 1.0
+    with zipfile.ZipFile(tmp_path / "model") as archive:
+        assert sum(archive.getinfo(name).file_size for name in archive.namelist() if name.startswith("coef_.")) < 10_000

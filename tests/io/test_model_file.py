@@ -250,7 +250,7 @@ def test_same_model_same_bytes_and_weights_once(tmp_path):
         assert "coef_.npy" in archive.namelist()
         assert "result_.coef.npy" not in archive.namelist()
         header = json.loads(archive.read("smoothperf-model.json"))
-    assert (header["format"], header["version"]) == ("smoothperf model", 2)
+    assert (header["format"], header["version"]) == ("smoothperf model", 3)
     assert header["smoothperf"] == smoothperf.__version__
     assert header["model"]["fitted"]["gap_"] == clf.gap_
 
@@ -390,10 +390,10 @@ def test_measures_that_a_file_cannot_hold(tmp_path):
 
 def test_later_version(tmp_path):
     path = save_model(fitted(), tmp_path / "a.model")
-    rewrite(path, lambda header: header.update(version=3, smoothperf="9.9"))
+    rewrite(path, lambda header: header.update(version=4, smoothperf="9.9"))
     assert complaint(path) == (
-        "written by smoothperf 9.9 in version 3 of the format; "
-        f"smoothperf {smoothperf.__version__} reads up to version 2: upgrade smoothperf."
+        "written by smoothperf 9.9 in version 4 of the format; "
+        f"smoothperf {smoothperf.__version__} reads up to version 3: upgrade smoothperf."
     )
 
 

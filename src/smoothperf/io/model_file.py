@@ -33,7 +33,7 @@ from .tables import TableColumn, TableEncoder
 T = TypeVar("T")
 FORMAT = "smoothperf model"
 #: Raised when a reader of the version before would misunderstand a file.
-VERSION = 2
+VERSION = 3
 HEADER = "smoothperf-model.json"
 #: What can be saved, by name.
 MODELS: dict[str, type[Any]] = {}
@@ -47,6 +47,8 @@ PARTS: dict[str, type[Any]] = {
 PARTS |= {part.__name__: part for part in (TableEncoder, TableColumn)}
 #: Parameters that are functions, which no file can hold, or files of one machine; they are left out.
 NOT_KEPT = ("callback", "checkpoint")
+#: Numbers in an array of which no more than this share is not zero are kept with their places.
+FEW = 0.25
 #: A date that every archive gets, so that its bytes depend on the model only.
 NO_DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -195,6 +197,14 @@ def encode(value: Any, arrays: Arrays, name: str) -> Any:
         return {"type": "tuple", "items": [part(child, i) for i, child in enumerate(value)]}
     if isinstance(value, dict):
         return {"type": "dict", "items": [[part(key, "key"), part(child, key)] for key, child in value.items()]}
+    if isinstance(value, np.ndarray) and value.dtype == np.float64 and 0 < np.count_nonzero(value) <= FEW * value.size:
+        places = np.flatnonzero(value)
+        return {
+            "type": "sparse",
+            "places": arrays.add(places, f"{name}.places"),
+            "values": arrays.add(value.ravel()[places], f"{name}.values"),
+            "shape": list(value.shape),
+        }
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
         return {"type": "array", "member": arrays.add(value, name), "shape": list(value.shape)}
     if isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim == 1:
@@ -244,8 +254,11 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
         case "dict":
             return {decode(key, archive): decode(child, archive) for key, child in value["items"]}
         case "array":
-            content = io.BytesIO(archive.read(value["member"]))
-            return np.lib.format.read_array(content, allow_pickle=False).reshape(value["shape"])
+            return _member(archive, value["member"]).reshape(value["shape"])
+        case "sparse":
+            whole = np.zeros(math.prod(value["shape"]))
+            whole[_member(archive, value["places"])] = _member(archive, value["values"])
+            return whole.reshape(value["shape"])
         case "objects":
             objects = np.empty(len(value["items"]), dtype=object)
             objects[:] = items()
@@ -273,6 +286,12 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
             _check_shapes(model)
             return model
     raise ValueError(f"unknown type {value['type']!r}")
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """An array of an archive."""
+    array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
+    return array
 
 
 def _check_shapes(model: Any) -> None:
