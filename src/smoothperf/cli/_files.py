@@ -273,6 +273,7 @@ def remember_data(model: MeasureClassifier, examples: Dataset) -> None:
         model.zero_based_ = examples.zero_based
     if examples.encoder is not None:
         model.table_encoder_ = examples.encoder
+    model.origin_ = {**model.origin_, "data": Path(examples.path).name}
 
 
 def read_for_model(

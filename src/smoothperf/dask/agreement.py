@@ -27,6 +27,15 @@ def agree(summaries: list[Summary], class_weight: Any = None, pos_label: Any = N
     )
 
 
+def class_counts(classes: NDArray[Any], summaries: list[Summary]) -> tuple[int, int]:
+    """How many rows of all blocks have the negative label, and how many the positive one."""
+    negative, positive = (
+        sum(int(each.counts[each.kinds == label].sum()) for each in summaries if each.counts is not None)
+        for label in classes
+    )
+    return negative, positive
+
+
 def digest_of(settings: Settings, summaries: list[Summary]) -> str:
     """What tells labels and weights of all blocks from others."""
     told = repr((settings.classes.tolist(), settings.class_weights, [each.digest for each in summaries]))

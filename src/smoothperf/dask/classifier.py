@@ -24,7 +24,7 @@ from ..measures.base import IN_GROUPS
 from ..solvers import Callback, Newton, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads
-from .agreement import agree, common_names, digest_of
+from .agreement import agree, class_counts, common_names, digest_of
 from .group import Traffic
 from .inputs import sources
 from .placement import Placement
@@ -232,7 +232,7 @@ pos_label, warm_start, callback
         """Make the blocks one data set, and remember what scikit-learn keeps of it."""
         settings = agree(summaries, self.class_weight, self.pos_label)
         names = common_names(summaries)
-        self._keep_labels(settings.classes)
+        self._keep_labels(settings.classes, class_counts(settings.classes, summaries))
         self.n_features_in_ = settings.n_features
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:

@@ -45,6 +45,12 @@ class LabelledRows:
     pair: NDArray[Any]
     examples: Examples
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many rows are negative and how many positive, whatever they weigh."""
+        n_positive = int(np.count_nonzero(self.examples.positive))
+        return self.examples.positive.shape[0] - n_positive, n_positive
+
 
 def labelled_rows(estimator: Any, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> LabelledRows:
     """Check what was passed to ``fit``; the estimator says which label is positive, and remembers the features."""
