@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 
 from .._validation import positive_number, vector, whole_number
 from ..measures import Measure
+from ..objective import RegularizedRisk
 from ..solvers import Callback, Solver, Status
 from ..solvers.continuation import Continuation, Solution
 from ..solvers.smoothing import Smoothing
@@ -55,6 +56,8 @@ class RegularizationPath:
         How each run ended.
     classes : ndarray of shape (2,)
         The negative label and the positive one.
+    zero_is_best : ndarray of bool of shape (n_alphas,)
+        Where w = 0 is optimal within tol: where the model may tell nothing.
     """
 
     alphas: Array
@@ -69,6 +72,7 @@ class RegularizationPath:
     seconds: Array
     statuses: tuple[Status, ...]
     classes: NDArray[Any]
+    zero_is_best: NDArray[np.bool_]
 
     @property
     def best(self) -> int:
@@ -177,10 +181,12 @@ def regularization_path(
         models = []
         for alpha in grid:
             solution = continuation.solve(float(alpha), report)
-            models.append((solution, *_cut_and_scored(problem, held_out, solution)))
+            objective = RegularizedRisk(problem.design, problem.risk, float(alpha))
+            collapsed = problem.bias.excess_of_zero(objective, solution) <= problem.solver.tol
+            models.append((solution, collapsed, *_cut_and_scored(problem, held_out, solution)))
             if solution.status is Status.STOPPED:
                 break
-    found, coefs, intercepts, train_scores, validation_scores = zip(*models, strict=True)
+    found, zero_is_best, coefs, intercepts, train_scores, validation_scores = zip(*models, strict=True)
 
     def column(name: str) -> NDArray[Any]:
         return np.array([getattr(solution, name) for solution in found])
@@ -198,6 +204,7 @@ def regularization_path(
         seconds=column("seconds"),
         statuses=tuple(solution.status for solution in found),
         classes=problem.rows.pair,
+        zero_is_best=np.array(zero_is_best),
     )
 
 
