@@ -231,7 +231,9 @@ def path(
     _plain_axes(below, xlabel="alpha, the strength of the regulariser", ylabel="objective", title=None)
     below.set_xscale("log")
     # Below everything, where no curve runs; what both have in common is explained once.
-    handles = {label: line for ax in (above, below) for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    handles = {
+        label: line for ax in (above, below) for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
     figure.legend(handles.values(), handles.keys(), loc="outside lower left", ncols=3, frameon=False, fontsize="small")
     return figure
 

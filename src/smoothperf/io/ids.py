@@ -17,7 +17,7 @@ COMMENT = "comment"
 
 
 def read_ids(path: str | os.PathLike[str], name: str, *, format: str | None = None) -> list[str]:
-    """Return a column of a CSV or Parquet file as it is written there, or the comments of an svmlight file.
+    r"""Return a column of a CSV or Parquet file as it is written there, or the comments of an svmlight file.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def read_ids(path: str | os.PathLike[str], name: str, *, format: str | None = No
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "mails.svm")
-    >>> written = file.write_text("1 3:0.5 # first mail\\n\\n0 1:2\\n")
+    >>> written = file.write_text("1 3:0.5 # first mail\n\n0 1:2\n")
     >>> read_ids(file, "comment")
     ['first mail', '']
     """

@@ -1,7 +1,7 @@
 r"""Bands around the curves: where they would run, had other rows of the same kind been drawn.
 
-Every resample of the bootstrap has curves of its own. At each of some places on the x axis, the middle 95 % of their heights
-is the band there; it holds for each place by itself, not for the whole curve at once.
+Every resample of the bootstrap has curves of its own. At each of some places on the x axis, the middle 95 % of their
+heights is the band there; it holds for each place by itself, not for the whole curve at once.
 
     precision at recall r             of the fewest predicted positives with a recall of at least r
     recall at false positive rate x   of the most predicted positives with a rate of at most x

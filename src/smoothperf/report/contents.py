@@ -317,7 +317,8 @@ def _curve(ranking: Ranking, raw_scores: Array, shift: float) -> Curve:
 def _raw_thresholds(thresholds: list[float], raw_scores: Array, shift: float) -> list[float]:
     """Return thresholds of the raw scores that call the same rows positive.
 
-    They differ by the intercept. Where that rounds to the other side of a row, the raw score of the row below takes its place.
+    They differ by the intercept. Where that rounds to the other side of a row, the raw score of the row below takes
+    its place.
     """
     raw = np.sort(raw_scores)
     cuts = np.searchsorted(raw + shift, thresholds, side="right")  # so many rows are not above

@@ -103,7 +103,7 @@ def _draw(
     """Put a curve on a chart with its band, what guessing would give, and all marks, each of a shape of its own."""
     xs, ys = points
     chart.band(band.places, band.low, band.high, "band")
-    chart.line(*zip(*guessing, strict=True), "reference")
+    chart.line([x for x, _ in guessing], [y for _, y in guessing], "reference")
     chart.line(xs[drawn], ys[drawn], "curve")
     for name, (attribute, words) in MARKS.items():
         at = getattr(contents.curve, attribute)

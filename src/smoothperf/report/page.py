@@ -145,8 +145,8 @@ def _banner(contents: ReportContents) -> str:
     else:
         why = "Its weights are on features that are the same in all these examples."
     return (
-        '<div class="banner" role="alert"><p><b>\u2717 This model tells nothing: all examples have the same score.</b></p>'
-        f"<p>{why}</p></div>"
+        '<div class="banner" role="alert"><p><b>\u2717 This model tells nothing: all examples have the same score.</b>'
+        f"</p><p>{why}</p></div>"
     )
 
 
@@ -157,8 +157,8 @@ def _tiles(contents: ReportContents) -> str:
     return (
         f'<div class="tiles">{tiles}<div class="card tile certified"><p class="name">Training</p>{_verdict(contents)}'
         f'<p class="range">objective {training.objective:.5f}, gap asked for {training.tol:g}</p></div></div>'
-        '<p class="aside below">The intervals, and the bands around the curves, are from a bootstrap of the examples. If '
-        "these are the examples the model was trained on, all figures flatter it.</p>"
+        '<p class="aside below">The intervals, and the bands around the curves, are from a bootstrap of the examples. '
+        "If these are the examples the model was trained on, all figures flatter it.</p>"
     )
 
 
@@ -172,8 +172,8 @@ def _measure_tile(name: str, contents: ReportContents) -> str:
         how = "Trained" if training.trained_with == training.measure else "Chosen"
         tag = f'<p class="tag">{how} for this</p>'
     return (
-        f'<div class="card tile{own}"><p class="name">{escape(_tile(name, contents))}</p><p class="value">{value:.4f}</p>'
-        f'<p class="range">95 %: {low:.4f} to {high:.4f}</p>{tag}</div>'
+        f'<div class="card tile{own}"><p class="name">{escape(_tile(name, contents))}</p>'
+        f'<p class="value">{value:.4f}</p><p class="range">95 %: {low:.4f} to {high:.4f}</p>{tag}</div>'
     )
 
 

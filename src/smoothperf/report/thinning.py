@@ -2,8 +2,8 @@
 
 A curve on a screen has columns of pixels. Of all points in one column, the first, last, lowest and highest draw the
 same picture as the whole; so these are kept for the precision/recall curve, where precision jumps up and down. The
-ROC curve only rises, so an even grid in each of its axes bounds the error of what is drawn; a logarithmic one serves small
-false positive rates. Two more grids serve the slider: one in the score, one in the logarithm of the number predicted
+ROC curve only rises, so an even grid in each of its axes bounds the error of what is drawn; a logarithmic one serves
+small false positive rates. Two more grids serve the slider: one in the score, one in the logarithm of the number predicted
 positive, which is where rare classes live. Goals in round numbers, such as a precision of at least 0.9, have their
 very best cut. Counts at the kept cuts are never interpolated.
 """
@@ -78,9 +78,9 @@ def thin_cuts(cuts: Counts, levels: Array, keep: Iterable[int] = ()) -> Indices:
 def cuts_of_goals(cuts: Counts, shares: Array) -> Indices:
     """Return the cuts that meet goals in round numbers best.
 
-    They are the fewest predicted positives with a recall of at least each of the ``shares``, and the most with a precision
-    of at least that, with a false positive rate of at most that or 1, 2 or 5 over a power of ten, and with 1, 2 or 5 times a
-    power of ten of them.
+    They are the fewest predicted positives with a recall of at least each of the ``shares``, and the most with a
+    precision of at least that; the most with a false positive rate of at most that, or 1/1, 1/2 or 1/5 of a negative
+    power of ten; and the most that are no more than 1, 2 or 5 times a power of ten.
 
     Examples
     --------

@@ -66,9 +66,10 @@ def _glance(contents: ReportContents) -> str:
 
 def _jumps(contents: ReportContents) -> str:
     """Buttons that go to a named threshold or meet a goal; without a script there are none."""
-    at = contents.curve.operating_point
+    curve = contents.curve
+    at = curve.operating_point
     named = "".join(
-        f'<button type="button" data-mark="{name}" aria-pressed="{str(getattr(contents.curve, attribute) == at).lower()}">'
+        f'<button type="button" data-mark="{name}" aria-pressed="{str(getattr(curve, attribute) == at).lower()}">'
         f'<i class="key {name}"></i>{words[0].upper()}{words[1:]}</button>'
         for name, (attribute, words) in MARKS.items()
     )
@@ -80,7 +81,8 @@ def _jumps(contents: ReportContents) -> str:
     return f"""<div class="jumps" role="group" aria-label="Go to a threshold">{named}</div>
 <div class="goals" hidden>
 <div class="jumps" role="group" aria-label="Meet a goal">{goals}</div>
-<p class="aim" hidden><label for="aim" data-show="goal">Goal</label> <input type="number" id="aim" step="any" min="0"></p>
+<p class="aim" hidden><label for="aim" data-show="goal">Goal</label> \
+<input type="number" id="aim" step="any" min="0"></p>
 <p class="missed" role="status" data-show="missed"></p>
 </div>"""
 
@@ -98,12 +100,12 @@ smoothperf.load({escape(repr(contents.model_name))}).set_operating_point(thresho
 <span data-show="raw">{plain_number(curve.raw_thresholds[at])}</span>)</code></p>
 <div data-promise="rate" hidden><p class="line"><span>for new rows, with 90 % confidence</span>\
 <code>model.set_operating_point(X, y, <span data-show="asked"></span>)</code></p>
-<p class="aside">The goal is met on the rows of this report, which chose the threshold. This line chooses one from rows X
-and labels y that were not trained on, so that the goal holds for new rows too.</p></div>
+<p class="aside">The goal is met on the rows of this report, which chose the threshold. This line chooses one from rows
+X and labels y that were not trained on, so that the goal holds for new rows too.</p></div>
 <div data-promise="k" hidden><p class="line"><span>as many of any other file</span>\
 <code>smoothperf predict {model} NEW --at <span data-show="asked"></span></code></p></div>
-<p class="aside">NEW is a file of rows to predict. The threshold in Python is for scores before the intercept is added, so
-it is another number.</p>"""
+<p class="aside">NEW is a file of rows to predict. The threshold in Python is for scores before the intercept is
+added, so it is another number.</p>"""
 
 
 def _decision(contents: ReportContents) -> dict[str, tuple[str, float | None]]:

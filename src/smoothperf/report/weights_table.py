@@ -26,13 +26,17 @@ def weights_section(contents: ReportContents) -> str:
         )
     negative, positive = map(escape, contents.classes)
     share = np.abs(weights.contributions[:SHOWN]).sum() / weights.total
-    part = f" The first {min(SHOWN, len(weights.names))} make up {share:.0%} of all contributions." if share < 0.995 else ""
+    part = (
+        f" The first {min(SHOWN, len(weights.names))} make up {share:.0%} of all contributions."
+        if share < 0.995
+        else ""
+    )
     return f"""<div class="card weights">
 <p>{_how_many(weights)} The score of an example is the sum of weight times value over the features, \
 {"plus" if weights.intercept >= 0 else "minus"} {abs(weights.intercept):.4g}; above 0 is called {positive}.</p>
-<p class="aside">The contribution is the weight times the spread, which is the standard deviation of the feature on these
-examples: by so much the score moves when the feature moves by as much as it usually does. Above 0, to the right, a higher
-value speaks for {positive}; below 0 for {negative}.{part}</p>
+<p class="aside">The contribution is the weight times the spread, which is the standard deviation of the feature on
+these examples: by so much the score moves when the feature moves by as much as it usually does. Above 0, to the right,
+a higher value speaks for {positive}; below 0 for {negative}.{part}</p>
 {_table(weights, 0, SHOWN)}
 {folded}
 </div>"""
@@ -40,6 +44,8 @@ value speaks for {positive}; below 0 for {negative}.{part}</p>
 
 def _how_many(weights: Weights) -> str:
     """Say how many features there are, and how many of them are in use."""
+    if weights.n_used == 0:
+        return f"All {weights.n_features:,} features have weight 0."
     if weights.n_used == weights.n_features:
         return f"{weights.n_features:,} features are in the model."
     return f"{weights.n_used:,} of {weights.n_features:,} features are in the model; the others have weight 0."
