@@ -3,9 +3,9 @@
 A curve on a screen has columns of pixels. Of all points in one column, the first, last, lowest and highest draw the
 same picture as the whole; so these are kept for the precision/recall curve, where precision jumps up and down. The
 ROC curve only rises, so an even grid in each of its axes bounds the error of what is drawn; a logarithmic one serves
-small false positive rates. Two more grids serve the slider: one in the score, one in the logarithm of the number predicted
-positive, which is where rare classes live. Goals in round numbers, such as a precision of at least 0.9, have their
-very best cut. Counts at the kept cuts are never interpolated.
+small false positive rates. Two more grids serve the slider: one in the score, one in the logarithm of the number
+predicted positive, which is where rare classes live. Goals in round numbers, such as a precision of at least 0.9,
+have their very best cut. Counts at the kept cuts are never interpolated.
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ def cuts_of_goals(cuts: Counts, shares: Array) -> Indices:
     """Return the cuts that meet goals in round numbers best.
 
     They are the fewest predicted positives with a recall of at least each of the ``shares``, and the most with a
-    precision of at least that; the most with a false positive rate of at most that, or 1/1, 1/2 or 1/5 of a negative
-    power of ten; and the most that are no more than 1, 2 or 5 times a power of ten.
+    precision of at least that; the most with a false positive rate of at most that, and the most in number, where 1, 2
+    and 5 times powers of ten are round, too.
 
     Examples
     --------
     >>> from smoothperf.evaluation import Ranking
     >>> cuts_of_goals(Ranking([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0]).cuts(), np.array([0.6])).tolist()
-    [3, 3, 2, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2]
+    [3, 3, 3, 4, 3, 1, 1, 1, 1, 1, 2, 4, 4, 4, 4]
     """
     largest = int(np.log10(cuts.tp[-1] + cuts.fp[-1])) + 1
     round_numbers = np.concatenate([[1.0, 2.0, 5.0]] * (largest + 1)) * np.repeat(10.0 ** np.arange(largest + 1), 3)
