@@ -29,8 +29,9 @@ def test_largest_first_and_for_the_positive_label(run, named):
     rows = [line.rsplit(maxsplit=1) for line in result.stdout.splitlines() if line[:3] in ("a  ", "b  ", "c,d", "e  ")]
     assert [row[0].strip() for row in rows] == [model.feature_names_in_[i] for i in order]
     np.testing.assert_allclose([float(row[1]) for row in rows], model.coef_[0, order], rtol=1e-5)
-    assert "4 features; weights above 0 speak for spam, the positive label" in result.stdout
-    assert "as they are in the data, not scaled" in result.stdout
+    words = " ".join(result.stdout.split())
+    assert "4 features; weights above 0 speak for spam, the positive label" in words
+    assert "as they are in the data, not scaled" in words
     assert float(rows[0][1]) > 0.0
 
 

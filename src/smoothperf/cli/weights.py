@@ -59,7 +59,7 @@ def weights(
     count = top if top is not None else d if whole else 20
     places = most_important(all_weights, count)
     names, values = names_of(fitted, places.tolist()), all_weights[places].tolist()
-    screen.say(_summary(fitted, used, d))
+    screen.say(_summary(fitted, used, d), wrap=True)
     if output is not None:
         lines = csv_lines([("feature", "weight"), *zip(names, values, strict=True)])
         with written_whole(output) as file:
