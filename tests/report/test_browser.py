@@ -21,6 +21,15 @@ def give_up(reason):
     pytest.skip(f"{reason}; `make test-browser` gets one")
 
 
+def test_a_browser_that_is_named_is_the_one(monkeypatch, tmp_path):
+    chrome = tmp_path / "chrome"
+    chrome.touch(mode=0o755)
+    monkeypatch.setenv("CHROME", str(chrome))
+    assert browsers.find() == browsers.get() == str(chrome)
+    chrome.unlink()
+    assert browsers.find() is browsers.get() is None  # and nothing is installed in its place
+
+
 @pytest.fixture(scope="module")
 def browser():
     try:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measures.sorted_scores import Counts
+from ..measures.targets import ROUNDING
 
 Array = NDArray[np.float64]
 #: Places on each axis, and as many on a logarithmic one for small false positive rates.
@@ -65,7 +66,7 @@ def rate_places(n_negative: float) -> Array:
 
 
 def precision_at(cuts: Counts, recalls: Array) -> Array:
-    """Return the precision at some recalls.
+    """Return the precision at some recalls above 0.
 
     Examples
     --------
@@ -73,7 +74,8 @@ def precision_at(cuts: Counts, recalls: Array) -> Array:
     >>> precision_at(Ranking([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0]).cuts(), np.array([0.5, 0.6]))
     array([1.        , 0.66666667])
     """
-    precision: Array = cuts.precision[np.searchsorted(cuts.recall, recalls * (1.0 - 1e-12), side="left")]
+    at = np.searchsorted(cuts.tp, recalls * cuts.tp[-1] * (1.0 - ROUNDING), side="left")
+    precision: Array = cuts.tp[at] / (cuts.tp[at] + cuts.fp[at])
     return precision
 
 
@@ -86,5 +88,6 @@ def recall_at(cuts: Counts, rates: Array) -> Array:
     >>> recall_at(Ranking([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0]).cuts(), np.array([0.0, 0.5]))
     array([0.5, 1. ])
     """
-    recall: Array = cuts.recall[np.searchsorted(cuts.false_positive_rate, rates * (1.0 + 1e-12), side="right") - 1]
+    at = np.searchsorted(cuts.fp, rates * cuts.fp[-1] * (1.0 + ROUNDING), side="right") - 1
+    recall: Array = cuts.tp[at] / cuts.tp[-1]
     return recall
