@@ -12,7 +12,7 @@ SANITIZERS := -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Db_sanitize=
 WATCHED := tests/kernels tests/measures tests/design tests/solvers tests/store tests/io tests/test_simplex_qp.py \
   tests/test_space.py tests/test_hard_edges.py
 
-.PHONY: demo test test-thorough test-browser test-sanitized lint bench clean
+.PHONY: demo test test-thorough test-browser browser test-sanitized lint bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -27,11 +27,13 @@ test: $(VENV)/installed-dev
 test-thorough: $(VENV)/installed-dev
 	THOROUGH=10 FUZZ_PROBLEMS=2000 $(BIN)/python -m pytest -n auto --dist loadgroup tests
 
-# The page that `smoothperf report` writes, in a browser that is downloaded here. `make test` downloads none: it uses
-# the Chromium that it finds, if any.
-test-browser: $(VENV)/installed-dev
-	$(BIN)/python -m playwright install chromium
+# The page that `smoothperf report` writes, in a browser: that of $CHROME, one that is installed, or one that is got now,
+# by apt for root and by playwright's download for others. `make test` gets none: it uses the one that it finds, if any.
+test-browser: browser
 	REQUIRE_BROWSER=1 $(BIN)/python -m pytest tests/report/test_browser.py
+
+browser: $(VENV)/installed-dev
+	$(BIN)/python tests/browsers.py
 
 # Slow, so neither part of `make test` nor of what every change must pass: for changes of kernels. Python itself loses
 # memory when it ends, so leaks are not looked for.

@@ -196,7 +196,7 @@ def test_path_draws_scores_and_certified_objectives():
     X, y = load_breast_cancer(return_X_y=True)
     X = X / X.max(axis=0)
     found = regularization_path(X[::2], y[::2], n_alphas=4, validation=(X[1::2], y[1::2]))
-    figure = plots.path(found, measure="ROC area", title="A path")
+    figure = plots.path(found, measure="ROC area", title="A path", data="cancer.csv: 285 rows")
     above, below = figure.axes
     training, held_out, best = above.get_lines()
     np.testing.assert_array_equal(training.get_ydata(), found.train_scores)
@@ -206,6 +206,25 @@ def test_path_draws_scores_and_certified_objectives():
     objective, bound = below.get_lines()
     np.testing.assert_array_equal(objective.get_ydata(), found.objectives)
     np.testing.assert_array_equal(bound.get_ydata(), found.lower_bounds)
-    assert (above.get_ylabel(), below.get_xscale(), above.get_title(loc="left")) == ("ROC area", "log", "A path")
+    assert (above.get_ylabel(), below.get_xscale(), figure.get_suptitle()) == ("ROC area", "log", "A path")
+    assert above.get_title(loc="left") == "cancer.csv: 285 rows"
     without = plots.path(regularization_path(X, y, n_alphas=2))
     assert len(without.axes[0].get_lines()) == 1
+
+
+def test_path_shades_where_no_weights_are_best_and_keeps_the_legend_off_the_curves():
+    X, y = load_breast_cancer(return_X_y=True)
+    alphas = [1e5, 1e4, 1e-2, 1e-3]
+    found = regularization_path(X / X.max(axis=0), y, measure="prbep", alphas=alphas)
+    assert found.zero_is_best.tolist() == [True, True, False, False]
+    figure = plots.path(found)
+    for axes in figure.axes:
+        (shade,) = axes.patches
+        assert (shade.get_x(), shade.get_x() + shade.get_width()) == pytest.approx((10.0, 1e5))
+        assert axes.get_legend() is None
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()][-1] == "lower bound of the optimum"
+    assert not legend.get_window_extent().overlaps(figure.axes[1].get_window_extent())
+    found = regularization_path(X / X.max(axis=0), y, measure="prbep", alphas=[1e-2, 1e-3])
+    assert not plots.path(found).axes[0].patches

@@ -172,8 +172,12 @@ def convergence_grid(
     return figure
 
 
-def path(found: RegularizationPath, *, measure: str = "measure", title: str | None = None) -> Figure:
+def path(
+    found: RegularizationPath, *, measure: str = "measure", title: str | None = None, data: str | None = None
+) -> Figure:
     """Draw a regularization path: above the measure, below the certified objective, both against alpha.
+
+    The range of alphas where w = 0 is optimal within the tolerance is shaded: models there may tell nothing.
 
     Parameters
     ----------
@@ -183,6 +187,8 @@ def path(found: RegularizationPath, *, measure: str = "measure", title: str | No
         Name of the measure, for the axis.
     title : str, optional
         Above everything.
+    data : str, optional
+        What the path was trained on, below the title.
 
     Returns
     -------
@@ -197,7 +203,7 @@ def path(found: RegularizationPath, *, measure: str = "measure", title: str | No
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['ROC area', 'objective']
     """
-    figure = require_matplotlib()(figsize=(6.4, 6.0), layout="constrained")
+    figure = require_matplotlib()(figsize=(6.4, 6.6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     above.plot(found.alphas, found.train_scores, color=COLOURS[0], label="training rows", **OBJECTIVE)
     scores = found.validation_scores
@@ -214,12 +220,29 @@ def path(found: RegularizationPath, *, measure: str = "measure", title: str | No
         )
     below.plot(found.alphas, found.objectives, color=COLOURS[0], label="objective", **OBJECTIVE)
     below.plot(found.alphas, found.lower_bounds, color=COLOURS[2], label="lower bound of the optimum", **GAP)
-    _plain_axes(above, xlabel="", ylabel=measure, title=title)
+    if found.zero_is_best.any():
+        for ax in (above, below):
+            ax.axvspan(*_collapsed(found), color=GRID, alpha=0.6, linewidth=0, label="w = 0 is optimal within tol")
+    _plain_axes(above, xlabel="", ylabel=measure, title=None)
+    if data is not None:
+        above.set_title(data, loc="left", color=INK, fontsize="medium")
+    if title is not None:
+        figure.suptitle(title, x=0.02, ha="left", color=INK, fontsize="large", fontweight="bold")
     _plain_axes(below, xlabel="alpha, the strength of the regulariser", ylabel="objective", title=None)
     below.set_xscale("log")
-    for ax in (above, below):
-        ax.legend(frameon=False, fontsize="small")
+    # Below everything, where no curve runs; what both have in common is explained once.
+    handles = {
+        label: line for ax in (above, below) for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower left", ncols=3, frameon=False, fontsize="small")
     return figure
+
+
+def _collapsed(found: RegularizationPath) -> tuple[float, float]:
+    """Between which alphas w = 0 is as good as anything, up to the middle between the last such and the next one."""
+    last = int(np.flatnonzero(found.zero_is_best)[-1])
+    after = min(last + 1, found.alphas.shape[0] - 1)
+    return float(np.sqrt(found.alphas[last] * found.alphas[after])), float(found.alphas[0])
 
 
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:

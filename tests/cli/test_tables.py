@@ -5,6 +5,7 @@ import json
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import smoothperf
@@ -93,8 +94,36 @@ def test_ids_of_tables_of_numbers(run, tmp_path):
     new = write(tmp_path / "new.csv", [["key", "x"], ["a", 1], ["b", 2]])
     assert len(run("predict", tmp_path / "model", new, "--id", "key").stdout.splitlines()) == 3
     svm = tmp_path / "new.svm"
-    svm.write_text("0 1:1\n")
-    assert "no named columns" in run("predict", tmp_path / "model", svm, "--id", "key", code=2).stderr
+    svm.write_text("# two rows\n0 1:1 # doc = a, b\n\n0 1:19\n")
+    assert "'comment' is what follows a #" in run("predict", tmp_path / "model", svm, "--id", "key", code=2).stderr
+    lines = run("predict", tmp_path / "model", svm, "--id", "comment").stdout.splitlines()
+    labels = run("predict", tmp_path / "model", svm).stdout.splitlines()
+    assert lines == ["comment,label", f'"doc = a, b",{labels[0]}', f",{labels[1]}"]
+
+
+def test_ids_of_parquet_files_are_exact(run, tmp_path):
+    rows = [["x", "y"], *([number, number % 2] for number in range(20))]
+    run("train", write(tmp_path / "train.csv", rows), "--label", "y", "-q", "-o", tmp_path / "model")
+    keys = [2**53 + 1, None, 7]
+    frame = pd.DataFrame(
+        {
+            "x": [1, 2, 3],
+            "key": pd.array(keys, dtype="Int64"),
+            "day": pd.date_range("2024-02-28", periods=3),
+            "s": "007",
+        }
+    )
+    frame.to_parquet(tmp_path / "new.parquet")
+
+    def ids(column):
+        lines = run("predict", tmp_path / "model", tmp_path / "new.parquet", "--id", column).stdout.splitlines()
+        return [line.partition(",")[0] for line in lines]
+
+    assert ids("key") == ["key", "9007199254740993", "", "7"]
+    assert ids("s") == ["s", "007", "007", "007"]
+    assert ids("day")[3].startswith("2024-03-01")
+    message = run("predict", tmp_path / "model", tmp_path / "new.parquet", "--id", "no", code=2).stderr
+    assert "there is no column 'no'; there are 'x', 'key'" in message
 
 
 def test_one_against_the_rest(run, run_json, tmp_path):

@@ -164,6 +164,9 @@ def test_report(run, run_json, model_file, test_file, tmp_path):
     result = run("report", model_file, test_file, "-o", page, "--bootstrap", 20)
     text = page.read_text(encoding="utf-8")
     assert "<h1>fitted.model on test.svm</h1>" in text
+    assert '<th scope="row">feature 1</th>' in text
+    assert "<dt>Training rows</dt><dd>300, of which" in text
+    assert "<dt>Training file</dt><dd>train.svm</dd>" in text
     assert re.search(rf"Saved: {re.escape(str(page))} \(\d+ kB\)", result.stdout)
     found = run_json("report", model_file, test_file, "-o", page, "--bootstrap", 20)
     assert found["bytes"] == page.stat().st_size

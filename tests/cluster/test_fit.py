@@ -127,6 +127,7 @@ def test_fits_are_certified_and_agree_with_memory(client, data, measure, solver)
         assert local.exact(coef) == pytest.approx(there.objective_, rel=1e-12)
     assert there.coef_.shape == (1, X.shape[1])
     assert there.classes_.tolist() == ["ham", "spam"]
+    assert there.class_count_.tolist() == [(y == "ham").sum(), (y == "spam").sum()]
     assert there.n_features_in_ == X.shape[1]
     assert there.n_iter_ == len(there.result_.trace) - 1
     assert there.result_.scores is None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import oracles
 from problems import gaussians, problem, searching
-from smoothperf import LBFGS, PRBEP, MeasureClassifier, ROCArea, Status, regularization_path
+from smoothperf import LBFGS, PRBEP, FBeta, MeasureClassifier, ROCArea, Status, regularization_path
 from smoothperf.datasets import make_rare_positives
 from smoothperf.design import as_design
 from smoothperf.solvers.continuation import Continuation
@@ -32,6 +32,22 @@ def test_bounds_along_the_path_are_bounds(seed, prbep, n_alphas, log_scale):
         _, minimum = oracles.prbep_optimum(X, y, alpha) if prbep else oracles.roc_optimum(X, y, alpha)
         assert bound <= minimum + 1e-7
         assert minimum - 1e-7 <= objective <= minimum + 1e-4 + 1e-7
+
+
+@pytest.mark.parametrize("measure", ["prbep", "f1"])
+def test_where_no_weights_are_best_is_known(measure):
+    path = regularization_path(X, Y, measure=measure, n_alphas=8, tol=1e-2)
+    for alpha, bound, zero in zip(path.alphas, path.lower_bounds, path.zero_is_best, strict=True):
+        objective = problem(PRBEP() if measure == "prbep" else FBeta(), X, Y, alpha)
+        # A bias may be trained; of all constants that it can be, some are tried here, and none is better by much.
+        biases = [0.0] if measure == "prbep" else np.linspace(-2.0, 2.0, 401)
+        at_zero = min(objective.risk.exact_value(np.full(200, b)) + alpha / 2 * b**2 for b in biases)
+        if zero:
+            assert at_zero - bound <= 1e-2 + 1e-9
+        elif measure == "prbep":
+            assert at_zero - bound > 1e-2
+    assert path.zero_is_best[0]
+    assert not path.zero_is_best[-1]
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=str)

@@ -1,5 +1,7 @@
 """pos_label: the measure speaks of the label that was asked for, and scikit-learn's own tools stay right."""
 
+from datetime import UTC, datetime, timedelta
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -35,6 +37,23 @@ def test_the_same_model_as_with_labels_that_sort_the_other_way(measure, weights)
     np.testing.assert_array_equal(clf.predict(X) == "a spam", expected.predict(X) == 1)
     assert clf.score(X, SPAM) == expected.score(X, Y)
     assert scorers.get_scorer(measure, pos_label="a spam")(clf, X, SPAM) == clf.score(X, SPAM)
+
+
+def test_models_know_their_training_rows(tmp_path):
+    counts = [50, 120]  # of the spam, and of the rest, whatever they weigh
+    clf = MeasureClassifier(alpha=1e-2, class_weight="balanced", pos_label="a spam").fit(X, SPAM)
+    assert clf.class_count_.tolist() == counts
+    assert MeasureClassifier(alpha=1e-2).fit(X, SPAM).class_count_.tolist() == counts
+    assert MeasureClassifier(alpha=1e-2).fit(X, Y).class_count_.tolist() == counts[::-1]
+    chosen = MeasureClassifierCV(bound=[("log_loss", "convex")], n_alphas=2, cv=2, pos_label="a spam").fit(X, SPAM)
+    assert chosen.as_classifier().class_count_.tolist() == counts
+    chosen.save(tmp_path / "model")
+    again = smoothperf.load(tmp_path / "model")
+    assert again.class_count_.tolist() == counts
+    assert again.origin_ == chosen.origin_
+    assert chosen.origin_["smoothperf"] == smoothperf.__version__
+    made = datetime.fromisoformat(chosen.origin_["date"])
+    assert timedelta(0) <= datetime.now(UTC) - made < timedelta(hours=1)
 
 
 def test_the_larger_label_may_be_named():

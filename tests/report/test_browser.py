@@ -1,21 +1,33 @@
 """The page in a browser: the slider moves everything, by keyboard too, at every width and in both colour schemes."""
 
+import math
 import os
-import shutil
 
+import numpy as np
 import pytest
 
+import browsers
+from smoothperf import MeasureClassifier, ZeroModelWarning
+from smoothperf.measures.targets import threshold_for_target
 from smoothperf.report import gather, render_report
+from smoothperf.report.curves import lowest_rate
 
 WIDTHS = (1280, 390)
-#: Names of a Chromium that the machine may have; playwright's own is used otherwise.
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def give_up(reason):
     if os.environ.get("REQUIRE_BROWSER"):
         pytest.fail(reason)
-    pytest.skip(f"{reason}; `make test-browser` installs one")
+    pytest.skip(f"{reason}; `make test-browser` gets one")
+
+
+def test_a_browser_that_is_named_is_the_one(monkeypatch, tmp_path):
+    chrome = tmp_path / "chrome"
+    chrome.touch(mode=0o755)
+    monkeypatch.setenv("CHROME", str(chrome))
+    assert browsers.find() == browsers.get() == str(chrome)
+    chrome.unlink()
+    assert browsers.find() is browsers.get() is None  # and nothing is installed in its place
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +36,10 @@ def browser():
         from playwright import sync_api
     except ImportError:
         give_up("playwright is not installed")
+    found = browsers.find()
+    if found is None:
+        give_up("no Chromium is installed")
     with sync_api.sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-        found = own if os.path.exists(own) else next(filter(None, map(shutil.which, CHROMIUMS)), None)
-        if found is None:
-            give_up("no Chromium is installed")
         # Inside a container there is no other way than without a sandbox; the page is our own.
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield browser
@@ -73,7 +84,9 @@ def shown(page, name):
 def check_numbers(page, contents, i):
     tp, fp = contents.curve.tp[i], contents.curve.fp[i]
     positives, negatives = contents.n_positive, contents.n_negative
-    assert float(shown(page, "threshold").replace("\u2212", "-")) == contents.curve.thresholds[i]
+    assert float(shown(page, "threshold")) == contents.curve.thresholds[i]
+    assert float(page.input_value("#exact")) == contents.curve.thresholds[i]
+    assert float(shown(page, "raw")) == contents.curve.raw_thresholds[i]
     assert [shown(page, name) for name in ("tp", "fp", "fn", "tn")] == [
         f"{count:,}" for count in (tp, fp, positives - tp, negatives - fp)
     ]
@@ -97,6 +110,7 @@ def test_starts_at_the_operating_point_with_the_numbers_that_were_written(open_p
     check_numbers(page, contents, contents.curve.operating_point)
     for name in (
         "threshold",
+        "raw",
         "tp",
         "fp",
         "fn",
@@ -122,7 +136,8 @@ def test_slider_by_keyboard(open_page, address, contents):
             break
     at, last = contents.curve.operating_point, len(contents.curve.tp) - 1
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    for key, i in (("ArrowRight", at + 1), ("ArrowLeft", at), ("ArrowLeft", at - 1), ("Home", 0), ("End", last)):
+    # To the right the threshold rises, and fewer are called positive.
+    for key, i in (("ArrowRight", at - 1), ("ArrowLeft", at), ("ArrowLeft", at + 1), ("End", 0), ("Home", last)):
         page.keyboard.press(key)
         check_numbers(page, contents, i)
     spoken = page.get_attribute("#threshold", "aria-valuetext")
@@ -144,8 +159,97 @@ def test_buttons_go_to_the_marks_and_say_which_is_on(open_page, address, content
         page.keyboard.press("Enter")
         check_numbers(page, contents, i)
         assert button.get_attribute("aria-pressed") == "true"
-    tables = page.get_by_role("table")
-    assert tables.count() == 1
+
+
+GOALS = {
+    "precision": ("Precision at least", 0.6),
+    "recall": ("Recall at least", 0.85),
+    "fpr": ("False positive rate at most", 0.04),
+    "k": ("Top k", 33),
+}
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_goals_are_met_as_the_model_would(open_page, address, contents, fitted, judged, name):
+    words, value = GOALS[name]
+    page = open_page(address)
+    page.get_by_role("button", name=words).focus()
+    page.keyboard.press("Enter")
+    box = page.get_by_label(words)
+    box.fill(str(value))
+    X, y = judged
+    scores, positive = fitted.decision_function(X), y == "spam"
+    cut = threshold_for_target(positive, scores, **{name: value})
+    called = scores > cut
+    counts = list(zip(contents.curve.tp, contents.curve.fp, strict=True))
+    check_numbers(page, contents, counts.index(((called & positive).sum(), (called & ~positive).sum())))
+    assert page.get_by_role("button", name=words).get_attribute("aria-pressed") == "true"
+    # The line for new rows is the one for this goal, and goes away when the threshold is moved by hand.
+    assert page.locator(f'[data-promise="{"k" if name == "k" else "rate"}"]').is_visible()
+    assert page.locator("[data-promise]:visible").count() == 1
+    assert shown(page, "asked") == f"{name}={value}"
+    page.locator("#threshold").press("ArrowLeft")
+    assert page.locator("[data-promise]:visible").count() == 0
+    assert page.get_by_role("button", name=words).get_attribute("aria-pressed") == "false"
+
+
+def test_goals_that_cannot_be_met_are_said(open_page, address, contents):
+    page = open_page(address)
+    page.get_by_role("button", name="Precision at least").click()
+    page.get_by_label("Precision at least").fill("2")
+    assert shown(page, "missed") == "It is a share: above 0 and not above 1."
+    assert page.locator("[data-promise]:visible").count() == 1
+    page.get_by_label("Precision at least").fill("0.8")
+    assert shown(page, "missed") == ""
+
+
+def test_a_number_can_be_typed(open_page, address, contents):
+    page = open_page(address)
+    thresholds = np.array(contents.curve.thresholds)
+    box = page.get_by_role("spinbutton", name="Threshold")
+    box.fill("0.7")
+    box.press("Enter")
+    check_numbers(page, contents, int(np.abs(thresholds - 0.7).argmin()))
+    box.fill("")
+    box.press("Enter")
+    check_numbers(page, contents, contents.curve.operating_point)
+
+
+def test_a_model_that_tells_nothing_has_a_red_banner(open_page, judged, tmp_path):
+    X, y = judged
+    with pytest.warns(ZeroModelWarning):
+        model = MeasureClassifier("prbep", alpha=1e9).fit(X, y)
+    path = tmp_path / "nothing.html"
+    path.write_text(render_report(gather(model, X, y, n_resamples=1)), encoding="utf-8")
+    page = open_page(path.as_uri())
+    banner = page.get_by_role("alert")
+    assert "tells nothing" in banner.text_content()
+    red, green, blue = (float(c) for c in page.evaluate(
+        "getComputedStyle(document.querySelector('.banner')).borderTopColor"
+    ).strip("rgb()").split(","))  # fmt: skip
+    assert red > 2 * green
+    assert red > 2 * blue
+    page.get_by_role("button", name="Precision at least").click()
+    assert "the highest precision is" in shown(page, "missed")
+
+
+def test_more_weights_unfold_by_keyboard(open_page, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((80, 30)), np.arange(80) % 2
+    path = tmp_path / "wide.html"
+    path.write_text(render_report(gather(MeasureClassifier().fit(X, y), X, y, n_resamples=1)), encoding="utf-8")
+    page = open_page(path.as_uri())
+    assert page.locator(".weights tbody tr:visible").count() == 20
+    page.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".weights tbody tr:visible").count() == 30
+
+
+def test_prints_without_controls(open_page, address):
+    page = open_page(address)
+    page.emulate_media(media="print")
+    assert page.locator("button:visible, input[type=range]:visible").count() == 0
+    assert page.locator("#python-line").is_visible()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -155,7 +259,13 @@ def test_markers_are_where_the_numbers_say(open_page, address, contents, width):
     page.get_by_role("button", name="Best F1").click()
     tp, fp = contents.curve.tp[i], contents.curve.fp[i]
     recall, rate = tp / contents.n_positive, fp / contents.n_negative
-    for chart, x, y in (("pr", recall, tp / (tp + fp)), ("roc", rate, recall)):
+    lowest = lowest_rate(contents)
+    log_rate = 1 - math.log(rate) / math.log(lowest)
+    for chart, x, y in (("pr", recall, tp / (tp + fp)), ("roc", rate, recall), ("roc-log", log_rate, recall)):
+        if chart == "roc-log":
+            assert page.locator("#roc-log").is_hidden()
+            page.get_by_role("checkbox", name="logarithmic").check()
+            assert page.locator("#roc").is_hidden()
         plot = page.locator(f"#{chart} .plot").bounding_box()
         mark = page.locator(f"#{chart} .mark.now").bounding_box()
         centre = mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2

@@ -4,12 +4,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, confusion_matrix, f1_score, precision_recall_curve, roc_auc_score
+import scipy.sparse as sp
+from sklearn.metrics import (
+    average_precision_score,
+    confusion_matrix,
+    f1_score,
+    precision_recall_curve,
+    roc_auc_score,
+    roc_curve,
+)
 
 from problems import TunedError
 from smoothperf import PRBEP, MeasureClassifier
+from smoothperf.evaluation import resamples
 from smoothperf.report import gather, render_report
-from smoothperf.report.contents import BINS, TRACE_COLUMNS, _trace
+from smoothperf.report.contents import BINS, TRACE_COLUMNS, _raw_thresholds, _trace
+from smoothperf.report.thinning import separating_thresholds
 from smoothperf.solvers import LBFGS, Status, Trace, TraceRow
 
 
@@ -101,6 +111,69 @@ def test_what_was_trained_for_is_shown(judged, measure, tile):
     assert low <= high
     assert list(contents.measures)[1:] == ["prbep", "roc_area", "average_precision"]
     assert f'<p class="name">{tile}</p><p class="value">{value:.4f}</p>' in render_report(contents)
+
+
+def test_raw_thresholds_cut_alike(fitted, judged, contents):
+    X, y = judged
+    raw = fitted.raw_scores(X)
+    curve = contents.curve
+    for threshold, tp, fp in zip(curve.raw_thresholds, curve.tp, curve.fp, strict=True):
+        called = raw > threshold
+        assert (tp, fp) == ((called & (y == "spam")).sum(), (called & (y == "ham")).sum())
+
+
+def test_raw_thresholds_cut_alike_where_rounding_would_not():
+    # Adding the shift makes neighbours of very different sizes equal, or moves a threshold past them.
+    for shift in (1e8, -1e8, 0.1):
+        raw = np.sort(np.random.default_rng(0).standard_normal(200) * 1e-7)
+        scores = raw + shift
+        levels = np.unique(scores)[::-1]
+        thresholds = separating_thresholds(levels, np.arange(levels.size + 1))
+        for threshold, moved in zip(thresholds, _raw_thresholds(thresholds, raw, shift), strict=True):
+            np.testing.assert_array_equal(scores > threshold, raw > moved)
+
+
+def test_bands_hold_the_curves_of_resamples(fitted, judged):
+    """Against the same, resample by resample, from rows that are drawn out and sorted anew."""
+    X, y = judged
+    found = gather(fitted, X, y, n_resamples=20)
+    precisions, recalls = [], []
+    for draw in resamples(y == "spam", 20, 0):
+        rows = np.repeat(np.arange(y.size), draw.astype(int))
+        positive, scores = (y == "spam")[rows], fitted.decision_function(X[rows])
+        fpr, tpr, _ = roc_curve(positive, scores, drop_intermediate=False)
+        recalls.append([tpr[fpr <= rate + 1e-12].max() for rate in found.recall_band.places])
+        precision, recall, _ = precision_recall_curve(positive, scores)
+        precisions.append([precision[np.flatnonzero(recall >= r - 1e-12)[-1]] for r in found.precision_band.places])
+    for band, heights in ((found.precision_band, precisions), (found.recall_band, recalls)):
+        np.testing.assert_allclose(band.low, np.quantile(heights, 0.025, axis=0))
+        np.testing.assert_allclose(band.high, np.quantile(heights, 0.975, axis=0))
+    assert found.recall_band.places[1] < 0.01
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, sp.csr_matrix, sp.csc_array, np.float32], ids=["dense", "csr", "csc", "f4"]
+)
+def test_weights_are_weight_times_spread(judged, form):
+    X, y = judged
+    X = np.column_stack([X, np.full(X.shape[0], 3.0), X[:, 0] > 1])
+    model = MeasureClassifier(alpha=1e-3).fit(X, y)
+    weights = gather(model, form(X), y, n_resamples=1).weights
+    contributions = model.coef_[0] * X.std(axis=0)
+    order = np.argsort(-np.abs(contributions))[:3]  # one of four has no spread
+    assert weights.names == [f"column {i}" for i in order]
+    np.testing.assert_allclose(weights.contributions, contributions[order], rtol=1e-5)
+    np.testing.assert_allclose(weights.total, np.abs(contributions).sum(), rtol=1e-5)
+    assert (weights.n_features, weights.intercept) == (4, model.intercept_[0])
+
+
+def test_many_features_are_named_only_where_they_matter(judged):
+    X, y = judged
+    wide = sp.csr_matrix(sp.hstack([sp.csr_matrix((y.size, 10**6)), sp.csr_matrix(X)]))
+    model = MeasureClassifier(alpha=1e-3).fit(wide, y)
+    weights = gather(model, wide, y, n_resamples=1, feature_names=range(10**6 + 2)).weights
+    assert sorted(weights.names) == ["1000000", "1000001"]
+    assert (weights.n_used, weights.n_features) == (2, 10**6 + 2)
 
 
 def test_histogram_counts_everyone_once(judged, contents):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from problems import searching
 from smoothperf.evaluation import Ranking
+from smoothperf.measures.targets import threshold_for_target
 from smoothperf.report import thinning
 from smoothperf.report.thinning import (
     COLUMNS,
@@ -45,6 +46,25 @@ def test_few_cuts_show_the_same_curves(n, share, separation):
     # ROC: between neighbours one of the two rates hardly moves or was never in between.
     steps = np.minimum(np.diff(cuts.recall[shown]), np.diff(cuts.false_positive_rate[shown]))
     assert steps.max() <= 1 / (thinning.RATE_GRID - 1)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.01])
+def test_goals_in_round_numbers_have_their_best_cut(share):
+    """That which the model itself would choose, found among all cuts."""
+    ranked = ranking(30_000, share, 1.5)
+    cuts = ranked.cuts()
+    shown = set(thin_cuts(cuts, ranked.levels).tolist())
+    goals = [{name: value} for name in ("precision", "recall", "fpr") for value in (0.01, 0.2, 0.55, 0.9, 0.99)]
+    goals += [{"fpr": 0.001}, {"fpr": 0.0005}, {"k": 1}, {"k": 50}, {"k": 2000}]
+    reached = 0
+    for goal in goals:
+        try:
+            threshold = threshold_for_target(ranked._labels, ranked._scores, **goal)
+        except ValueError:  # no cut is as precise as that
+            continue
+        reached += 1
+        assert ranked.cut_at(threshold) in shown, goal
+    assert reached > 15
 
 
 @searching(50)

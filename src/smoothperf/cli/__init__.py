@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import compare, convert, datasets, demo, evaluate, paper, path, predict, report, train
+from . import compare, convert, datasets, demo, evaluate, paper, path, predict, report, train, weights
 from ._errors import OneLineUsageErrors
 
 app = typer.Typer(cls=OneLineUsageErrors, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -20,6 +20,7 @@ for _command in (
     predict.predict,
     evaluate.evaluate,
     report.report,
+    weights.weights,
     compare.compare,
     path.path,
     demo.demo,

@@ -105,7 +105,8 @@ def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, stor
         return _columns_as(as_dataset(open_store(path)), like)
     by_name = like is not None and like.feature_names is not None and is_table(path, format)
     if like is not None and like.encoder is not None:
-        return read_table(path, label=label, labelled=labelled, format=format).encoded(like.encoder)
+        only = [column.name for column in like.encoder.columns]
+        return read_table(path, label=label, labelled=labelled, format=format, only=only).encoded(like.encoder)
     try:
         data = read_data(
             path,
@@ -118,11 +119,13 @@ def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, stor
     except NotNumbersError:
         if like is not None and not by_name:
             raise
-        table = read_table(path, label=label, labelled=labelled, format=format)
         if like is None:
+            table = read_table(path, label=label, labelled=labelled, format=format)
             return table.encoded(TableEncoder.fit(table))
         # The words may be in columns that training did not have, which are left out.
-        return replace(table.encoded(TableEncoder.of_numbers(like.feature_names or [])), encoder=None)
+        names = like.feature_names or []
+        table = read_table(path, label=label, labelled=labelled, format=format, only=names)
+        return replace(table.encoded(TableEncoder.of_numbers(names)), encoder=None)
     return _columns_as(data, like)
 
 
@@ -273,6 +276,7 @@ def remember_data(model: MeasureClassifier, examples: Dataset) -> None:
         model.zero_based_ = examples.zero_based
     if examples.encoder is not None:
         model.table_encoder_ = examples.encoder
+    model.origin_ = {**model.origin_, "data": Path(examples.path).name}
 
 
 def read_for_model(
@@ -317,16 +321,6 @@ def read_for_model(
 def _listed(labels: set[Any]) -> str:
     shown = sorted(map(repr, labels))
     return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
-
-
-def column_texts(path: Path, name: str, format: str | None) -> list[str]:
-    """Return a column of a table as it is written there."""
-    from ..io.tables import check_column, read_table
-
-    table = read_table(path, labelled=False, format=format)
-    check_column(name, list(table.columns), path)
-    texts: list[str] = table.texts(name).tolist()
-    return texts
 
 
 def csv_lines(rows: Iterable[Iterable[object]]) -> str:

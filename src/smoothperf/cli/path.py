@@ -13,6 +13,7 @@ from ._files import Form, check_training, check_writable, label_named, read_exam
 from ._progress import Watch
 from ._screen import Screen, table
 from ._trained import title
+from ._visible import visible
 
 if TYPE_CHECKING:
     from ..estimators.path import RegularizationPath
@@ -99,7 +100,8 @@ def path(
         )
     _tell(screen, found, title(measure), 0 if held_out is None else held_out[1].shape[0])
     if figure is not None:
-        plots.save(plots.path(found, measure=title(measure)), figure)
+        heading = f"{title(measure)} over the strength of the regulariser"
+        plots.save(plots.path(found, measure=title(measure), title=heading, data=_about(examples, X, held_out)), figure)
         screen.say(f"Saved: {figure}")
     missed = int((found.gaps > tol).sum())
     if watch.interrupted:
@@ -138,6 +140,12 @@ def _tell(screen: Screen, found: RegularizationPath, name: str, n_held_out: int)
     screen.result(table(list(columns), list(zip(*columns.values(), strict=True)), words=0))
     if scores is not None:
         screen.say(f"\n* best {name} on the {n_held_out:,} rows held out")
+
+
+def _about(examples: Dataset, X: Any, held_out: Any) -> str:
+    """Say in a line what the path was trained on and judged by."""
+    judged = "" if held_out is None else f", {held_out[0].shape[0]:,} rows held out"
+    return f"{visible(Path(examples.path).name)}: {X.shape[0]:,} rows x {X.shape[1]:,} features{judged}"
 
 
 def _document(found: RegularizationPath) -> dict[str, Any]:

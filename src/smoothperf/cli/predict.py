@@ -12,7 +12,7 @@ from .. import load
 from .._files import written_whole
 from . import _options as options
 from ._errors import fail, one_line_errors
-from ._files import Form, check_writable, column_texts, csv_lines, read_for_model
+from ._files import Form, check_writable, csv_lines, read_for_model
 from ._point import operating_point
 from ._screen import Screen
 from ._visible import visible
@@ -48,7 +48,10 @@ def predict(
     id_column: Annotated[
         str | None,
         typer.Option(
-            "--id", metavar="COLUMN", help="For CSV and Parquet: write a CSV table with this column of DATA in it."
+            "--id",
+            metavar="COLUMN",
+            help="Write a CSV table with this column of DATA in it, to tell the rows apart; of an svmlight file "
+            "'comment', which is what follows a #.",
         ),
     ] = None,
     label: options.Label = None,
@@ -64,15 +67,16 @@ def predict(
     DATA needs no labels, and those that it has are not looked at. In an
     svmlight file the format asks for some: write 0. Columns of a table are
     found by their names, in any order; others are not looked at, but --id
-    COLUMN takes one along, to tell the rows apart. Control characters, such as
-    ends of lines, are written as Python writes them: a row is a line.
+    COLUMN takes one along, to tell the rows apart; of an svmlight file --id
+    comment takes what follows a #. Control characters, such as ends of lines,
+    are written as Python writes them: a row is a line.
     """
     point = _point(at, threshold, scores=scores)
     screen = Screen(as_json=as_json, quiet=quiet, side=True)
     if output is not None:
         check_writable(output)
     fitted = load(model)
-    ids = None if id_column is None else column_texts(data, id_column, format)
+    ids = None if id_column is None else _ids(data, id_column, format)
     examples = read_for_model(screen, fitted, data, Form(label, format, zero_based), labelled=False, stored=True)
     found = fitted.positive_scores(examples.X)
     if not scores:
@@ -102,6 +106,12 @@ def predict(
         with written_whole(output) as file:
             file.write(lines.encode())
         screen.say(f"Saved: {output}")
+
+
+def _ids(data: Path, column: str, format: str | None) -> list[str]:
+    from ..io.ids import read_ids
+
+    return read_ids(data, column, format=format)
 
 
 def _point(at: str | None, threshold: float | None, *, scores: bool) -> dict[str, Any] | None:

@@ -33,12 +33,14 @@ def report(
 
     Example: smoothperf report mails.model test.svm -o report.html
 
-    Precision/recall and ROC curves, scores by class, the certificate and how
-    training went. It is one file that opens in any browser without a network.
+    A threshold to move or to set by a goal, precision/recall and ROC curves,
+    what the features weigh, the certificate and how training went. It is one
+    file that opens in any browser without a network.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
     check_writable(output)
     fitted = load(model)
+    names = getattr(fitted, "feature_names_in_", None)  # which reading takes from it
     examples = read_for_model(screen, fitted, data, Form(label, format, zero_based))
 
     from .._files import written_whole
@@ -51,6 +53,7 @@ def report(
             examples.y,
             model_name=model.name,
             data_name=data.name,
+            feature_names=names,
             n_resamples=bootstrap,
             seed=seed,
         )

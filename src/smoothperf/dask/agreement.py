@@ -29,6 +29,15 @@ def agree(summaries: list[Summary], class_weight: Any = None, pos_label: Any = N
     )
 
 
+def class_counts(classes: NDArray[Any], summaries: list[Summary]) -> tuple[int, int]:
+    """How many rows of all blocks have the negative label, and how many the positive one."""
+    negative, positive = (
+        sum(int(each.counts[each.kinds == label].sum()) for each in summaries if each.counts is not None)
+        for label in classes
+    )
+    return negative, positive
+
+
 def agree_on_queries(summaries: list[Summary]) -> QuerySettings:
     """Make blocks of documents one data set."""
     n_features, zero_based = common_columns(summaries)

@@ -18,7 +18,7 @@ from ..measures.base import IN_GROUPS
 from ..solvers import Callback, Newton, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads
-from .agreement import agree
+from .agreement import agree, class_counts
 from .blocks import Summary
 from .cluster import OnCluster
 from .inputs import sources
@@ -203,7 +203,7 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
     def _settle(self, summaries: list[Summary]) -> LabelSettings:
         """Make the blocks one data set, and remember its labels."""
         settings = agree(summaries, self.class_weight, self.pos_label)
-        self._keep_labels(settings.classes)
+        self._keep_labels(settings.classes, class_counts(settings.classes, summaries))
         return settings
 
 

@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 KINDS = ("standard", "maxabs", "none")
 #: Columns whose spread is no more than this many rounding errors of their largest value are constant.
 ROUNDING_ERRORS = 10.0
+#: Entries of X that are looked at together.
+BLOCK = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,28 @@ class Scaling:
         model.coef_ = coef.reshape(1, -1)
         if self.shift is not None:
             model.intercept_ = model.intercept_ - float(coef @ self.shift)
+
+
+def column_spreads(X: Any) -> Array:
+    """Standard deviation of each column, without a copy of X.
+
+    Examples
+    --------
+    >>> column_spreads(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    array([1., 0.])
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if issparse(X):
+            variances: Array = mean_variance_axis(X, axis=0)[1].astype(np.float64)
+            return np.sqrt(variances)
+        n, d = X.shape
+        means = X.mean(axis=0, dtype=np.float64)
+        squares = np.zeros(d)
+        rows = max(1, BLOCK // d)
+        for begin in range(0, n, rows):
+            squares += np.square(X[begin : begin + rows] - means).sum(axis=0)
+        deviations: Array = np.sqrt(squares / n)
+        return deviations
 
 
 def _is_dense(X: Any) -> bool:

@@ -21,6 +21,7 @@ from ..measures import Measure
 from ..measures.examples import Examples
 from ..objective import RegularizedRisk
 from ..solvers import Result
+from ..solvers.continuation import Solution
 
 Array = NDArray[np.float64]
 
@@ -82,7 +83,7 @@ class Bias:
         coef, bias = self.split(weights)
         return coef, bias - threshold if self.fit_intercept else 0.0
 
-    def excess_of_zero(self, objective: RegularizedRisk, result: Result) -> float:
+    def excess_of_zero(self, objective: RegularizedRisk, result: Result | Solution) -> float:
         """How far J without any feature can be above its minimum, for no bias or the one that was found.
 
         Where there is no bound of the minimum, how far it is above what was found.

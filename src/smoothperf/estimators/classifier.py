@@ -117,6 +117,8 @@ class MeasureClassifier(LinearMeasureClassifier):
         The labels, in sorted order.
     pos_label_ : label
         The positive one of them.
+    class_count_ : ndarray of shape (2,)
+        How many training rows have each of them, whatever they weigh.
     coef_ : ndarray of shape (1, n_features)
         The weights of the features; never a bias.
     intercept_ : ndarray of shape (1,)
@@ -138,6 +140,9 @@ class MeasureClassifier(LinearMeasureClassifier):
         Everything the solver has to say, with the trace of all iterations: for the tight bound those of the convex
         problems that were solved on the way. Where a bias is trained, ``result_.coef``
         ends with the weight of the constant feature.
+    origin_ : dict
+        When the model was fitted ("date", UTC) and by which version ("smoothperf"); the command line adds the name of
+        the file of the training rows ("data").
 
     Examples
     --------
@@ -226,7 +231,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         """
         tight = choice("bound", self.bound, ("convex", "tight")) == "tight"
         problem = Problem.of(self, X, y, sample_weight, tight=tight, base_scores=base_scores)
-        self._keep_labels(problem.rows.pair)
+        self._keep_labels(problem.rows.pair, problem.rows.counts)
         bias, solver = problem.bias, problem.solver
         with use_threads(self.n_threads):
             objective = RegularizedRisk(problem.design, problem.risk, problem.penalty.with_alpha(self.alpha))

@@ -147,7 +147,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         Where the chosen one is in ``cv_results_``.
     best_score_ : float
         Its mean score on held-out rows.
-    classes_, pos_label_, coef_, intercept_, objective_, lower_bound_, gap_, stationarity_gap_, n_iter_, result_
+    result_, origin_, classes_, pos_label_, class_count_, coef_, intercept_, objective_, lower_bound_, gap_, n_iter_
+    stationarity_gap_
         As in :class:`~smoothperf.MeasureClassifier`, of the fit to all rows with what was chosen; but the threshold is
         the one that the measure chose on the scores of held-out rows.
     expected_ : dict
@@ -253,7 +254,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         refuse_store(X, "cross-validation")
         given = labelled_rows(self, X, y, sample_weight)
         X, examples = given.X, given.examples
-        self._keep_labels(given.pair)
+        self._keep_labels(given.pair, given.counts)
         if sample_weight is not None:
             sample_weight = vector("sample_weight", sample_weight)
         penalties = {ratio: penalty_of(self, X.shape[1], ratio) for ratio in ratios}

@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .. import __version__
 from .._validation import vector
 from ..design import as_design
 from ..io.model_file import save_model
@@ -40,6 +42,7 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
     stationarity_gap_: float
     n_iter_: int
     result_: Result
+    origin_: dict[str, str]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that :func:`smoothperf.load` reads; it holds numbers and text, no code."""
@@ -66,6 +69,7 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = result.n_iter
         # Nobody needs the scores of the training set any more, which are a vector of its length.
         self.result_ = replace(result, scores=None)
+        self.origin_ = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "smoothperf": __version__}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -78,6 +82,7 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
 
     measure: str | Measure
     classes_: NDArray[Any]
+    class_count_: NDArray[np.int64]
     pos_label_: Any
     intercept_: Array
     has_base_scores_: bool
@@ -297,10 +302,11 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
             raise ValueError("y is None: labels are needed unless X is a store.")
         return scores, store.labels()
 
-    def _keep_labels(self, pair: NDArray[Any]) -> None:
-        """Remember the negative and the positive label."""
+    def _keep_labels(self, pair: NDArray[Any], counts: tuple[int, int]) -> None:
+        """Remember the negative and the positive label, and how many rows of each there are to train on."""
         self.classes_ = np.unique(pair)
         self.pos_label_ = pair[1]
+        self.class_count_ = np.array(counts[:: int(self._sign)], dtype=np.int64)
 
     def _keep(self, result: Result, coef: Array, intercept: float) -> None:
         """Make the outcome of a run the fitted model."""

@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 
 from .._validation import choice, positive_number, shown, vector, whole_number
 from ..measures import Measure, QueryMeasure
+from ..objective import RegularizedRisk
 from ..solvers import Callback, Solver, Status
 from ..solvers.continuation import Solution
 from ..solvers.penalised_path import continuation
@@ -64,6 +65,8 @@ class RegularizationPath:
         How each run ended.
     classes : ndarray of shape (2,) or None
         The negative label and the positive one; None for rankers.
+    zero_is_best : ndarray of bool of shape (n_alphas,)
+        Where w = 0 is optimal within tol: where the model may tell nothing.
     """
 
     alphas: Array
@@ -79,6 +82,7 @@ class RegularizationPath:
     seconds: Array
     statuses: tuple[Status, ...]
     classes: NDArray[Any] | None
+    zero_is_best: NDArray[np.bool_]
 
     @property
     def reached(self) -> Array:
@@ -235,10 +239,10 @@ def regularization_path(
         models = []
         for alpha in grid:
             solution = along.solve(float(alpha), report)
-            models.append((solution, *along.judged(solution)))
+            models.append((solution, along.is_empty(solution), *along.judged(solution)))
             if solution.status is Status.STOPPED:
                 break
-    found, coefs, intercepts, train_scores, validation_scores = zip(*models, strict=True)
+    found, zero_is_best, coefs, intercepts, train_scores, validation_scores = zip(*models, strict=True)
 
     def column(name: str) -> NDArray[Any]:
         return np.array([getattr(solution, name) for solution in found])
@@ -257,6 +261,7 @@ def regularization_path(
         seconds=column("seconds"),
         statuses=tuple(solution.status for solution in found),
         classes=along.classes,
+        zero_is_best=np.array(zero_is_best),
     )
 
 
@@ -283,6 +288,12 @@ class LabelPath:
     def solve(self, alpha: float, callback: Callback | None) -> Solution:
         """The solution for an alpha below the one before."""
         return self._continuation.solve(alpha, callback)
+
+    def is_empty(self, solution: Solution) -> bool:
+        """Whether w = 0 is optimal within tol."""
+        problem = self._problem
+        objective = RegularizedRisk(problem.design, problem.risk, problem.penalty.with_alpha(solution.alpha))
+        return problem.bias.excess_of_zero(objective, solution) <= problem.solver.tol
 
     def judged(self, solution: Solution) -> tuple[Array, float, float, float | None]:
         """Weights of the features and intercept, and the measure on the training and the validation set."""

@@ -48,6 +48,12 @@ class LabelledRows:
     pair: NDArray[Any]
     examples: Examples
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many rows are negative and how many positive, whatever they weigh."""
+        n_positive = int(np.count_nonzero(self.examples.positive))
+        return self.examples.positive.shape[0] - n_positive, n_positive
+
     def towards_positive(self, scores: Array) -> Array:
         """Scores that are higher for the positive label, from such as are for the second label in sorted order."""
         return scores if self.pair[0] < self.pair[1] else -scores

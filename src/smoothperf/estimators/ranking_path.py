@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from .._validation import vector
+from ..evaluation import tells_nothing
 from ..measures import Queries, get_query_measure
 from ..solvers import Callback
 from ..solvers.continuation import Solution
@@ -70,6 +71,10 @@ class RankingPath:
             return solution
         start = self._rows.pairs.at(alpha * self._risk.score_scale**2)
         return replace(solution, n_passes=solution.n_passes + start.n_passes)
+
+    def is_empty(self, solution: Solution) -> bool:
+        """Whether all documents have the same score."""
+        return tells_nothing(solution.scores)
 
     def judged(self, solution: Solution) -> tuple[Array, float, float, float | None]:
         """Weights and intercept, and the measure on the training and the validation set."""

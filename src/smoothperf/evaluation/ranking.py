@@ -44,14 +44,20 @@ class Ranking(SortedScores):
     """
 
     def measures(
-        self, threshold: float = 0.0, multiplicity: Array | None = None, *, also: Measure | None = None
+        self,
+        threshold: float = 0.0,
+        multiplicity: Array | None = None,
+        *,
+        also: Measure | None = None,
+        cuts: Counts | None = None,
     ) -> dict[str, float]:
         """Return every measure by its name in :data:`NAMES`, and one more by its own name if it is given.
 
         Those of a decision (F1, precision, recall, false positive rate, accuracy) are for "positive where the score
-        is above ``threshold``"; precision is 0 if nothing is.
+        is above ``threshold``"; precision is 0 if nothing is. ``cuts`` are those of this multiplicity, where they are
+        known already.
         """
-        cuts = self.cuts(multiplicity)
+        cuts = self.cuts(multiplicity) if cuts is None else cuts
         decision = cuts.at(self.cut_at(threshold))
         found = {
             "prbep": prbep(cuts),

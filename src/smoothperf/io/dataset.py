@@ -93,6 +93,17 @@ def data_error(
     return kind(" ".join(f"{where}: {reason}".split()))
 
 
+def check_column(name: str, found: list[str], path: Path) -> None:
+    """Refuse a name that no column has."""
+    if name not in found:
+        raise data_error(path, f"there is no column {name!r}; there are {listed(found)}")
+
+
+def listed(names: list[str]) -> str:
+    """Return the first names, quoted."""
+    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+
+
 def quoted(text: str | bytes, limit: int = 40) -> str:
     r"""Show text from a file in an error: quoted, printable, and not longer than a person wants to read.
 

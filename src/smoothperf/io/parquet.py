@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import labels
-from .dataset import Chunk, DataError, NotNumbersError, data_error
+from .dataset import Chunk, DataError, NotNumbersError, check_column, data_error
 from .delimited import label_column, missing_query, query_column, remedy
 
 
@@ -122,21 +122,33 @@ def _queries(column: Any, path: Path, query: str | None, first_row: int) -> NDAr
     return labels.tidy(ids)
 
 
-def columns_of(file: io.BufferedReader, path: Path) -> dict[str, NDArray[Any]]:
-    """Read columns of numbers, with NaN for what is missing, and of text, with "" for that."""
+def columns_of(
+    file: io.BufferedReader, path: Path, only: Collection[str | None] | None = None
+) -> dict[str, NDArray[Any]]:
+    """Read columns of numbers, with NaN for what is missing, and of text, with "" for that; ``only`` those named."""
     pa, _ = _pyarrow(path)
     table = _table(file, path)
+    if only is not None:
+        table = table.select([name for name in table.column_names if name in only])
     columns: dict[str, NDArray[Any]] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if _is_number(pa, kind):
-            values = column.cast(pa.float64()) if not pa.types.is_boolean(kind) else column.cast(pa.int8())
+            # Whole numbers beyond 2^53 are rounded, as those of a text are.
+            values = column.cast(pa.int8()) if pa.types.is_boolean(kind) else column.cast(pa.float64(), safe=False)
             columns[name] = np.array([np.nan if value is None else value for value in values.to_pylist()], dtype=float)
         elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
             columns[name] = np.array([value or "" for value in column.to_pylist()], dtype=str)
         else:
             raise data_error(path, f"column {name!r} holds {kind}; use numbers, truth values or text")
     return columns
+
+
+def texts_of(file: io.BufferedReader, path: Path, name: str) -> list[str]:
+    """Read one column as text, whatever it holds, exactly; "" for what is missing."""
+    table = _table(file, path)
+    check_column(name, list(table.column_names), path)
+    return ["" if value is None else str(value) for value in table.column(name).to_pylist()]
 
 
 def _is_number(pa: Any, kind: Any) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from . import labels
-from .dataset import Dataset, data_error, quoted
+from .dataset import Dataset, data_error, listed, quoted
 from .delimited import DELIMITERS, Lines, label_column, missing_query, names_of, query_column
 from .labels import MISSING
 from .parquet import columns_of
@@ -239,14 +239,8 @@ def check_names(wanted: list[str], found: list[str], path: Path) -> None:
     if not missing:
         return
     new = [name for name in found if name not in set(wanted)]
-    renamed = f"; new are {_listed(new)}: rename those that are meant" if new else ""
-    raise data_error(path, f"it lacks the column{'s' * (len(missing) > 1)} {_listed(missing)} of training{renamed}")
-
-
-def check_column(name: str, found: list[str], path: Path) -> None:
-    """Refuse a name that no column has."""
-    if name not in found:
-        raise data_error(path, f"there is no column {name!r}; there are {_listed(found)}")
+    renamed = f"; new are {listed(new)}: rename those that are meant" if new else ""
+    raise data_error(path, f"it lacks the column{'s' * (len(missing) > 1)} {listed(missing)} of training{renamed}")
 
 
 def read_table(
@@ -256,8 +250,12 @@ def read_table(
     query: str | None = None,
     labelled: bool = True,
     format: str | None = None,
+    only: Collection[str] | None = None,
 ) -> Table:
-    """Read a CSV or Parquet file with columns of any kind; the parameters are those of :func:`read_data`."""
+    """Read a CSV or Parquet file with columns of any kind; the parameters are those of :func:`read_data`.
+
+    Of a Parquet file, ``only`` the columns with these names and the label need to hold numbers or text.
+    """
     path = Path(path)
     with uncompressed(path) as file:
         format = format_of(file, path, format, label, query)
@@ -267,7 +265,7 @@ def read_table(
         if format == "csv":
             columns, lines = _csv_columns(file, path)
         else:
-            columns = columns_of(file, path)
+            columns = columns_of(file, path, None if only is None else {*only, label})
     at = label_column(list(columns), label, path, labelled=labelled)
     query_column(list(columns), query, label, path)
     y = None if at is None else columns.pop(list(columns)[at])
@@ -372,7 +370,3 @@ def _learnt(table: Table, name: str) -> TableColumn | None:
     if len(words) == table.n_rows:
         return None
     return TableColumn(name, words=words, has_missing=present.size < table.n_rows)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")

@@ -97,6 +97,12 @@ class Chart:
         points = self._points(xs, ys)
         self._shapes.append(f'<path class="{css}" d="M{"L".join(points)}"/>')
 
+    def band(self, xs: Iterable[float], lows: Iterable[float], highs: Iterable[float], css: str) -> None:
+        """Add the area between two lines."""
+        xs = list(xs)
+        outline = self._points([*xs, *reversed(xs)], [*lows, *reversed(list(highs))])
+        self._shapes.append(f'<path class="{css}" d="M{"L".join(outline)}Z"/>')
+
     def bars(self, edges: Sequence[float], tops: Sequence[float], css: str) -> None:
         """Add a histogram as one shape that stands on y = 0 (or hangs from it)."""
         xs = [edge for edge in edges for _ in range(2)]
@@ -137,13 +143,28 @@ class Chart:
         )
 
     def _points(self, xs: Iterable[float], ys: Iterable[float]) -> list[str]:
-        """Return coordinates as text; points that fall on the same spot as the one before are left out."""
-        points: list[str] = []
+        """Return coordinates as text, without points that draw nothing.
+
+        Those are on the same spot as the one before, or between their neighbours on an upright or a level line.
+        """
+        points: list[tuple[float, float]] = []
         for x, y in zip(xs, ys, strict=True):
-            point = f"{_unit(self.x.place(x))} {_unit(1 - self.y.place(y))}"
-            if not points or point != points[-1]:
-                points.append(point)
-        return points
+            point = round(SIZE * self.x.place(x), 1), round(SIZE * (1.0 - self.y.place(y)), 1)
+            if points and point == points[-1]:
+                continue
+            if len(points) > 1 and _on_a_straight_way(points[-2], points[-1], point):
+                points.pop()
+            points.append(point)
+        return [f"{x:g} {y:g}" for x, y in points]
+
+
+def _on_a_straight_way(before: tuple[float, float], here: tuple[float, float], after: tuple[float, float]) -> bool:
+    """Whether a point lies between two others, right above or beside both."""
+    return any(
+        before[axis] == here[axis] == after[axis]
+        and (before[1 - axis] - here[1 - axis]) * (here[1 - axis] - after[1 - axis]) > 0.0
+        for axis in (0, 1)
+    )
 
 
 def _unit(share: float) -> str:

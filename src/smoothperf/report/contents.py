@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import __version__
 from ..evaluation import Ranking, interval, resamples, tells_nothing
 from ..measures import Measure, get_measure
+from ..measures.sorted_scores import Counts
+from .bands import Band, precision_at, rate_places, recall_at, recall_places
 from .thinning import column_extremes, separating_thresholds, thin_cuts
+from .weights import Weights, weights_of
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
@@ -40,6 +45,10 @@ class Training:
         Whether the measure is one of decisions, which a threshold makes.
     alpha, tol : float
         Strength of the regulariser, and the gap that was asked for.
+    rows : tuple of (int, int) or None
+        Negative and positive training rows; None in models of earlier versions, which do not know.
+    origin : dict of str to str
+        "date" and "smoothperf", the version, of the fit, and "data", the name of the training file, as far as known.
     n_features, n_iter, passes : int
         Columns of X, iterations, and products with X and its transpose.
     seconds : float
@@ -62,6 +71,8 @@ class Training:
     decides: bool
     alpha: float
     tol: float
+    rows: tuple[int, int] | None
+    origin: dict[str, str]
     n_features: int
     n_iter: int
     passes: int
@@ -90,8 +101,8 @@ class Curve:
 
     Attributes
     ----------
-    thresholds : list of float
-        Positive is what scores above.
+    thresholds, raw_thresholds : list of float
+        Positive is what scores above; or has ``raw_scores`` above, which is what ``set_operating_point`` takes.
     tp, fp : list of int
         True and false positives.
     operating_point, break_even, best_f1 : int
@@ -101,6 +112,7 @@ class Curve:
     """
 
     thresholds: list[float]
+    raw_thresholds: list[float]
     tp: list[int]
     fp: list[int]
     operating_point: int
@@ -129,8 +141,15 @@ class ReportContents:
         Value and 95 % bootstrap interval of the measures of the ranking, and of that which the model was trained for.
     curve : Curve
         For the curves and the slider.
+    precision_band, recall_band : Band
+        95 % bands of the precision over the recall, and of the recall over the false positive rate, from the same
+        bootstrap.
     histogram : Histogram
         Scores by class.
+    weights : Weights
+        What the features weigh.
+    made : str
+        When, and by which version.
     """
 
     model_name: str
@@ -142,7 +161,11 @@ class ReportContents:
     constant: bool
     measures: dict[str, tuple[float, float, float]]
     curve: Curve
+    precision_band: Band
+    recall_band: Band
     histogram: Histogram
+    weights: Weights
+    made: str
 
 
 def gather(
@@ -152,6 +175,7 @@ def gather(
     *,
     model_name: str = "model",
     data_name: str = "data",
+    feature_names: Any = None,
     n_resamples: int = 200,
     seed: int = 0,
 ) -> ReportContents:
@@ -167,6 +191,8 @@ def gather(
         Labels that the model knows, both of them.
     model_name, data_name : str
         What to call them.
+    feature_names : sequence of str, optional
+        What to call the features; those that the model was trained with by default.
     n_resamples, seed : int
         Of the bootstrap.
 
@@ -182,8 +208,11 @@ def gather(
     """
     negative_label, positive_label = model.label_pair
     positive = np.asarray(y) == positive_label
-    scores = model.positive_scores(X)
+    raw_scores = model.raw_scores(X)
+    shift = float(model._sign * model.intercept_[0])
+    scores = raw_scores + shift  # as in positive_scores
     ranking = Ranking(positive, scores)
+    measures, bands = _judged(ranking, positive, get_measure(model.measure), n_resamples, seed)
     return ReportContents(
         model_name=model_name,
         data_name=data_name,
@@ -192,14 +221,19 @@ def gather(
         n_negative=int((~positive).sum()),
         training=_training(model),
         constant=tells_nothing(scores),
-        measures=_measures(ranking, positive, get_measure(model.measure), n_resamples, seed),
-        curve=_curve(ranking),
+        measures=measures,
+        curve=_curve(ranking, raw_scores, shift),
+        precision_band=bands[0],
+        recall_band=bands[1],
         histogram=_histogram(positive, scores),
+        weights=weights_of(model, X, feature_names),
+        made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC by smoothperf {__version__}",
     )
 
 
 def _training(model: MeasureClassifier) -> Training:
     result = model.result_
+    counts: Any = getattr(model, "class_count_", None)
     return Training(
         measure=get_measure(model.measure).name,
         trained_with=model.trained_with.name,
@@ -208,6 +242,8 @@ def _training(model: MeasureClassifier) -> Training:
         decides=get_measure(model.measure).fits_bias,
         alpha=float(getattr(model, "alpha_", model.alpha)),
         tol=float(model.tol),
+        rows=None if counts is None else tuple(counts[:: int(model._sign)].tolist()),
+        origin=dict(getattr(model, "origin_", {})),
         n_features=int(model.coef_.shape[1]),
         n_iter=int(model.n_iter_),
         passes=int(result.n_matvec + result.n_rmatvec),
@@ -232,13 +268,14 @@ def _trace(trace: Any) -> dict[str, Array]:
     return {name: values[kept] for name, values in columns.items()}
 
 
-def _measures(
+def _judged(
     ranking: Ranking, positive: NDArray[np.bool_], trained_for: Measure, n_resamples: int, seed: int
-) -> dict[str, tuple[float, float, float]]:
+) -> tuple[dict[str, tuple[float, float, float]], tuple[Band, Band]]:
+    """Return the measures with intervals and the bands of the curves, from one bootstrap."""
     own = trained_for if trained_for.name not in RANKING_MEASURES else None
 
-    def judge(multiplicity: Array | None = None) -> dict[str, float]:
-        found = ranking.measures(multiplicity=multiplicity, also=own)
+    def judge(multiplicity: Array | None = None, cuts: Counts | None = None) -> dict[str, float]:
+        found = ranking.measures(multiplicity=multiplicity, also=own, cuts=cuts)
         return {name: found[name] for name in ((own.name,) if own is not None else ()) + RANKING_MEASURES}
 
     try:
@@ -246,19 +283,28 @@ def _measures(
     except ValueError:  # there are fewer than k examples
         own = None
         values = judge()
-    drawn = [judge(draw) for draw in resamples(positive, n_resamples, seed)]
-    return {name: (values[name], *interval([draw[name] for draw in drawn])) for name in values}
+    recalls, rates = recall_places(), rate_places(float((~positive).sum()))
+    drawn, precisions, heights = [], [], []
+    for draw in resamples(positive, n_resamples, seed):
+        cuts = ranking.cuts(draw)
+        drawn.append(judge(draw, cuts))
+        precisions.append(precision_at(cuts, recalls))
+        heights.append(recall_at(cuts, rates))
+    measures = {name: (values[name], *interval([draw[name] for draw in drawn])) for name in values}
+    return measures, (Band.of(recalls, precisions), Band.of(rates, heights))
 
 
-def _curve(ranking: Ranking) -> Curve:
+def _curve(ranking: Ranking, raw_scores: Array, shift: float) -> Curve:
     cuts = ranking.cuts()
     operating_point = ranking.cut_at(0.0)
     break_even = int(np.abs(cuts.tp + cuts.fp - cuts.tp[-1]).argmin())
     best_f1 = int(cuts.f1.argmax())
     shown = thin_cuts(cuts, ranking.levels, keep=(operating_point, break_even, best_f1))
     place = {int(cut): position for position, cut in enumerate(shown)}
+    thresholds = separating_thresholds(ranking.levels, shown)
     return Curve(
-        thresholds=separating_thresholds(ranking.levels, shown),
+        thresholds=thresholds,
+        raw_thresholds=_raw_thresholds(thresholds, raw_scores, shift),
         tp=cuts.tp[shown].astype(int).tolist(),
         fp=cuts.fp[shown].astype(int).tolist(),
         operating_point=place[operating_point],
@@ -266,6 +312,21 @@ def _curve(ranking: Ranking) -> Curve:
         best_f1=place[best_f1],
         n_cuts=cuts.tp.shape[0],
     )
+
+
+def _raw_thresholds(thresholds: list[float], raw_scores: Array, shift: float) -> list[float]:
+    """Return thresholds of the raw scores that call the same rows positive.
+
+    They differ by the intercept. Where that rounds to the other side of a row, the raw score of the row below takes
+    its place.
+    """
+    raw = np.sort(raw_scores)
+    cuts = np.searchsorted(raw + shift, thresholds, side="right")  # so many rows are not above
+    below = np.concatenate([[-np.inf], raw])[cuts]
+    above = np.concatenate([raw, [np.inf]])[cuts]
+    moved = np.asarray(thresholds) - shift
+    found: list[float] = np.where((below <= moved) & (moved < above), moved, below).tolist()
+    return found
 
 
 def _histogram(positive: NDArray[np.bool_], scores: Array) -> Histogram:

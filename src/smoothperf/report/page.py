@@ -17,6 +17,9 @@ import numpy as np
 from ..evaluation import title_of
 from .charts import Axis, Chart
 from .contents import ReportContents, Training
+from .curves import MARKS, lowest_rate
+from .threshold import threshold_section
+from .weights_table import weights_section
 
 SOLVERS = {
     "lbfgs": "L-BFGS",
@@ -26,13 +29,8 @@ SOLVERS = {
 }
 #: What is minimised itself, not a bound of one less it.
 LOSSES = ("log_loss", "squared_hinge")
-#: Shown for a share of nothing.
-NOTHING = "\u2013"
-MARKS = {
-    "operating": ("operating_point", "own threshold"),
-    "even": ("break_even", "precision = recall"),
-    "best": ("best_f1", "best F1"),
-}
+#: Of models that were saved by earlier versions, or fitted in Python.
+UNKNOWN = "not known"
 
 
 def render_report(contents: ReportContents) -> str:
@@ -73,16 +71,19 @@ script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'">
 {_header(contents)}
 </header>
 <main>
+{_banner(contents)}
 {_tiles(contents)}
 <h2 id="choose">What a threshold does</h2>
-{_threshold(contents)}
+{threshold_section(contents)}
+<h2 id="weigh">What the features weigh</h2>
+{weights_section(contents)}
 <h2>How good the training is</h2>
 {_certificate(contents.training)}
 {_convergence(contents.training)}
 <h2>What was trained</h2>
 {_facts(contents)}
 </main>
-<footer>Made by smoothperf. This page needs no network.</footer>
+<footer>Made {escape(contents.made)}. This page needs no network.</footer>
 <script type="application/json" id="data">{_data(contents)}</script>
 <script>{script}</script>
 </body>
@@ -99,6 +100,13 @@ def _data(contents: ReportContents) -> str:
     curve, edges = contents.curve, contents.histogram.edges
     data = {
         "thresholds": curve.thresholds,
+        "intercept": contents.weights.intercept,
+        # Where the difference rounds to the other side of a row.
+        "rawInstead": {
+            i: raw
+            for i, (threshold, raw) in enumerate(zip(curve.thresholds, curve.raw_thresholds, strict=True))
+            if threshold - contents.weights.intercept != raw
+        },
         "tp": curve.tp,
         "fp": curve.fp,
         "positives": contents.n_positive,
@@ -106,6 +114,7 @@ def _data(contents: ReportContents) -> str:
         "marks": {name: getattr(curve, attribute) for name, (attribute, _) in MARKS.items()},
         "low": float(edges[0]),
         "high": float(edges[-1]),
+        "lowestRate": lowest_rate(contents),
     }
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
@@ -124,18 +133,47 @@ def _header(contents: ReportContents) -> str:
     )
 
 
-def _tiles(contents: ReportContents) -> str:
-    tiles = "".join(
-        f'<div class="card tile"><p class="name">{escape(_tile(name, contents))}</p><p class="value">{value:.4f}</p>'
-        f'<p class="range">95 %: {low:.4f} to {high:.4f}</p></div>'
-        for name, (value, low, high) in contents.measures.items()
+def _banner(contents: ReportContents) -> str:
+    """Say so, before anything else, if the model tells nothing."""
+    if not contents.constant:
+        return ""
+    if contents.weights.n_used == 0:
+        why = (
+            f"All its weights are 0, as the regulariser, alpha {contents.training.alpha:g}, is too strong for what the "
+            "measure has to gain. Train with a smaller alpha or with the tight bound, or let both be chosen."
+        )
+    else:
+        why = "Its weights are on features that are the same in all these examples."
+    return (
+        '<div class="banner" role="alert"><p><b>\u2717 This model tells nothing: all examples have the same score.</b>'
+        f"</p><p>{why}</p></div>"
     )
+
+
+def _tiles(contents: ReportContents) -> str:
     training = contents.training
+    names = sorted(contents.measures, key=lambda name: name != training.measure)  # that one first
+    tiles = "".join(_measure_tile(name, contents) for name in names)
     return (
         f'<div class="tiles">{tiles}<div class="card tile certified"><p class="name">Training</p>{_verdict(contents)}'
         f'<p class="range">objective {training.objective:.5f}, gap asked for {training.tol:g}</p></div></div>'
-        '<p class="aside below">The intervals are from a bootstrap of the examples. If these are '
-        "the examples the model was trained on, all figures flatter it.</p>"
+        '<p class="aside below">The intervals, and the bands around the curves, are from a bootstrap of the examples. '
+        "If these are the examples the model was trained on, all figures flatter it.</p>"
+    )
+
+
+def _measure_tile(name: str, contents: ReportContents) -> str:
+    """Return a measure with its interval; the one that the model was made for stands out."""
+    value, low, high = contents.measures[name]
+    training = contents.training
+    own, tag = "", ""
+    if name == training.measure:
+        own = " own"
+        how = "Trained" if training.trained_with == training.measure else "Chosen"
+        tag = f'<p class="tag">{how} for this</p>'
+    return (
+        f'<div class="card tile{own}"><p class="name">{escape(_tile(name, contents))}</p>'
+        f'<p class="value">{value:.4f}</p><p class="range">95 %: {low:.4f} to {high:.4f}</p>{tag}</div>'
     )
 
 
@@ -143,176 +181,13 @@ def _verdict(contents: ReportContents) -> str:
     """Return the most important thing about the model, in green, orange or red."""
     training = contents.training
     if contents.constant:
-        return '<p class="verdict bad">\u2717 This model tells nothing: all examples have the same score</p>'
+        return '<p class="verdict bad">\u2717 It tells nothing</p>'
     tight = training.bound == "tight"
     if training.converged:
         words = "Stationary: no convex step gains more than {}" if tight else "Within {} of the optimum, certified"
         return f'<p class="verdict good">\u2713 {words.format(f"{training.gap:.2g}")}</p>'
     words = "a convex step may gain up to {}" if tight else "up to {} above the optimum"
     return f'<p class="verdict warn">\u26a0 Stopped early: {words.format(f"{training.gap:.2g}")}</p>'
-
-
-def _threshold(contents: ReportContents) -> str:
-    curve = contents.curve
-    at = curve.operating_point
-    buttons = "".join(
-        f'<button type="button" data-mark="{name}" aria-pressed="{str(getattr(curve, attribute) == at).lower()}">'
-        f'<i class="key {name}"></i>{words[0].upper()}{words[1:]}</button>'
-        for name, (attribute, words) in MARKS.items()
-    )
-    decision = _decision(contents)
-    glance = " \u00b7 ".join(
-        f'{label.lower() if name != "f1" else label} <span data-show="{name}">{_share(decision[name][1])}</span>'
-        for name, (label, _) in list(decision.items())[:3]
-    )
-    thinned = ""
-    if curve.n_cuts > len(curve.tp):
-        thinned = (
-            f'<p class="aside below">The slider stops at {len(curve.tp):,} of {curve.n_cuts:,} possible thresholds; '
-            "the counts at each are exact.</p>"
-        )
-    return f"""<section class="threshold" aria-labelledby="choose">
-<div class="side">
-<div class="card slider">
-<label for="threshold">Threshold <b data-show="threshold">{_number(curve.thresholds[at])}</b></label>
-<input type="range" id="threshold" min="0" max="{len(curve.tp) - 1}" step="1" value="{at}">
-<div class="ends" aria-hidden="true"><span>nothing is positive</span><span>everything is</span></div>
-<p class="glance" aria-hidden="true">{glance}</p>
-<noscript><p class="aside">Moving the threshold needs JavaScript; shown is the model's own.</p></noscript>
-</div>
-<div class="card">
-<div class="jumps" role="group" aria-label="Go to a threshold">{buttons}</div>
-{_table(contents)}
-</div>
-</div>
-<div class="curves">
-<div class="card">{_precision_recall(contents)}</div>
-<div class="card">{_roc(contents)}</div>
-<div class="card wide">{_scores(contents)}</div>
-</div>
-</section>
-{thinned}"""
-
-
-def _decision(contents: ReportContents) -> dict[str, tuple[str, float | None]]:
-    """Return the measures at the operating point with their labels; None for the precision of nothing."""
-    curve, positives, negatives = contents.curve, contents.n_positive, contents.n_negative
-    tp, fp = curve.tp[curve.operating_point], curve.fp[curve.operating_point]
-    n, called = positives + negatives, tp + fp
-    return {
-        "precision": ("Precision", tp / called if called else None),
-        "recall": ("Recall", tp / positives),
-        "f1": ("F1", 2 * tp / (called + positives)),
-        "fpr": ("False positive rate", fp / negatives),
-        "accuracy": ("Accuracy", (tp + negatives - fp) / n),
-        "rate": ("Called positive", called / n),
-    }
-
-
-def _table(contents: ReportContents) -> str:
-    """Return the contingency table and the measures at the operating point; the script keeps them up to date."""
-    curve = contents.curve
-    tp, fp = curve.tp[curve.operating_point], curve.fp[curve.operating_point]
-    positives, negatives = contents.n_positive, contents.n_negative
-    n, called = positives + negatives, tp + fp
-    meters = "".join(
-        f'<dt>{label}</dt><div class="bar" aria-hidden="true"><i data-bar="{name}" '
-        f'style="width:{100 * (value or 0):.2f}%"></i></div><dd data-show="{name}">{_share(value)}</dd>'
-        for name, (label, value) in _decision(contents).items()
-    )
-    negative, positive = map(escape, contents.classes)
-    return f"""<output for="threshold" data-show="sentence">{called:,} of {n:,} are called positive, {tp:,} of them \
-rightly; {positives - tp:,} of {positives:,} positives are missed.</output>
-<h3>Counts</h3>
-<table>
-<thead><tr><td></td><th scope="col">called<br>positive</th><th scope="col">called<br>negative</th>\
-<th scope="col">in all</th></tr></thead>
-<tbody>
-<tr><th scope="row">{positive}, positive</th><td class="right" data-show="tp">{tp:,}</td>\
-<td data-show="fn">{positives - tp:,}</td><td>{positives:,}</td></tr>
-<tr><th scope="row">{negative}, negative</th><td data-show="fp">{fp:,}</td>\
-<td class="right" data-show="tn">{negatives - fp:,}</td><td>{negatives:,}</td></tr>
-<tr><th scope="row">in all</th><td data-show="called">{called:,}</td><td data-show="rest">{n - called:,}</td>\
-<td>{n:,}</td></tr>
-</tbody>
-</table>
-<p class="aside">Bold: called what it is.</p>
-<h3>Measures</h3>
-<dl class="meters">{meters}</dl>"""
-
-
-def _precision_recall(contents: ReportContents) -> str:
-    curve, positives = contents.curve, contents.n_positive
-    called = np.add(curve.tp, curve.fp)
-    recall = np.divide(curve.tp, positives)
-    precision = np.divide(curve.tp, np.maximum(called, 1))
-    base = positives / (positives + contents.n_negative)
-    value = contents.measures["average_precision"][0]
-    chart = Chart(
-        "pr",
-        "Precision and recall",
-        f"Precision against recall for every threshold; average precision {value:.4f}.",
-        Axis("recall", 0.0, 1.0),
-        Axis("precision", 0.0, 1.0),
-    )
-    chart.line([0.0, 1.0], [base, base], "reference")
-    chart.line(recall[called > 0], precision[called > 0], "curve")
-    _mark_all(chart, contents, recall, precision)
-    chart.legend("reference", "guessing")
-    return chart.render()
-
-
-def _roc(contents: ReportContents) -> str:
-    recall = np.divide(contents.curve.tp, contents.n_positive)
-    rate = np.divide(contents.curve.fp, contents.n_negative)
-    value = contents.measures["roc_area"][0]
-    chart = Chart(
-        "roc",
-        "ROC",
-        f"True positive rate against false positive rate for every threshold; the area below is {value:.4f}.",
-        Axis("false positive rate", 0.0, 1.0),
-        Axis("true positive rate, which is recall", 0.0, 1.0),
-    )
-    chart.line([0.0, 1.0], [0.0, 1.0], "reference")
-    chart.line(rate, recall, "curve")
-    _mark_all(chart, contents, rate, recall)
-    chart.legend("reference", "guessing")
-    return chart.render()
-
-
-def _mark_all(chart: Chart, contents: ReportContents, xs: np.ndarray, ys: np.ndarray) -> None:
-    """Mark the named thresholds and the present one, each by a shape of its own."""
-    for name, (attribute, words) in MARKS.items():
-        at = getattr(contents.curve, attribute)
-        chart.mark(xs[at], ys[at], name)
-        chart.legend(name, words)
-    at = contents.curve.operating_point
-    chart.mark(xs[at], ys[at], "now")
-    chart.legend("now", "present threshold")
-
-
-def _scores(contents: ReportContents) -> str:
-    histogram = contents.histogram
-    positive = histogram.positive / contents.n_positive
-    negative = -histogram.negative / contents.n_negative
-    beyond = f"; {histogram.beyond:,} beyond the ends are in the last bars" if histogram.beyond else ""
-    chart = Chart(
-        "scores",
-        "Scores by class",
-        "Histogram of the scores: positives upwards, negatives downwards, each as a share of its class.",
-        Axis("score" + beyond, float(histogram.edges[0]), float(histogram.edges[-1])),
-        Axis("share of the class", 1.05 * float(negative.min()), 1.05 * float(positive.max()), signed=False),
-    )
-    chart.bars(histogram.edges.tolist(), positive.tolist(), "positive")
-    chart.bars(histogram.edges.tolist(), negative.tolist(), "negative")
-    threshold = contents.curve.thresholds[contents.curve.operating_point]
-    chart.upright(threshold, "operating")
-    chart.upright(threshold, "now")
-    chart.legend("positive", f"upwards: {contents.classes[1]}, positive")
-    chart.legend("negative", f"downwards: {contents.classes[0]}, negative")
-    chart.legend("line-now", "present threshold")
-    chart.legend("line-operating", "own threshold")
-    return chart.render()
 
 
 def _certificate(training: Training) -> str:
@@ -387,7 +262,7 @@ def _convergence(training: Training) -> str:
 
 
 def _facts(contents: ReportContents) -> str:
-    training = contents.training
+    training, origin = contents.training, contents.training.origin
     facts = {
         "Measure": _measure(training.measure),
         "Trained with": _risk(training),
@@ -395,6 +270,9 @@ def _facts(contents: ReportContents) -> str:
         "Solver": SOLVERS.get(training.solver, training.solver),
         "Tolerance": f"{training.tol:g}",
         "Features": f"{training.n_features:,}",
+        "Training rows": _training_rows(training),
+        "Training file": origin.get("data", UNKNOWN),
+        "Trained": _trained_when(origin),
         "Iterations": f"{training.n_iter:,}",
         "Passes over the data": f"{training.passes:,}",
         "Time": f"{training.seconds:.2f} s",
@@ -402,9 +280,24 @@ def _facts(contents: ReportContents) -> str:
         "Negative label": contents.classes[0],
         "Model file": contents.model_name,
         "Data file": contents.data_name,
+        "Report made": contents.made,
     }
     items = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
     return f'<div class="card"><dl class="facts">{items}</dl></div>'
+
+
+def _training_rows(training: Training) -> str:
+    if training.rows is None:
+        return UNKNOWN
+    negative, positive = training.rows
+    return f"{negative + positive:,}, of which {positive:,} positive"
+
+
+def _trained_when(origin: dict[str, str]) -> str:
+    """Date and version, as the page says its own."""
+    if "date" not in origin:
+        return UNKNOWN
+    return f"{origin['date'][:16].replace('T', ' ')} UTC by smoothperf {origin.get('smoothperf', UNKNOWN)}"
 
 
 def _measure(name: str) -> str:
@@ -431,13 +324,3 @@ def _tile(name: str, contents: ReportContents) -> str:
     title = _measure(name)
     own = contents.training.decides and name == contents.training.measure
     return f"{title[0].upper()}{title[1:]}{', own threshold' if own else ''}"
-
-
-def _share(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.4f}"
-
-
-def _number(value: float) -> str:
-    """Write a threshold as the script writes it."""
-    text = f"{value:g}" if value == int(value) and abs(value) < 1e15 else repr(value)
-    return text.replace("-", "\u2212")

@@ -1,0 +1,72 @@
+r"""What a fitted linear model weighs: its features by name, those that matter most first.
+
+The score of a row x is ``sum_j w_j x_j + b``, higher for the positive label. A weight by itself depends on the unit of
+its feature. Times the spread of that feature, the standard deviation of its column, it is by how much the score moves
+when the feature moves by as much as it usually does: its contribution.
+
+O(size of X) for the spreads, O(d) for the largest k of d: those are found without sorting all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .linear import CertifiedModel
+
+Array = NDArray[np.float64]
+
+
+def weights_for_positive(model: CertifiedModel) -> Array:
+    """Weights that are above 0 where a higher value speaks for the positive label; of a ranker, for a better place.
+
+    Examples
+    --------
+    >>> from smoothperf import MeasureClassifier
+    >>> clf = MeasureClassifier(alpha=0.1, pos_label="ham").fit([[0.0], [1.0]], ["ham", "spam"])
+    >>> bool(clf.coef_[0, 0] > 0.0), bool(weights_for_positive(clf)[0] < 0.0)
+    (True, True)
+    """
+    weights: Array = getattr(model, "_sign", 1.0) * model.coef_.reshape(-1)
+    return weights
+
+
+def most_important(sizes: Array, count: int) -> NDArray[np.intp]:
+    """Return where the ``count`` largest absolute values are, falling; zeros are not among them.
+
+    Examples
+    --------
+    >>> most_important(np.array([0.5, 0.0, -2.0, 0.5]), 3)
+    array([2, 0, 3])
+    """
+    sizes = np.abs(sizes)
+    count = min(count, int(np.count_nonzero(sizes)))
+    if count == 0:
+        return np.zeros(0, dtype=np.intp)
+    chosen = np.argpartition(-sizes, count - 1)[:count]
+    return chosen[np.lexsort((chosen, -sizes[chosen]))]
+
+
+def names_of(model: CertifiedModel, features: Iterable[int], known: Any = None) -> list[str]:
+    """Return what to call some features, given by their places in ``coef_``.
+
+    By name, if the training data had names (``known`` takes the place of ``feature_names_in_``); else as "feature 7",
+    where 7 is the index in svmlight files for this model; else as "column 6", counted from 0 as NumPy does.
+
+    Examples
+    --------
+    >>> from smoothperf import MeasureClassifier
+    >>> names_of(MeasureClassifier(alpha=0.1).fit([[0.0], [1.0]], [0, 1]), [0])
+    ['column 0']
+    """
+    names = getattr(model, "feature_names_in_", None) if known is None else known
+    if names is not None:
+        return [str(names[feature]) for feature in features]
+    zero_based: bool | None = getattr(model, "zero_based_", None)
+    if zero_based is None:
+        return [f"column {feature}" for feature in features]
+    return [f"feature {feature + (not zero_based)}" for feature in features]
