@@ -118,7 +118,7 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
         measure = get_query_measure(self.measure)
         candidate = candidate_for(measure, self.bound)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
-        local.check_ranks(solver)
+        local.check_ranks(solver, candidate.measure)
         check_n_threads(self.n_threads)
         tight = candidate.bound == "tight"
         job = QueryJob(measure=candidate.measure, penalty=Quadratic(self.alpha), solver=solver, tight=tight)

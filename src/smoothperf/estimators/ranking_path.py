@@ -1,7 +1,7 @@
 """Regularisation paths of rankers: the convex bound with its certificate, or the tight one with stationary points.
 
 The convex risks of pairs and squared loss follow their paths as those of classifiers do. A tight bound starts at each
-alpha from the better of the solution before and that for pairs (:mod:`smoothperf.estimators.trail`), which have a path
+alpha from the better of the solution before and that of a convex risk (:mod:`smoothperf.estimators.trail`), which have a path
 of their own; the largest alpha is theirs, too, as multiples of scores count the same there.
 """
 
@@ -49,7 +49,7 @@ class RankingPath:
         self._measure = get_query_measure(ranker.measure)
         candidate = candidate_for(self._measure, ranker.bound)
         solver = make_solver(ranker.solver, tol=ranker.tol, max_iter=ranker.max_iter, smoothing=ranker.smoothing)
-        check_ranks(solver)
+        check_ranks(solver, candidate.measure)
         check_n_threads(ranker.n_threads)
         X, self._queries = ranker._queries(X, y, qid, group, sample_weight)
         self._held_out = None if validation is None else _checked_validation(validation, X.shape[1])
@@ -57,19 +57,20 @@ class RankingPath:
         self._risk = candidate.measure.risk(self._queries)
         self._tight = candidate.bound == "tight"
         self._trail = QueryTrail(candidate, self._rows)
+        self._start = self._rows.start_of(candidate.measure)
 
     def largest_alpha(self, tolerance: float) -> float:
-        """Where the solution becomes zero weights within a tolerance; for a tight bound that of pairs does."""
+        """Where the solution becomes zero weights within a tolerance; for a tight bound that of its start does."""
         if self._tight:
-            return self._rows.pairs.path.largest_alpha(tolerance) / self._risk.score_scale**2
+            return self._start.path.largest_alpha(tolerance) / self._risk.score_scale**2
         return self._trail.path.largest_alpha(tolerance)
 
     def solve(self, alpha: float, callback: Callback | None) -> Solution:
-        """The solution for an alpha below the one before; passes for pairs on the way count."""
+        """The solution for an alpha below the one before; passes for the start on the way count."""
         solution = self._trail.solve(alpha, callback)
         if not self._tight:
             return solution
-        start = self._rows.pairs.at(alpha * self._risk.score_scale**2)
+        start = self._start.at(alpha * self._risk.score_scale**2)
         return replace(solution, n_passes=solution.n_passes + start.n_passes)
 
     def is_empty(self, solution: Solution) -> bool:
