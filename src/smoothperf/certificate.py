@@ -79,6 +79,12 @@ def evaluation_rounding(
     )
 
 
+def _capped(penalty: Separable, slope: Array, ceiling: float) -> float:
+    """``Omega*(-a)`` on all w with ``Omega(w) <= ceiling``."""
+    value, excess = penalty.conjugate(-slope, ceiling)
+    return value + _times(excess, ceiling)
+
+
 def _times(excess: float, ceiling: float) -> float:
     """Their product; nothing is lost by an infinite ceiling that is not needed."""
     return excess * ceiling if excess > 0.0 else 0.0
@@ -356,27 +362,25 @@ class Bundle:
         because with next to none the program is hard to solve from afar.
         """
         k = self._count
-        best, highest = self._weights[:k].copy(), -math.inf
+        # Close to a minimiser of the smoothed objective the last plane is good by itself.
+        best = np.eye(1, k, k - 1)[0]
+        highest = self._offsets[k - 1] - _capped(penalty, self._slopes[k - 1], self._ceiling)
+        before = -math.inf
         for _ in range(MOST_SOFTNESSES):
             soft = self._soft_penalty()
-            self._weights[:k] = best_weights(
-                self._slopes[:k], self._offsets[:k], soft, self._weights[:k], self._tolerance
-            )
-            if soft is penalty:
-                return
+            weights = best_weights(self._slopes[:k], self._offsets[:k], soft, self._weights[:k], self._tolerance)
+            self._weights[:k] = weights
             aggregate = self._aggregate()
-            value, excess = penalty.conjugate(-aggregate, self._ceiling)
-            taken = value + _times(excess, self._ceiling)
-            bound = float(self._weights[:k] @ self._offsets[:k]) - taken
-            if bound > highest:
-                best, highest = self._weights[:k].copy(), bound
+            taken = _capped(penalty, aggregate, self._ceiling)
+            bound = float(weights @ self._offsets[:k]) - taken
             lost = taken - soft.conjugate(-aggregate, self._ceiling).value
-            if lost <= LITTLE_LOST[1] * self._tolerance:
-                if lost < LITTLE_LOST[0] * self._tolerance:
-                    self._softness *= 4.0
+            if lost < LITTLE_LOST[0] * self._tolerance:
+                self._softness *= 4.0
+            if bound > highest:
+                best, highest = weights, bound
+            if lost <= LITTLE_LOST[1] * self._tolerance or bound < before:  # or rounding has taken over
                 break
-            if bound < highest:  # rounding has taken over
-                break
+            before = bound
             self._softness /= 8.0
         self._weights[:k] = best
 

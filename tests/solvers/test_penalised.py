@@ -15,7 +15,6 @@ from smoothperf import (
     PRBEP,
     Contingency,
     ErrorRate,
-    FBeta,
     LogLoss,
     Newton,
     PrecisionAtK,
@@ -28,8 +27,8 @@ from smoothperf.measures.shifted import Shifted
 from smoothperf.objective import RegularizedRisk
 from smoothperf.penalties import ElasticNet
 from smoothperf.solvers import Retargeting, working_set
-from smoothperf.solvers.penalised_path import PenalisedContinuation, continuation
 from smoothperf.solvers.continuation import Continuation
+from smoothperf.solvers.penalised_path import PenalisedContinuation, continuation
 
 
 def table_loss(b, c):
@@ -151,7 +150,7 @@ def test_conditions_of_optimality_hold(rho):
     assert (residual[on_bound] - penalty.s[on_bound] >= -1e-4).all()
 
 
-@pytest.mark.parametrize("measure", [ROCArea(), PRBEP(), FBeta(), LogLoss()], ids=lambda each: each.name)
+@pytest.mark.parametrize("measure", [ROCArea(), PRBEP(), LogLoss()], ids=lambda each: each.name)
 def test_weights_are_exactly_zero(measure):
     X, y = larger_problem()
     counts = [np.count_nonzero(fit(X, y, measure, ElasticNet(0.03, rho), tol=1e-3).coef) for rho in (0.1, 0.5, 1.0)]
@@ -227,7 +226,7 @@ def test_working_sets_find_the_same(make, monkeypatch):
 
 
 @pytest.mark.parametrize("rho", [0.5, 1.0])
-@pytest.mark.parametrize("measure", [PRBEP(), ROCArea(), FBeta()], ids=lambda each: each.name)
+@pytest.mark.parametrize("measure", [PRBEP(), ROCArea()], ids=lambda each: each.name)
 def test_members_of_a_group_end_with_the_same_weights(measure, rho):
     X, y = gaussians(60, 240, 6)
     lengths, penalty = [0, 50, 230, 20], ElasticNet(1e-2, rho)
@@ -283,7 +282,7 @@ def test_a_path_begins_with_no_feature_and_certifies_each_alpha(measure, rho):
     assert isinstance(path, PenalisedContinuation)
     largest = path.largest_alpha(1e-4)
     counts = []
-    for alpha in largest * 0.6 ** np.arange(6):
+    for alpha in largest * 0.6 ** np.arange(4):
         solution = path.solve(alpha)
         cold = fit(X, y, measure, ElasticNet(alpha, rho), tol=1e-4)
         assert solution.gap <= 1e-4

@@ -78,9 +78,7 @@ def descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) 
             return Status.PRECISION_LIMIT
 
         # In a group all take the first member's step, so that the others need none of their own.
-        target = (
-            metric.step(point, run.penalty) if leads else point.coef
-        )
+        target = metric.step(point, run.penalty) if leads else point.coef
         line = run.towards(point, target)
         origin = line.origin(mu)
         if origin.derivative >= 0.0:
