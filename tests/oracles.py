@@ -337,6 +337,42 @@ def roc_optimum(X, y, alpha, weights=None, *, as_printed=False):
     return w.value, value
 
 
+def penalised_optimum(X, risk, s, q, lower=-np.inf, upper=np.inf, base=0.0):
+    """Minimiser and minimum of ``sum_i s_i |w_i| + (q_i/2) w_i^2 + R(f0 + X w)`` within bounds.
+
+    ``risk`` is a pair of planes, losses and slopes, or makes an expression of the scores.
+    """
+    d = X.shape[1]
+    s, q, lower, upper = (np.broadcast_to(np.asarray(each, dtype=float), (d,)) for each in (s, q, lower, upper))
+    w = cp.Variable(d)
+    scores = base + X @ w
+    value = risk(scores) if callable(risk) else cp.max(risk[0] + risk[1] @ scores)
+    low, high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+    bounds = [w[low] >= lower[low]] * bool(low.size) + [w[high] <= upper[high]] * bool(high.size)
+    objective = s @ cp.abs(w) + cp.sum_squares(cp.multiply(np.sqrt(q / 2), w)) + value
+    value = _solve(cp.Problem(cp.Minimize(objective), bounds), tol=1e-9)
+    return w.value, value
+
+
+def roc_expression(y, scores):
+    """The mean hinge over all pairs, of scores that are an expression."""
+    pairs = [scores[int(i)] - scores[int(j)] for i in np.flatnonzero(y == 1) for j in np.flatnonzero(y == -1)]
+    return cp.sum(cp.pos(1 - cp.hstack(pairs))) / len(pairs)
+
+
+def smooth_expression(y, scores, loss):
+    """The mean of "log_loss" or "squared_hinge", of scores that are an expression."""
+    z = cp.multiply(y, scores)
+    return cp.sum(cp.logistic(-z) if loss == "log_loss" else cp.square(cp.pos(1 - z))) / len(y)
+
+
+def table_planes(y, loss):
+    """Losses of the contingency tables of all labelings z, and the slopes ``(z_i - y_i) / n``."""
+    z = all_labelings(len(y))
+    missed, false = ((z == -1) & (y == 1)).sum(axis=1), ((z == 1) & (y == -1)).sum(axis=1)
+    return np.array([loss(b, c) for b, c in zip(missed, false, strict=True)]), (z - y) / len(y)
+
+
 def simplex_qp(factor, linear):
     """Maximiser and maximum of ``b.x - |A^T x|^2 / 2`` over the probability simplex; H = A A^T."""
     x = cp.Variable(len(linear), nonneg=True)

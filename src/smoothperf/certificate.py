@@ -48,9 +48,9 @@ Array = NDArray[np.float64]
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2.0
 #: The reductions are themselves computed in floating point; a hundredth more makes up for that.
 SURPLUS = 1.01
-#: Curvature that a penalty without it is given when weights are looked for, by what it costs beside the tolerance of
-#: the program at the largest weights; and how much of the bound may be lost by it before it shrinks, or grows.
-SOFTNESS, LITTLE_LOST, MOST_SOFTNESSES = 100.0, (5.0, 50.0), 4
+#: How much of the bound may be lost by curvature that the penalty does not have, beside the tolerance of the program,
+#: before the curvature shrinks, or grows; and how often it shrinks in one solution.
+LITTLE_LOST, MOST_SOFTNESSES = (5.0, 50.0), 20
 #: Planes that wait for a solution when the penalty is not quadratic.
 LATER = 4
 
@@ -77,6 +77,12 @@ def evaluation_rounding(
         + accumulated(d + 8) * objective
         + extra_rounding * (1.0 + largest_score)
     )
+
+
+def _capped(penalty: Separable, slope: Array, ceiling: float) -> float:
+    """``Omega*(-a)`` on all w with ``Omega(w) <= ceiling``."""
+    value, excess = penalty.conjugate(-slope, ceiling)
+    return value + _times(excess, ceiling)
 
 
 def _times(excess: float, ceiling: float) -> float:
@@ -183,7 +189,7 @@ class Bundle:
         self._design = design
         self._penalty = as_penalty(penalty).on(design.shape[1])
         self._ceiling = ceiling
-        self._softness = SOFTNESS * tolerance
+        self._softness = ceiling if ceiling < math.inf else 1.0
         self._max_planes = max(2, max_planes)
         self._tolerance = tolerance
         self._extra_rounding = extra_rounding
@@ -352,24 +358,31 @@ class Bundle:
     def _weigh_softly(self, penalty: Separable) -> None:
         """Find weights that are the best ones of a penalty with a little curvature where this one has none.
 
-        What the bound loses by it is known afterwards: if that is much, less curvature must do.
+        What the bound loses by it is known afterwards: if that is much, less curvature must do. From much to little,
+        because with next to none the program is hard to solve from afar.
         """
         k = self._count
+        # Close to a minimiser of the smoothed objective the last plane is good by itself.
+        best = np.eye(1, k, k - 1)[0]
+        highest = self._offsets[k - 1] - _capped(penalty, self._slopes[k - 1], self._ceiling)
+        before = -math.inf
         for _ in range(MOST_SOFTNESSES):
             soft = self._soft_penalty()
-            self._weights[:k] = best_weights(
-                self._slopes[:k], self._offsets[:k], soft, self._weights[:k], self._tolerance
-            )
-            if soft is penalty:
-                return
+            weights = best_weights(self._slopes[:k], self._offsets[:k], soft, self._weights[:k], self._tolerance)
+            self._weights[:k] = weights
             aggregate = self._aggregate()
-            value, excess = penalty.conjugate(-aggregate, self._ceiling)
-            lost = value + _times(excess, self._ceiling) - soft.conjugate(-aggregate, self._ceiling).value
-            if lost <= LITTLE_LOST[1] * self._tolerance:
-                if lost < LITTLE_LOST[0] * self._tolerance:
-                    self._softness *= 2.0
-                return
-            self._softness /= 4.0
+            taken = _capped(penalty, aggregate, self._ceiling)
+            bound = float(weights @ self._offsets[:k]) - taken
+            lost = taken - soft.conjugate(-aggregate, self._ceiling).value
+            if lost < LITTLE_LOST[0] * self._tolerance:
+                self._softness *= 4.0
+            if bound > highest:
+                best, highest = weights, bound
+            if lost <= LITTLE_LOST[1] * self._tolerance or bound < before:  # or rounding has taken over
+                break
+            before = bound
+            self._softness /= 8.0
+        self._weights[:k] = best
 
     def _soft_penalty(self) -> Separable:
         """The penalty with so little curvature, where it has none, that the bound loses next to nothing by it."""

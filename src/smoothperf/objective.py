@@ -240,7 +240,11 @@ class Run:
 
     def exact(self, vector: Array, scores: Array) -> float:
         """``J``, given the scores; no product with X."""
-        return self.penalty.value(vector, self.square(vector)) + self.risk.exact_value(scores)
+        return self.regulariser(vector, self.square(vector)) + self.risk.exact_value(scores)
+
+    def regulariser(self, vector: Array, square: float) -> float:
+        """``Omega``, given the square of the length; the same on all members of a group."""
+        return self.penalty.value(vector, square)
 
     def exact_at(self, point: Point, *, good_enough: float = -math.inf) -> Estimate:
         """``J`` at a point of ``J_mu``, or a value a little above it that costs nothing; no product with X.

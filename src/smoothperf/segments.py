@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from . import threads
-from .collective import total_and_agreed
+from .collective import agreed, total_and_agreed
 from .design.base import Array
 from .kernels import along
 from .measures import RiskValue
@@ -53,6 +53,10 @@ class PenalisedRun(Run):
     def towards(self, point: Point, coef: Array) -> Segment:
         """Return the half-line from a point through other weights; one product with X now, none later."""
         return Segment(self, point, coef)
+
+    def regulariser(self, vector: Array, square: float) -> float:
+        """``Omega``, as the first member of a group has summed it up."""
+        return agreed(self.together, self.penalty.value(vector, square))[0]
 
     def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
         g = risk.plane.gradient
@@ -128,6 +132,7 @@ class Segment:
         zero = w == 0.0
         jump = float(s[zero] @ np.abs(p[zero]))
         derivative = float((s * np.sign(w) + q * w) @ p)
+        omega, derivative, jump = agreed(self._run.together, omega, derivative, jump)
         return (omega, derivative + jump, 0.0) if to_the_right else (omega, derivative, jump)
 
     def point(self, trial: Trial) -> Point:

@@ -16,14 +16,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fuzz.generator import Problem, generate
 from oracles import LONG_EPS
-from smoothperf import MeasureClassifier, Status
+from smoothperf import LBFGS, MeasureClassifier, Status
 from smoothperf.certificate import Planes
 from smoothperf.estimators.bias import Bias
 from smoothperf.estimators.classifier import ZeroModelWarning
 from smoothperf.estimators.problem import make_solver
 from smoothperf.io import open_store
 from smoothperf.measures import get_measure
+from smoothperf.measures.shifted import Shifted
 from smoothperf.objective import RegularizedRisk
+from smoothperf.penalties import ElasticNet
+from smoothperf.solvers import working_set
 
 PROBLEMS = int(os.environ.get("FUZZ_PROBLEMS", "48"))
 UNIT = 2.0**-53
@@ -46,7 +49,7 @@ class Judge:
         scores = self.row_norm * float(np.linalg.norm(w))
         objective = float(self.problem.objective(w))
         d, n = self.d, self.n
-        return 1.02 * unit * (2 * d * scores + (2 * n + 16) * (1 + 2 * scores) + (d + 4) * objective)
+        return 1.02 * unit * (2 * d * scores + (2 * n + 16) * (1 + 2 * scores) + (d + 8) * objective)
 
     def objective(self, w: np.ndarray) -> tuple[np.longdouble, float]:
         """J, and what that may be off by."""
@@ -102,6 +105,60 @@ def check_planes(judge: Judge, found: Planes, points: list[np.ndarray]) -> None:
         sizes = np.abs(slopes) @ np.abs(w) + np.abs(found.offsets)
         allowed = found.fixed + found.per_radius * float(np.linalg.norm(w)) + judge.d * LONG_EPS * sizes + error
         assert (heights <= risk + allowed).all(), (judge.problem.described, (heights - risk - allowed).max())
+
+
+def some_penalty(rng: np.random.Generator, alpha: float, d: int, *, bias: bool) -> ElasticNet:
+    """An elastic net, at times without a quadratic part, with factors of all sizes, or with bounds."""
+    size = d - bias
+    factors = 10.0 ** rng.uniform(-2, 2, size=size) * (rng.random(size) < 0.9) if rng.random() < 0.3 else None
+    lower = -rng.choice([0.0, 0.1, np.inf], size=size) if rng.random() < 0.4 else None
+    upper = rng.choice([0.0, 0.1, np.inf], size=size) if rng.random() < 0.4 else None
+    ratio = float(rng.choice([0.0, rng.uniform(), 1.0, 1.0]))
+    return ElasticNet(alpha, ratio, factors, lower, upper, bias=bias)
+
+
+@pytest.mark.parametrize("seed", range(PROBLEMS))
+def test_a_penalty_keeps_the_promises(seed, tmp_path, monkeypatch):
+    problem = generate(seed, tmp_path)
+    judge = Judge(problem)
+    rng = np.random.default_rng(seed)
+    measure, settings = get_measure(problem.measure), problem.settings
+    X = open_store(problem.X).design() if isinstance(problem.X, Path) else problem.X
+    bias = Bias(measure, settings["fit_intercept"], settings["intercept_scaling"])
+    alpha = float(10.0 ** rng.uniform(-5, 0))
+    penalty = some_penalty(rng, alpha, judge.d, bias=bias.trained).on(judge.d)
+    risk = measure.bind(problem.y, problem.weights)
+    base = rng.normal(size=judge.n) if rng.random() < 0.3 else np.zeros(judge.n)
+    if base.any():
+        risk = Shifted(risk, base)
+    if rng.random() < 0.5:
+        monkeypatch.setattr(working_set, "MANY_COLUMNS", 2)
+        monkeypatch.setattr(working_set, "FIRST", 1)
+    objective = RegularizedRisk(bias.design(X, low_memory=False), risk, penalty)
+    tol, limit = max(settings["tol"], 1e-9), min(settings["max_iter"], 100)
+    result = LBFGS(tol=tol, max_iter=limit).run(objective)
+
+    def value(w: np.ndarray) -> tuple[np.longdouble, float]:
+        """J in long double, and what it may be off by."""
+        w = np.asarray(w, dtype=np.longdouble)
+        omega = penalty.s.astype(np.longdouble) @ np.abs(w) + penalty.q.astype(np.longdouble) @ w**2 / 2
+        scores = base.astype(np.longdouble) + problem.dense @ w
+        size = 1.0 + float(np.abs(base).max()) + judge.row_norm * float(np.linalg.norm(w.astype(float)))
+        return omega + problem.risk(scores), 8 * (judge.n + judge.d + 16) * LONG_EPS * (size + float(omega))
+
+    true, error = value(result.coef)
+    size = 1.0 + float(np.abs(base).max()) + judge.row_norm * float(np.linalg.norm(result.coef))
+    assert abs(result.objective - true) <= 8 * (judge.n + judge.d + 16) * UNIT * (size + float(true)) + error
+    assert result.gap == result.objective - result.lower_bound >= 0.0
+    assert (result.status is Status.CONVERGED) == (result.gap <= tol)
+    assert penalty.value(result.coef, 0.0) < np.inf
+    points = [np.zeros(judge.d), result.coef, 0.999 * result.coef]
+    for scale in (1e-6, 1e-3, 1.0):
+        points.append(penalty.clip(result.coef * (1.0 + scale * rng.normal(size=judge.d))))
+        points.append(penalty.clip(result.coef + scale * rng.normal(size=judge.d)))
+    for point in points:
+        there, error = value(point)
+        assert result.lower_bound <= there + error, (problem.described, penalty)
 
 
 @pytest.mark.parametrize("seed", range(PROBLEMS))

@@ -57,6 +57,7 @@ HELD_TO = {
     "_top_k.sample": ("sample", "kernels/test_top_k.py::test_sample"),
     "_top_k.sums_at": ("sums_at", "kernels/test_top_k.py::test_sums_at"),
     "_top_k.weigh_cells": ("weigh_cells", "kernels/test_top_k.py::test_cells"),
+    "_quadratic_model.minimise_model": ("minimise_model", "kernels/test_kernels.py::test_minimise_model"),
     "_two_loop.two_loop": ("two_loop", "kernels/test_kernels.py::test_two_loop"),
     "_vectors.along": ("along", "kernels/test_kernels.py::test_along"),
     "_vectors.differences": ("differences", "kernels/test_kernels.py::test_sums_with_inner_products"),

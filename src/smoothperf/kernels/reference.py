@@ -362,6 +362,38 @@ def two_loop(
     p[:] = applied(len(order), p)
 
 
+def minimise_model(
+    gradient: Array,
+    start: Array,
+    s: Array,
+    q: Array,
+    lower: Array,
+    upper: Array,
+    sigma: float,
+    u: Array,
+    m: Array,
+    z: Array,
+    accuracy: float,
+    most_sweeps: int = 1000,
+) -> int:
+    """Coordinate descent with the whole matrix B, over all coordinates in every sweep."""
+    B = sigma * np.eye(gradient.size) + u @ m.T
+    total = 0.0
+    for sweep in range(1, most_sweeps + 1):
+        gained = 0.0
+        for i in range(gradient.size):
+            curvature = B[i, i]
+            reduced = curvature * z[i] - (gradient[i] + B[i] @ (z - start))
+            new = np.sign(reduced) * max(abs(reduced) - s[i], 0.0) / (curvature + q[i])
+            new = min(max(new, lower[i]), upper[i])
+            gained += (new - z[i]) ** 2 * (curvature + q[i])
+            z[i] = new
+        total += gained
+        if gained <= accuracy * total:
+            return sweep
+    return most_sweeps
+
+
 def fractional_best(
     margins: Array, positive: NDArray[np.bool_], weights: Array, loss: tuple[float, float, float], slope: float
 ) -> float:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..objective import Estimate, Run
+from ..penalties import Separable
 from .base import ConvexSolver
 from .monitor import Monitor
 from .result import Result
@@ -56,6 +57,9 @@ class BMRM(ConvexSolver):
         return int(np.clip(PLANE_MEMORY // (8 * run.space.length), 50, 1000))
 
     def _minimise(self, run: Run, monitor: Monitor) -> Result:
+        penalty = run.penalty
+        if isinstance(penalty, Separable) and ((penalty.l1 == 0.0) & (penalty.l2 == 0.0)).any():
+            raise ValueError("BMRM needs a penalty of every feature, as its first planes say nothing else; use LBFGS.")
         coef, scores = run.starting_vector()
         while True:
             risk = run.risk.exact(scores)
@@ -64,7 +68,7 @@ class BMRM(ConvexSolver):
             # At once, as it decides where to go next.
             monitor.add_plane(run.space.slope(plane.gradient), plane, steepness, at_once=True)
             coef_square = run.square(coef)
-            exact = run.penalty.value(coef, coef_square) + risk.value
+            exact = run.regulariser(coef, coef_square) + risk.value
             status = monitor.record(coef, coef_square, Estimate(exact, exact), exact, 0.0)
             if status is not None:
                 return monitor.result(status)

@@ -257,7 +257,7 @@ class Monitor:
         if candidate.objective.is_exact:
             return candidate
         assert candidate.scores is not None
-        regulariser = self._run.penalty.value(candidate.coef, candidate.coef_square)
+        regulariser = self._run.regulariser(candidate.coef, candidate.coef_square)
         exact = regulariser + self._run.risk.exact_value(candidate.scores)
         return replace(candidate, objective=Estimate(exact, exact), scores=None)
 
@@ -269,7 +269,7 @@ class Monitor:
             coef = run.together.first(run.space.weights(self._best.coef))
             scores = objective.matvec(coef)
             (square,) = agreed(run.together, float(coef @ coef))
-            exact = run.penalty.value(coef, square) + run.risk.exact_value(scores)
+            exact = run.regulariser(coef, square) + run.risk.exact_value(scores)
             if exact < _value(self._zero):
                 self._best = _Candidate(self._best.coef, square, Estimate(exact, exact))
                 self._candidates = [self._best]

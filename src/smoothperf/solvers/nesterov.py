@@ -90,7 +90,7 @@ class Nesterov(ConvexSolver):
         while True:
             monitor.add_plane(leading.slope, leading.risk.plane, leading.steepness)
             square = run.square(coef)
-            value = run.penalty.value(coef, square) + run.risk.exact_value(scores)
+            value = run.regulariser(coef, square) + run.risk.exact_value(scores)
             status = monitor.record(coef, square, Estimate(value, value), leading.value, leading.mu)
             if status is not None:
                 return monitor.result(status)

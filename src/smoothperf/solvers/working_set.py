@@ -7,15 +7,15 @@ planes of its certificate, with their weights, sum up to one plane in scores,
     R(f) >= <g, f> + b      for every f,       g = sum_k x_k g_k,  b = sum_k x_k b_k,            (plane-of-a-set)
 
 which knows nothing of columns. One product ``a = X^T g`` makes it a plane for all weights: it bounds the whole problem,
-and tells which columns were missed, ``|a_i| > s_i``. Those join W, and so on until the gap of the whole problem is within the
-tolerance. (Johnson and Guestrin, 2015; Massias, Gramfort and Salmon, 2018, for smooth losses.)
+and tells which columns were missed, ``|a_i| > s_i``. Those join W, and so on until the gap of the whole problem is
+within the tolerance. (Johnson and Guestrin, 2015; Massias, Gramfort and Salmon, 2018, for smooth losses.)
 
 Cost of a round: some dozens of iterations with the columns of W, one product with the transpose of X and a pass to
 copy columns. Products with a part of the entries of X count as that part of a pass.
 
-No column is dropped for good. The certificate leaves a set of planes, any of which may be the one of the minimiser: a
-risk that is a maximum of planes is not strongly concave in g, so that a small gap does not confine g to a small ball, which
-is what proofs that a weight *is* zero rest on (docs/maths.md, screening).
+No column is dropped for good. The certificate leaves a set of planes, any of which may be the one of the minimiser: the
+conjugate risk is not strongly convex in g unless the risk is smooth, so that a small gap does not confine g to a small
+ball, which is what proofs that a weight *is* zero rest on (docs/maths.md, screening).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MANY_COLUMNS = 1000
 #: Columns to begin with at least, and how many there are for each weight that is not zero.
 FIRST, PER_WEIGHT = 100, 2
 #: Tolerance of a round, as a share of the gap of the whole problem, and of the tolerance.
-SHARE, LEAST_SHARE = 0.1, 0.3
+SHARE, LEAST_SHARE = 0.1, 0.6
 #: Most planes of a round.
 PLANES = 40
 

@@ -1,0 +1,160 @@
+"""Measure sparse models: a fit with l1_ratio=1 to a certified 1e-3, beside liblinear with as many weights.
+
+alpha is the one that does best on a quarter of the training rows (by average precision, along a path on the others).
+The peers, ``LogisticRegression`` and ``LinearSVC`` of scikit-learn with an l1 penalty, get the C with which they have
+as many weights that are not zero. Seconds are medians of a few repetitions, in turns; PRBEP and average precision are
+those of the test part. Our seconds over theirs are to be at most 1.5 (geometric mean), with scores as good or better;
+and an elastic net with l1_ratio=0.5 is to take at most twice the passes of the quadratic penalty at the same alpha.
+Exits with 1 if not.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import train_test_split
+from sklearn.svm import LinearSVC
+
+from smoothperf import LBFGS, PRBEP, ROCArea
+from smoothperf.design import as_design
+from smoothperf.measures import Measure
+from smoothperf.objective import RegularizedRisk
+from smoothperf.penalties import ElasticNet
+from smoothperf.solvers.penalised_path import PenalisedContinuation
+from smoothperf.solvers.result import Result
+
+from .common import arguments, geometric_mean, load, seconds_of, write_csv
+
+DATA = ("r21578-crude", "rcv1-c11", "news20-bigram")
+#: What is trained, and whether its time is held to the limit.
+MEASURES: tuple[tuple[Measure, bool], ...] = ((ROCArea(), True), (PRBEP(), False))
+TOL = 1e-3
+LARGEST_RATIO = 1.5
+MOST_PASSES = 2.0
+REPETITIONS = 3
+N_ALPHAS, FALL = 14, 0.5
+#: A model has as many weights as another if their numbers differ by no more than this share.
+ALIKE = 0.05
+PEERS: dict[str, Callable[[float], Any]] = {
+    "LogisticRegression": lambda C: LogisticRegression(solver="liblinear", l1_ratio=1, C=C, fit_intercept=False),
+    "LinearSVC": lambda C: LinearSVC(penalty="l1", dual=False, C=C, fit_intercept=False),
+}
+
+
+def chosen_alpha(X: Any, y: Any, measure: Measure) -> float:
+    """The alpha of the model with the best average precision on a quarter of the rows."""
+    rows, held = train_test_split(np.arange(y.size), test_size=0.25, stratify=y, random_state=0)
+    path = PenalisedContinuation(
+        as_design(X[rows]), measure.bind(y[rows]), LBFGS(tol=TOL), ElasticNet(1.0, l1_ratio=1.0)
+    )
+    largest = path.largest_alpha(TOL)
+    scores = {}
+    for alpha in largest * FALL ** np.arange(N_ALPHAS):
+        scores[alpha] = average_precision_score(y[held], X[held] @ path.solve(alpha).coef)
+        if len(scores) > 4 and max(list(scores.values())[-3:]) < max(scores.values()) - 0.005:
+            break
+    return float(max(scores, key=scores.__getitem__))
+
+
+def with_as_many_weights(make: Callable[[float], Any], X: Any, y: Any, count: int) -> Any:
+    """The peer whose number of weights is closest, by bisection on the logarithm of C."""
+    low, high, best = 1e-3, 1e4, None
+    for _ in range(12):
+        C = float(np.sqrt(low * high))
+        model = make(C).fit(X, y)
+        found = np.count_nonzero(model.coef_)
+        if best is None or abs(found - count) < abs(np.count_nonzero(best.coef_) - count):
+            best = model
+        if abs(found - count) <= ALIKE * count:
+            break
+        low, high = (low, C) if found > count else (C, high)
+    return best
+
+
+def worth(y: Any, scores: Any) -> tuple[float, float]:
+    """PRBEP and average precision."""
+    return PRBEP().score(y, scores), float(average_precision_score(y, scores))
+
+
+def study(X: Any, y: Any, X_test: Any, y_test: Any, measure: Measure) -> list[dict[str, Any]]:
+    """One line for each peer."""
+    alpha = chosen_alpha(X, y, measure)
+
+    def fit(l1_ratio: float) -> Result:
+        penalty: float | ElasticNet = ElasticNet(alpha, l1_ratio) if l1_ratio > 0.0 else alpha
+        return LBFGS(tol=TOL).run(RegularizedRisk(as_design(X), measure.bind(y), penalty))
+
+    ours = fit(1.0)
+    count = int(np.count_nonzero(ours.coef))
+    prbep, precision = worth(y_test, X_test @ ours.coef)
+    passes = {ratio: result.n_matvec + result.n_rmatvec for ratio, result in ((r, fit(r)) for r in (0.0, 0.5))}
+    rows = []
+    for name, make in PEERS.items():
+        peer = with_as_many_weights(make, X, y, count)
+        seconds, peer_seconds = seconds_of(
+            lambda: fit(1.0), lambda make=make, peer=peer: make(peer.C).fit(X, y), repetitions=REPETITIONS
+        )
+        peer_prbep, peer_precision = worth(y_test, peer.decision_function(X_test))
+        rows.append(
+            {
+                "measure": measure.name,
+                "alpha": f"{alpha:.3g}",
+                "gap": f"{ours.gap:.1e}",
+                "passes": ours.n_matvec + ours.n_rmatvec,
+                "weights": count,
+                "seconds": round(seconds, 3),
+                "prbep": round(prbep, 4),
+                "average_precision": round(precision, 4),
+                "peer": name,
+                "C": f"{peer.C:.3g}",
+                "peer_weights": int(np.count_nonzero(peer.coef_)),
+                "peer_seconds": round(peer_seconds, 3),
+                "peer_prbep": round(peer_prbep, 4),
+                "peer_average_precision": round(peer_precision, 4),
+                "ratio_seconds": round(seconds / peer_seconds, 2),
+                "quadratic_passes": passes[0.0],
+                "elastic_net_passes": passes[0.5],
+                "ratio_passes": round(passes[0.5] / passes[0.0], 2),
+            }
+        )
+    return rows
+
+
+def main() -> int:
+    """Run everything, print a line per comparison, write sparse.csv."""
+    options = arguments(__doc__)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    rows: list[dict[str, Any]] = []
+    for name in DATA:
+        X, y = load(options.data, name)
+        X_test, y_test = load(options.data, f"{name}.t")
+        X_test.resize((X_test.shape[0], X.shape[1]))
+        for measure, _ in MEASURES:
+            for row in study(X, y, X_test, y_test, measure):
+                rows.append({"data": name, **row})
+                print("  ".join(f"{column} {value}" for column, value in rows[-1].items()), flush=True)
+    write_csv(options.output / "sparse.csv", rows)
+    short = 0
+    for measure, held in MEASURES:
+        mine = [row for row in rows if row["measure"] == measure.name]
+        ratio = geometric_mean(row["ratio_seconds"] for row in mine)
+        worse = sum(row[score] < row[f"peer_{score}"] for row in mine for score in ("prbep", "average_precision"))
+        most = max(row["ratio_passes"] for row in mine)
+        print(
+            f"{measure.name}: {ratio:.2f} times the seconds of the peers (geometric mean), {worse} of {2 * len(mine)} "
+            f"scores are lower; an elastic net takes at most {most:.2f} times the passes of the quadratic penalty"
+        )
+        if held and (ratio > LARGEST_RATIO or worse or most > MOST_PASSES):
+            short += 1
+    return int(short > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
