@@ -1,8 +1,8 @@
 """Regularisation paths of rankers: the convex bound with its certificate, or the tight one with stationary points.
 
 The convex risks of pairs and squared loss follow their paths as those of classifiers do. A tight bound starts at each
-alpha from the better of the solution before and that of a convex risk (:mod:`smoothperf.estimators.trail`), which have a path
-of their own; the largest alpha is theirs, too, as multiples of scores count the same there.
+alpha from the better of the solution before and that of a convex risk, which has a path of its own
+(:mod:`smoothperf.estimators.trail`); the largest alpha is that one's, too, as multiples of scores count the same there.
 """
 
 from __future__ import annotations
