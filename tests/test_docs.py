@@ -24,6 +24,7 @@ MODULES = [
         ".measures.pairs",
         ".measures.projection",
         ".objective",
+        ".penalties",
         ".certificate",
         ".solvers",
         ".design",

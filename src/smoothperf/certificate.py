@@ -378,7 +378,8 @@ class Bundle:
                 self._softness *= 4.0
             if bound > highest:
                 best, highest = weights, bound
-            if lost <= LITTLE_LOST[1] * self._tolerance or bound < before:  # or rounding has taken over
+            # At the solution no more than about twice the softness is lost; else rounding has taken over.
+            if lost <= LITTLE_LOST[1] * self._tolerance or bound < before or self._softness < self._tolerance:
                 break
             before = bound
             self._softness /= 8.0
