@@ -79,6 +79,8 @@ def test_unknown_designs():
 
         def gram(self, rows, weights): ...
 
+        def dense(self, rows): ...
+
     with pytest.raises(TypeError, match="the entries of a Strange cannot be read"):
         contents(Strange())
 

@@ -133,6 +133,16 @@ def test_every_door_leads_to_the_same_gram_matrix(enter):
     np.testing.assert_array_equal(design.gram(rows[:0], weights[:0]), np.zeros((4, 4)))
 
 
+@every_door
+def test_every_door_leads_to_the_same_rows(enter):
+    design = as_design(enter(X))
+    for rows in (np.array([5, 0, 2, 1]), np.array([3, 3]), np.zeros(0, dtype=np.intp)):
+        result = design.dense(rows)
+        assert result.dtype == np.float64
+        assert result.flags.c_contiguous
+        np.testing.assert_array_equal(result, X[rows])
+
+
 def test_gram_matrix_of_more_rows_than_a_block_holds():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(7000, 20))
@@ -286,6 +296,7 @@ def test_a_constant_column_beside_every_door(enter):
     rows, coefficients = np.array([5, 0, 2, 1]), np.array([0.5, 2.0, 1.0, 3.0])
     expected = wide[rows].T @ np.diag(coefficients) @ wide[rows]
     np.testing.assert_allclose(design.gram(rows, coefficients), expected, rtol=1e-14)
+    np.testing.assert_array_equal(design.dense(rows), wide[rows])
     assert design.row_norm >= np.linalg.norm(wide, axis=1).max() * (1 - 1e-14)
     assert design.frobenius_norm >= np.linalg.norm(wide) * (1 - 1e-14)
     assert design.row_norm == pytest.approx(np.hypot(inner.row_norm, 3.0))
@@ -325,6 +336,7 @@ def test_the_value_of_a_row_is_read_once(form, dtype, widen):
     rows = np.array([8, 0, 3])
     expected = wanted[rows].T @ np.diag([1.0, 2.0, 3.0]) @ wanted[rows]
     np.testing.assert_allclose(design.gram(rows, np.array([1.0, 2.0, 3.0])), expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(design.dense(rows), wanted[rows])
 
 
 @pytest.mark.parametrize("change", [0, 1234, -1])

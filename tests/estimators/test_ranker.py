@@ -128,14 +128,14 @@ def test_tight_bounds_are_stationary(data, measure):
     assert ranker.score(X, y, qid=qid) > get_query_measure(measure).score(y, np.zeros(y.size), qid) + 0.1
 
 
-def test_the_trace_is_that_of_pairs_and_of_the_steps(data):
+def test_the_trace_is_that_of_the_start_and_of_the_steps(data):
     X, y, qid = data
     rows = []
     ranker = MeasureRanker("ndcg@5", callback=lambda row: rows.append(row)).fit(X, y, qid=qid)
     assert [row.iteration for row in rows] == list(range(len(rows)))
     assert len(rows) == len(ranker.result_.trace)
-    pairs = MeasureRanker("pairs", alpha=1e-3 * NDCG(5).bind(y, qid).score_scale ** 2).fit(X, y, qid=qid)
-    assert rows[pairs.n_iter_].objective == pytest.approx(pairs.objective_, rel=1e-9)
+    start = MeasureRanker("squared_loss", alpha=1e-3 * NDCG(5).bind(y, qid).score_scale ** 2).fit(X, y, qid=qid)
+    assert rows[start.n_iter_].objective == pytest.approx(start.objective_, rel=1e-9)
 
 
 def test_bound(data):
@@ -214,6 +214,18 @@ def test_errors_say_what_is_wrong(ranker, arguments, message):
     X = np.arange(12.0).reshape(6, 2)
     with pytest.raises(ValueError, match=message):
         ranker.fit(X, **{"y": [0, 1, 2, 0, 1, 2], **arguments})
+
+
+def test_pairs_of_few_features_are_newtons(data):
+    X, y, qid = data
+    by_itself = MeasureRanker("pairs", tol=1e-5).fit(X, y, qid=qid)
+    newton, lbfgs = (MeasureRanker("pairs", tol=1e-5, solver=name).fit(X, y, qid=qid) for name in ("newton", "lbfgs"))
+    assert max(by_itself.gap_, newton.gap_, lbfgs.gap_) <= 1e-5
+    assert max(by_itself.n_iter_, newton.n_iter_) < lbfgs.n_iter_
+    wide = np.hstack([X, np.zeros((X.shape[0], 200))])
+    assert MeasureRanker("pairs", tol=1e-5).fit(wide, y, qid=qid).n_iter_ == lbfgs.n_iter_
+    fixed = [MeasureRanker("pairs", smoothing=0.1, solver=name).fit(X, y, qid=qid) for name in ("auto", "lbfgs")]
+    np.testing.assert_array_equal(fixed[0].coef_, fixed[1].coef_)  # who asks for a mu gets what it was meant for
 
 
 def test_other_errors(data, tmp_path):

@@ -30,7 +30,7 @@ def test_curvature_is_the_derivative_of_the_gradient(seed, weighted, log_mu):
     risk, f = drawn(seed, weighted)
     mu = 10.0**log_mu / risk.diameter
     here = risk.smoothed(f, mu)
-    curvature = risk.curvature(here, mu, mu)
+    curvature = risk.curvature(f, here, mu, mu)
     assert np.all(curvature.weights > 0.0)
     assert not curvature.change.any()
     matrix = hessian(curvature, f.size)
@@ -38,7 +38,7 @@ def test_curvature_is_the_derivative_of_the_gradient(seed, weighted, log_mu):
     for direction in np.random.default_rng(seed).normal(size=(3, f.size)):
         ahead, behind = (risk.smoothed(f + s * direction, mu) for s in (step, -step))
         # Where an example becomes active or ceases to be, there is no derivative.
-        assume(all(set(risk.curvature(side, mu, mu).rows) == set(curvature.rows) for side in (ahead, behind)))
+        assume(all(set(risk.curvature(f, side, mu, mu).rows) == set(curvature.rows) for side in (ahead, behind)))
         difference = (ahead.plane.gradient - behind.plane.gradient) / (2.0 * step)
         np.testing.assert_allclose(matrix @ direction, difference, atol=1e-6 * risk.lipschitz(mu) + 1e-8)
 
@@ -51,8 +51,8 @@ def test_change_is_that_of_the_gradient_when_mu_changes(ratio, weighted):
         risk, f = drawn(seed, weighted)
         mu = 0.3 / risk.diameter
         before, after = risk.smoothed(f, mu), risk.smoothed(f, ratio * mu)
-        curvature = risk.curvature(before, mu, ratio * mu)
-        same = risk.curvature(after, ratio * mu, ratio * mu)
+        curvature = risk.curvature(f, before, mu, ratio * mu)
+        same = risk.curvature(f, after, ratio * mu, ratio * mu)
         if not np.array_equal(curvature.rows, same.rows) or curvature.rows.size < 2:
             continue
         compared += 1
@@ -65,13 +65,14 @@ def test_change_is_that_of_the_gradient_when_mu_changes(ratio, weighted):
 
 def test_weight_zero_has_no_curvature():
     risk = PRBEP().bind([1, 1, -1, -1, -1], [1.0, 0.0, 1.0, 0.0, 2.0])
-    curvature = risk.curvature(risk.smoothed(np.zeros(5), 10.0), 10.0, 10.0)
+    curvature = risk.curvature(np.zeros(5), risk.smoothed(np.zeros(5), 10.0), 10.0, 10.0)
     np.testing.assert_array_equal(curvature.rows, [0, 2, 4])
 
 
 def test_no_example_in_doubt():
     risk = PRBEP().bind([1, 1, -1, -1])
-    curvature = risk.curvature(risk.smoothed(np.array([90.0, 80.0, -80.0, -90.0]), 0.01), 0.01, 0.005)
+    f = np.array([90.0, 80.0, -80.0, -90.0])
+    curvature = risk.curvature(f, risk.smoothed(f, 0.01), 0.01, 0.005)
     assert curvature.rows.size == curvature.weights.size == curvature.change.size == 0
 
 
@@ -80,7 +81,7 @@ def test_risks_say_whether_they_have_curvature(measure):
     risk = measure.bind([1, -1, -1])
     value = risk.smoothed(np.zeros(3), 0.1)
     if risk.has_curvature:
-        assert risk.curvature(value, 0.1, 0.1).rows.size > 0
+        assert risk.curvature(np.zeros(3), value, 0.1, 0.1).rows.size > 0
     else:
         with pytest.raises(NotImplementedError, match="has no second derivatives"):
-            risk.curvature(value, 0.1, 0.1)
+            risk.curvature(np.zeros(3), value, 0.1, 0.1)

@@ -104,7 +104,7 @@ def test_curvature_is_the_derivative_of_the_gradient(measure, seed, weighted, sc
     step = 1e-5
     scores[np.abs(y * scores - 1.0) < 2 * step] += 0.1  # where squared hinges have no second derivative
     risk = measure.bind(y, weights)
-    curvature = risk.curvature(risk.exact(scores), 0.0, 0.0)
+    curvature = risk.curvature(scores, risk.exact(scores), 0.0, 0.0)
     found = np.zeros(12)
     found[curvature.rows] = curvature.weights
     change = risk.exact(scores + step).plane.gradient - risk.exact(scores - step).plane.gradient

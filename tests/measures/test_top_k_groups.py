@@ -204,7 +204,7 @@ def test_no_second_derivatives_in_groups():
 
     def program(risk, part, together):
         with pytest.raises(NotImplementedError, match="has no second derivatives"):
-            risk.curvature(risk.smoothed(f[part].copy(), 0.1), 0.1, 0.1)
+            risk.curvature(f[part], risk.smoothed(f[part].copy(), 0.1), 0.1, 0.1)
 
     in_group(PRBEP(), y, None, [2, 1], program)
 

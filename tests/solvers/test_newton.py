@@ -118,11 +118,11 @@ def test_step_lands_on_the_minimiser_while_the_active_rows_stay(weighted, follow
     if following == 1.0:
         coef = coef + 1e-5
     point = Run(objective).evaluate(coef, mu)
-    curvature = objective.risk.curvature(point.risk, mu, following * mu)
+    curvature = objective.risk.curvature(point.scores, point.risk, mu, following * mu)
     step = newton.newton_direction(objective, point, curvature)
     target = minimiser(objective, following * mu)
     there = Run(objective).evaluate(target, following * mu)
-    rows = objective.risk.curvature(there.risk, following * mu, following * mu).rows
+    rows = objective.risk.curvature(there.scores, there.risk, following * mu, following * mu).rows
     np.testing.assert_array_equal(curvature.rows, rows)  # the premise
     assert np.linalg.norm(target - coef) > 1e-6
     np.testing.assert_allclose(coef + step, target, atol=1e-7 * np.linalg.norm(target))
@@ -132,7 +132,7 @@ def test_direction_without_active_rows_is_that_of_the_regulariser():
     X, y = np.array([[9.0], [8.0], [-8.0], [-9.0]]), [1, 1, -1, -1]
     objective = problem(PRBEP(), X, y, 0.5)
     point = Run(objective).evaluate(np.array([10.0]), 0.01)
-    curvature = objective.risk.curvature(point.risk, 0.01, 0.01)
+    curvature = objective.risk.curvature(point.scores, point.risk, 0.01, 0.01)
     assert curvature.rows.size == 0
     np.testing.assert_allclose(newton.newton_direction(objective, point, curvature), [-10.0])
 
@@ -143,7 +143,9 @@ def test_large_column_means_do_not_stop_it():
     # The risk does not change when all scores shift; rounding makes the centred matrix indefinite.
     objective = RegularizedRisk(as_design(shifted), PRBEP().bind(y), 1e-4)
     point = Run(objective).evaluate(np.zeros(4), 1e-4)
-    direction = newton.newton_direction(objective, point, objective.risk.curvature(point.risk, 1e-4, 1e-4))
+    direction = newton.newton_direction(
+        objective, point, objective.risk.curvature(point.scores, point.risk, 1e-4, 1e-4)
+    )
     assert direction @ point.gradient < 0.0
     expected = Newton(tol=1e-3).run(problem(PRBEP(), X, y, 1e-4))
     result = Newton(tol=1e-3, max_iter=300).run(objective)
@@ -154,7 +156,7 @@ def test_rounding_that_makes_the_matrix_indefinite_is_made_up_for(monkeypatch):
     X, y = gaussians(400, 600, 4)
     objective = problem(PRBEP(), 1e-3 * X + 1e7, y, 1e-4)
     point = Run(objective).evaluate(np.zeros(4), 1e-4)
-    curvature = objective.risk.curvature(point.risk, 1e-4, 1e-4)
+    curvature = objective.risk.curvature(point.scores, point.risk, 1e-4, 1e-4)
     monkeypatch.setattr(newton, "ROUNDING", 1e-18)  # too little for this matrix
     direction = newton.newton_direction(objective, point, curvature)
     assert direction @ point.gradient < 0.0

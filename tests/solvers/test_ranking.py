@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from groups import check_alike, perturb, perturb_solvers, run_group
 from smoothperf.design import SharedDesign, as_design
@@ -12,7 +13,7 @@ from smoothperf.measures.ndcg import NDCG
 from smoothperf.measures.queries import Queries
 from smoothperf.measures.query_names import get_query_measure
 from smoothperf.objective import RegularizedRisk
-from smoothperf.solvers import BMRM, LBFGS, Nesterov, Status
+from smoothperf.solvers import BMRM, LBFGS, Nesterov, Newton, Status
 from smoothperf.solvers.retargeting import Retargeting
 
 
@@ -49,6 +50,30 @@ def test_solvers_agree(data, name, weighted):
         copied = RegularizedRisk(as_design(X[copies]), get_query_measure(name).bind(y[copies], ids), 0.02)
         for result in results:
             assert copied.exact(result.coef) == pytest.approx(result.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("order", ["by query", "any"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
+def test_newton_finds_the_minimiser_for_pairs_in_few_steps(data, form, order):
+    X, y, qid = data
+    rows = np.arange(y.size) if order == "by query" else np.random.default_rng(1).permutation(y.size)
+    weights = 1.0 + qid % 3
+    risk = get_query_measure("roc_area").bind(y[rows], qid[rows], weights[rows])
+    objective = RegularizedRisk(as_design(form(X[rows])), risk, alpha=1e-3)
+    results = [solver(tol=1e-6).run(objective) for solver in (Newton, LBFGS)]
+    for result in results:
+        assert result.status is Status.CONVERGED
+        assert 0.0 <= result.gap <= 1e-6
+    assert results[0].n_iter < results[1].n_iter
+    np.testing.assert_allclose(results[0].coef, results[1].coef, atol=0.1)
+
+
+def test_newton_takes_tight_steps_for_pairs(data):
+    X, y, qid = data
+    objective = RegularizedRisk(as_design(X), get_query_measure("roc_area").bind(y, qid), alpha=1e-3)
+    result = Retargeting(tol=1e-4, convex=Newton()).run(objective, start=np.array([1.0, -1.0, 0.0, 0.0]))
+    assert result.status is Status.STATIONARY
+    assert result.objective < objective.exact(np.zeros(4))
 
 
 @pytest.mark.parametrize("target", ["best", "order"])

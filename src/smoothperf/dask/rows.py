@@ -74,6 +74,14 @@ class StackedDesigns(Design):
             result += part.gram(rows[here] - inside.start, weights[here])
         return result
 
+    def dense(self, rows: NDArray[np.intp]) -> Array:
+        """Some rows."""
+        result = np.empty((rows.size, self.shape[1]))
+        for inside, part in self._with_rows():
+            here = (rows >= inside.start) & (rows < inside.stop)
+            result[here] = part.dense(rows[here] - inside.start)
+        return result
+
     def _with_rows(self) -> Iterator[tuple[slice, Design]]:
         begin = 0
         for part in self._parts:

@@ -77,6 +77,10 @@ class DenseDesign(Design):
             result += block.T @ (weights[piece, None] * block)
         return result
 
+    def dense(self, rows: NDArray[np.intp]) -> Array:
+        """Some rows."""
+        return self._matrix[rows].astype(np.float64, order="C", copy=False)
+
     def _blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         n, d = self.shape
         step = max(1, BLOCK // max(1, d))

@@ -1,9 +1,9 @@
 """What may be trained in order to rank documents of queries: pairs, squared loss, and the tight bounds of the measure.
 
 The convex risk of a measure that adds up gains at places is often least where all scores are equal; its tight bounds
-start from pairs (:mod:`smoothperf.estimators.ranker`). On three data sets (docs/ranking.md) the tight bound of the best
-rankings wins where grades can be told apart, and collapses where they are noisy, which that of the order of the scores
-does not; squared loss is better there, and costs next to nothing.
+start from squared loss or pairs (:mod:`smoothperf.estimators.ranker`). On three data sets (docs/ranking.md) the tight
+bound of the best rankings wins where grades can be told apart, and collapses where they are noisy, which that of the
+order of the scores does not; squared loss is as good there, and costs next to nothing.
 """
 
 from __future__ import annotations

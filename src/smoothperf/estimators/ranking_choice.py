@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from ..design import as_design
 from ..measures import NDCG, Queries, QueryMeasure
 from ..solvers import Callback
 from .choice import Race
-from .ranker import pairs_risk
+from .ranker import tight_start
 from .ranking_candidates import RankingCandidate
 from .trail import SafeStart, Settings, Trail
 
@@ -49,19 +49,26 @@ class QueryRows:
         self.queries = queries
         self.settings = settings
         self.design = as_design(X, low_memory=settings.low_memory)
-        self.pairs = SafeStart(self.design, lambda: pairs_risk(queries), settings.solver)
+        self._starts: dict[QueryMeasure, SafeStart] = {}
+
+    def start_of(self, measure: QueryMeasure) -> SafeStart:
+        """Where the tight bound of a measure starts; the same for both targets of NDCG."""
+        key = replace(measure, tight_target="best") if isinstance(measure, NDCG) else measure
+        if key not in self._starts:
+            self._starts[key] = SafeStart(self.design, lambda: tight_start(key, self.queries), self.settings.solver)
+        return self._starts[key]
 
 
 class QueryTrail(Trail):
     """Models of a candidate for documents of queries."""
 
     def __init__(self, candidate: RankingCandidate, rows: QueryRows):
-        self._pairs = rows.pairs
+        self._safe_start = rows.start_of(candidate.measure)
         risk = candidate.measure.risk(rows.queries)
         super().__init__(rows.design, risk, rows.settings, tight=candidate.bound == "tight")
 
     def _start(self, alpha: float, callback: Callback | None) -> Array:
-        return self._pairs.at(alpha * self._risk.score_scale**2, callback).coef
+        return self._safe_start.at(alpha * self._risk.score_scale**2, callback).coef
 
 
 class QueryRace(Race[QueryMeasure, RankingCandidate, HeldOutQueries]):

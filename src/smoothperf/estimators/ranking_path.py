@@ -21,8 +21,8 @@ from ..solvers import Callback
 from ..solvers.continuation import Solution
 from ..threads import check_n_threads
 from .linear import scores_of
-from .problem import ACCEPTED, make_solver, refuse_store
-from .ranker import MeasureRanker, check_ranks
+from .problem import ACCEPTED, refuse_store
+from .ranker import MeasureRanker, check_ranks, solver_of
 from .ranking_candidates import candidate_for
 from .ranking_choice import QueryRows, QueryTrail
 from .trail import Settings
@@ -47,7 +47,7 @@ class RankingPath:
     ):
         self._measure = get_query_measure(ranker.measure)
         candidate = candidate_for(self._measure, ranker.bound)
-        solver = make_solver(ranker.solver, tol=ranker.tol, max_iter=ranker.max_iter, smoothing=ranker.smoothing)
+        solver = solver_of(ranker)
         check_ranks(solver)
         check_n_threads(ranker.n_threads)
         X, self._queries = ranker._queries(X, y, qid, group, sample_weight)
@@ -56,19 +56,20 @@ class RankingPath:
         self._risk = candidate.measure.risk(self._queries)
         self._tight = candidate.bound == "tight"
         self._trail = QueryTrail(candidate, self._rows)
+        self._start = self._rows.start_of(candidate.measure)
 
     def largest_alpha(self, tolerance: float) -> float:
-        """Where the solution becomes zero weights within a tolerance; for a tight bound that of pairs does."""
+        """Where the solution becomes zero weights within a tolerance; for a tight bound where that of its start does."""
         if self._tight:
-            return self._rows.pairs.path.largest_alpha(tolerance) / self._risk.score_scale**2
+            return self._start.path.largest_alpha(tolerance) / self._risk.score_scale**2
         return self._trail.path.largest_alpha(tolerance)
 
     def solve(self, alpha: float, callback: Callback | None) -> Solution:
-        """The solution for an alpha below the one before; passes for pairs on the way count."""
+        """The solution for an alpha below the one before; passes for its start count."""
         solution = self._trail.solve(alpha, callback)
         if not self._tight:
             return solution
-        start = self._rows.pairs.at(alpha * self._risk.score_scale**2)
+        start = self._start.at(alpha * self._risk.score_scale**2)
         return replace(solution, n_passes=solution.n_passes + start.n_passes)
 
     def judged(self, solution: Solution) -> tuple[Array, float, float, float | None]:

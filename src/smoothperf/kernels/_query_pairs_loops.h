@@ -86,16 +86,12 @@ typedef struct {
     double *slopes;
 } pairs_room;
 
-/* Pairs between the lower and the upper half of some grades, then those within each half: every document is looked at
- * once for each halving, so O(m log grades). ``documents`` are sorted upwards by score, and their order is lost. */
-static void halve_grades(
-    graded *documents, ptrdiff_t count, ptrdiff_t first_level, ptrdiff_t end_level, double margin, double kappa,
-    double *by_document, graded *spare, const pairs_room *room, pair_sums *sums)
+/* Put documents of the lower half of some grades before those of the upper half, and fill ``low`` and ``high`` with their
+ * scores. Returns how many are in the lower half. Documents are sorted upwards by score, and stay so in each half. */
+static ptrdiff_t split_grades(
+    graded *documents, ptrdiff_t count, ptrdiff_t middle, double margin, graded *spare, const pairs_room *room)
 {
-    const ptrdiff_t middle = first_level + (end_level - first_level) / 2;
     ptrdiff_t lower = 0, higher = 0;
-    if (end_level - first_level < 2 || count < 2)
-        return;
     for (ptrdiff_t i = 0; i < count; i++) {
         const graded document = documents[i];
         if (document.level < middle) {
@@ -108,6 +104,19 @@ static void halve_grades(
     }
     for (ptrdiff_t i = 0; i < higher; i++)
         documents[lower + i] = spare[i];
+    return lower;
+}
+
+/* Pairs between the lower and the upper half of some grades, then those within each half: every document is looked at
+ * once for each halving, so O(m log grades). ``documents`` are sorted upwards by score, and their order is lost. */
+static void halve_grades(
+    graded *documents, ptrdiff_t count, ptrdiff_t first_level, ptrdiff_t end_level, double margin, double kappa,
+    double *by_document, graded *spare, const pairs_room *room, pair_sums *sums)
+{
+    const ptrdiff_t middle = first_level + (end_level - first_level) / 2;
+    if (end_level - first_level < 2 || count < 2)
+        return;
+    const ptrdiff_t lower = split_grades(documents, count, middle, margin, spare, room), higher = count - lower;
     sweep(room->high, higher, room->low, lower, kappa, 0, room->slopes, sums);
     for (ptrdiff_t i = 0; i < lower; i++)
         by_document[documents[i].document] += room->slopes[i];
@@ -118,6 +127,28 @@ static void halve_grades(
     halve_grades(documents + lower, higher, middle, end_level, margin, kappa, by_document, spare, room, sums);
 }
 
+/* The documents of a query sorted upwards by score, in room->documents. Returns how many levels there are. */
+static ptrdiff_t sort_graded(
+    const double *scores, const ptrdiff_t *rows, const ptrdiff_t *levels, ptrdiff_t begin, ptrdiff_t end,
+    const pairs_room *room)
+{
+    const ptrdiff_t count = end - begin;
+    ptrdiff_t end_level = 0;
+    for (ptrdiff_t i = 0; i < count; i++) {
+        room->entries[i].key = scores[rows ? rows[begin + i] : begin + i];
+        room->entries[i].document = i;
+    }
+    const ranked *sorted = sort_query(room->entries, room->entries + count, count);
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const ranked entry_ = sorted[count - 1 - i];
+        const ptrdiff_t level = levels[begin + entry_.document];
+        const graded document = {entry_.key, entry_.document, level};
+        room->documents[i] = document;
+        end_level = level >= end_level ? level + 1 : end_level;
+    }
+    return end_level;
+}
+
 /* Fill by_document with the derivatives of the sum over pairs by the scores. */
 static pair_sums query_pairs(
     const double *scores, const ptrdiff_t *rows, const ptrdiff_t *levels, ptrdiff_t begin, ptrdiff_t end, double margin,
@@ -125,24 +156,132 @@ static pair_sums query_pairs(
 {
     pair_sums sums = {0.0L, 0.0L, 0.0L, 0.0L, 0.0L};
     const ptrdiff_t count = end - begin;
-    ptrdiff_t end_level = 0;
-    for (ptrdiff_t i = 0; i < count; i++) {
-        const double score = scores[rows ? rows[begin + i] : begin + i];
-        room->entries[i].key = score;
-        room->entries[i].document = i;
+    const ptrdiff_t end_level = sort_graded(scores, rows, levels, begin, end, room);
+    for (ptrdiff_t i = 0; i < count; i++)
         by_document[i] = 0.0;
-    }
-    const ranked *sorted = sort_query(room->entries, room->entries + count, count);
-    for (ptrdiff_t i = 0; i < count; i++) { /* upwards */
-        const ranked entry_ = sorted[count - 1 - i];
-        const ptrdiff_t level = levels[begin + entry_.document];
-        const graded document = {entry_.key, entry_.document, level};
-        room->documents[i] = document;
-        end_level = level >= end_level ? level + 1 : end_level;
-    }
     halve_grades(
         room->documents, count, 0, end_level, margin, kappa, by_document, room->documents + count, room, &sums);
     return sums;
+}
+
+/* A matrix with a row for each document, of as many numbers as ``width``, and what pairs on the ramp make of it. */
+typedef struct {
+    const double *matrix;
+    double *product, *degrees, *slopes;
+    double *window; /* sum of the rows of the documents on the ramp */
+    ptrdiff_t width;
+} ramp_table;
+
+/* The points on the ramp of a probe are a window that moves along: those from begin to end, and the sum of them. */
+typedef struct {
+    ptrdiff_t begin, end;
+    double sum;
+} ramp_window;
+
+INLINED void add_row(double *restrict sum, double factor, const double *restrict row, ptrdiff_t width)
+{
+    for (ptrdiff_t k = 0; k < width; k++)
+        sum[k] += factor * row[k];
+}
+
+/* Move the window to the next probe, which is a score of a lower grade with the margin added, or one of a higher grade.
+ * Pairs of both are the same, as x is. If ``rows``, the sum of the rows of the matrix follows. */
+INLINED void move_window(
+    ramp_window *window, const double *points, ptrdiff_t count, double probe, double kappa, int probe_is_low,
+    const graded *rows, const ramp_table *table)
+{
+    for (; window->begin < count; window->begin++) {
+        const double point = points[window->begin], x = probe_is_low ? probe - point : point - probe;
+        if (probe_is_low ? x < kappa : x > 0.0)
+            break;
+        if (window->begin == window->end) {
+            window->end++;
+        } else {
+            window->sum -= point;
+            if (rows)
+                add_row(table->window, -1.0, table->matrix + rows[window->begin].document * table->width, table->width);
+        }
+    }
+    if (window->begin == window->end) { /* no rounding is left of what is gone */
+        window->sum = 0.0;
+        if (rows)
+            for (ptrdiff_t k = 0; k < table->width; k++)
+                table->window[k] = 0.0;
+    }
+    for (; window->end < count; window->end++) {
+        const double point = points[window->end], x = probe_is_low ? probe - point : point - probe;
+        if (probe_is_low ? !(x > 0.0) : !(x < kappa))
+            break;
+        window->sum += point;
+        if (rows)
+            add_row(table->window, 1.0, table->matrix + rows[window->end].document * table->width, table->width);
+    }
+}
+
+/* Pairs of a lower and an upper half of some grades. A sum over pairs is taken from the product of the lower one only. */
+WIDE_VECTORS static void products_of_halves(
+    const graded *lower, ptrdiff_t n_lower, const graded *upper, ptrdiff_t n_upper, double kappa, double weight,
+    const pairs_room *room, const ramp_table *table)
+{
+    ramp_window window = {0, 0, 0.0};
+    for (ptrdiff_t k = 0; k < table->width; k++)
+        table->window[k] = 0.0;
+    for (ptrdiff_t l = 0; l < n_lower; l++) {
+        move_window(&window, room->high, n_upper, room->low[l], kappa, 1, upper, table);
+        const double number = (double)(window.end - window.begin);
+        if (number > 0.0) {
+            const ptrdiff_t document = lower[l].document;
+            table->degrees[document] += weight * number;
+            table->slopes[document] += weight * (number * room->low[l] - window.sum);
+            add_row(table->product + document * table->width, -weight, table->window, table->width);
+        }
+    }
+    window.begin = window.end = 0;
+    window.sum = 0.0;
+    for (ptrdiff_t l = 0; l < n_upper; l++) {
+        move_window(&window, room->low, n_lower, room->high[l], kappa, 0, NULL, table);
+        const double number = (double)(window.end - window.begin);
+        if (number > 0.0) {
+            const ptrdiff_t document = upper[l].document;
+            table->degrees[document] += weight * number;
+            table->slopes[document] -= weight * (window.sum - number * room->high[l]);
+        }
+    }
+}
+
+/* As halve_grades, for the products. */
+static void halve_for_products(
+    graded *documents, ptrdiff_t count, ptrdiff_t first_level, ptrdiff_t end_level, double margin, double kappa,
+    double weight, graded *spare, const pairs_room *room, const ramp_table *table)
+{
+    const ptrdiff_t middle = first_level + (end_level - first_level) / 2;
+    if (end_level - first_level < 2 || count < 2)
+        return;
+    const ptrdiff_t lower = split_grades(documents, count, middle, margin, spare, room), higher = count - lower;
+    graded *const upper = documents + lower;
+    products_of_halves(documents, lower, upper, higher, kappa, weight, room, table);
+    halve_for_products(documents, lower, first_level, middle, margin, kappa, weight, spare, room, table);
+    halve_for_products(upper, higher, middle, end_level, margin, kappa, weight, spare, room, table);
+}
+
+/* Fill the products of a query, whose table begins with its first document. */
+static void query_products(
+    const double *scores, const ptrdiff_t *levels, ptrdiff_t begin, ptrdiff_t end, double margin, double kappa,
+    double weight, const pairs_room *room, const ramp_table *table)
+{
+    const ptrdiff_t count = end - begin;
+    for (ptrdiff_t i = 0; i < count; i++)
+        table->degrees[i] = table->slopes[i] = 0.0;
+    for (ptrdiff_t i = 0; i < count * table->width; i++)
+        table->product[i] = 0.0;
+    if (weight == 0.0)
+        return;
+    const ptrdiff_t end_level = sort_graded(scores, NULL, levels, begin, end, room);
+    halve_for_products(
+        room->documents, count, 0, end_level, margin, kappa, weight, room->documents + count, room, table);
+    for (ptrdiff_t i = 0; i < count; i++)
+        add_row(
+            table->product + i * table->width, 0.5 * table->degrees[i], table->matrix + i * table->width, table->width);
 }
 
 #endif

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -86,18 +86,52 @@ class RiskValue:
     derivative: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Curvature:
-    """The second derivative of a smoothed risk: ``diag(k) - k k^T / sum(k)``, or ``diag(k)``.
+class RowsOfX(Protocol):
+    """What second derivatives ask of X."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(n, d)``."""
+
+    def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
+        """``sum_i weights_i x_i x_i^T`` over some rows."""
+
+    def rmatvec(self, g: Array) -> Array:
+        """``X^T g``."""
+
+    def dense(self, rows: NDArray[np.intp]) -> Array:
+        """Some rows, as a new array."""
+
+
+class Curvature(ABC):
+    """The second derivative C of a smoothed risk, by the scores of the examples that have some.
 
     Attributes
     ----------
     rows : ndarray of int
-        The examples with ``k_i > 0``.
-    weights : ndarray of float64
-        ``k`` on these rows.
+        These examples.
     change : ndarray of float64
         How the gradient changes on these rows when mu does, at the same scores and as long as the rows stay the same.
+    """
+
+    rows: NDArray[np.intp]
+    change: Array
+
+    @abstractmethod
+    def hessian(self, X: RowsOfX) -> tuple[Array, float]:
+        """``X^T C X``, and the trace of the largest matrix on the way to it, to which its rounding is relative."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiagonalCurvature(Curvature):
+    """``C = diag(k) - k k^T / sum(k)``, or ``diag(k)``.
+
+    Attributes
+    ----------
+    rows, change
+        As above, for the examples with ``k_i > 0``.
+    weights : ndarray of float64
+        ``k`` on these rows.
     centred : bool
         Whether it has the second term: labels are exchanged for one another, so that a shift changes nothing.
     """
@@ -106,6 +140,18 @@ class Curvature:
     weights: Array
     change: Array
     centred: bool = True
+
+    def hessian(self, X: RowsOfX) -> tuple[Array, float]:
+        """A weighted covariance of the rows; O(rows d^2)."""
+        hessian = X.gram(self.rows, self.weights)
+        trace = float(np.trace(hessian))
+        total = float(self.weights.sum())
+        if self.centred and total > 0.0:
+            coefficients = np.zeros(X.shape[0])
+            coefficients[self.rows] = self.weights
+            mean = X.rmatvec(coefficients) / total
+            hessian -= total * np.outer(mean, mean)
+        return hessian, trace
 
 
 class Risk(ABC):
@@ -192,8 +238,8 @@ class Risk(ABC):
         f = scores - self.examples.mean(scores) if self.shift_invariant else scores
         return f if self.examples.weights is None else f * self.examples.weights
 
-    def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
-        """Second derivative where ``smoothed`` was evaluated with ``mu``, for the mu to follow."""
+    def curvature(self, scores: Array, smoothed: RiskValue, mu: float, following: float) -> Curvature:
+        """Second derivative at scores where ``smoothed`` was found with ``mu``, for the mu to follow."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives of the form that Curvature has.")
 
 

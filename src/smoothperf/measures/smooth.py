@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .. import threads
 from ..collective import total
 from ..kernels import logistic_losses, squared_hinges
-from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Array, Curvature, DiagonalCurvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 
 #: Rows for which a thread pays.
@@ -81,14 +81,16 @@ class SmoothRisk(Risk):
         """The largest second derivative over N: the Hessian is diagonal."""
         return self.largest_curvature / self.examples.weight
 
-    def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
+    def curvature(self, scores: Array, smoothed: RiskValue, mu: float, following: float) -> Curvature:
         """The Hessian, which is diagonal and does not depend on mu; O(n)."""
         if not self.has_curvature:
-            return super().curvature(smoothed, mu, following)
+            return super().curvature(scores, smoothed, mu, following)
         gradient = smoothed.plane.gradient
         rows = np.flatnonzero(gradient)
         weights = 1.0 if self.examples.weights is None else self.examples.weights[rows]
-        return Curvature(rows, self._second(np.abs(gradient[rows]), weights), np.zeros(rows.size), centred=False)
+        return DiagonalCurvature(
+            rows, self._second(np.abs(gradient[rows]), weights), np.zeros(rows.size), centred=False
+        )
 
     @abstractmethod
     def _losses(self, scores: Array, direction: Array | None, gradient: Array) -> tuple[float, float, float]:

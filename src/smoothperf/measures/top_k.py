@@ -33,7 +33,7 @@ import numpy as np
 
 from .._validation import count_or_share
 from ..collective import ALONE, Collective, total
-from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Array, Curvature, DiagonalCurvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 from .projection import CappedSimplex, Roots
 from .threshold_search import filled, level_of, room_for_ties
@@ -150,10 +150,10 @@ class TopKRisk(Risk):
         """``4 / (N^2 mu)``: the Hessian is that times the centred diagonal matrix of active weights."""
         return self._slope**2 / mu
 
-    def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
+    def curvature(self, scores: Array, smoothed: RiskValue, mu: float, following: float) -> Curvature:
         """(hessian-prbep) on the examples with 0 < u < 1, for the mu to follow; O(n)."""
         if not self.has_curvature:
-            return super().curvature(smoothed, mu, following)
+            return super().curvature(scores, smoothed, mu, following)
         c = self.examples.weights
         # The gradient where u is 0 and where it is 1, moved inwards by its rounding where that is not exactly 0.
         largest = (1.0 - 4.0 * EPS) * self._slope * (1.0 if c is None else c)
@@ -165,7 +165,7 @@ class TopKRisk(Risk):
             weights *= c[rows]
         mass = float(weights.sum())
         change = gradient if mass == 0.0 else gradient - weights * (float(gradient.sum()) / mass)
-        return Curvature(rows, weights, (mu / following - 1.0) * change)
+        return DiagonalCurvature(rows, weights, (mu / following - 1.0) * change)
 
     def _largest(self, scores: Array, gain: float) -> tuple[float, float, Array]:
         """Give the places to the largest ``(2/N) f - gain [positive]``.

@@ -19,12 +19,12 @@ from .._validation import whole_number
 from ..collective import agreed
 from ..design.base import Array
 from ..kernels import along, differences, two_loop
-from ..objective import Point, Run, Trial
+from ..objective import Run
 from ..row_space import Space, WeightSpace
 from ..segments import PenalisedRun
 from . import proximal
 from .base import ConvexSolver
-from .line_search import flat_point
+from .line_search import check_flatness, first_step, flat_point
 from .monitor import Monitor, Precision
 from .result import Pairs, Result, Status
 from .smoothing import Adaptive, Smoothing
@@ -82,8 +82,7 @@ class LBFGS(ConvexSolver):
         super().__post_init__()
         if self.memory is not None:
             whole_number("memory", self.memory, at_least=1)
-        if not 0.0 < self.flatness < 1.0:
-            raise ValueError(f"flatness must lie between 0 and 1, got {self.flatness!r}.")
+        check_flatness(self.flatness)
 
     def _minimise(self, run: Run, monitor: Monitor) -> Result:
         if isinstance(run, PenalisedRun):
@@ -125,7 +124,8 @@ class LBFGS(ConvexSolver):
                 trial = origin
                 memory.clear()
             else:
-                first = _first_step(point, origin, run.alpha)
+                # The curvature is alpha at least: no minimiser along the negative gradient is farther than 1 / alpha.
+                first = first_step(point, origin, farthest=1.0 / run.alpha)
                 found = flat_point(line, origin, flatness=self.flatness, first=first)
                 if found is None:
                     if agreed(run.together, len(memory)) == (0.0,):
@@ -225,15 +225,6 @@ class CurvatureMemory:
             order = np.array(self._order, dtype=np.intp)
             two_loop(self._steps, self._changes, self._curvatures, order, self._scale, space.terms, space.shift, p)
         return p
-
-
-def _first_step(point: Point, origin: Trial, alpha: float) -> float:
-    """The step to try first. From 0 on it goes to where the tangent is 0, as J is never less.
-
-    (Measured on ten data sets against a step of 1: 6% fewer evaluations, as many iterations.) The curvature is alpha
-    at least, so no minimiser along the negative gradient is farther than 1 / alpha.
-    """
-    return 1.0 if point.coef_square > 0.0 else min(origin.value / -origin.derivative, 1.0 / alpha)
 
 
 def default_memory(run: Run) -> int:

@@ -23,7 +23,8 @@ It is for few features: then it needs a fraction of the passes of L-BFGS, the mo
 tens of thousands of features H could be used in conjugate gradients only, which seldom beat L-BFGS.
 
 Log loss and squared hinge have the diagonal matrix alone, k_i being the second derivatives of the losses; many rows
-are active throughout, but half a dozen steps are mostly enough.
+are active throughout, but half a dozen steps are mostly enough. Pairs within queries have the Laplacian of the pairs on
+the ramp (:mod:`smoothperf.measures.pair_curvature`).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from ..measures import Curvature
 from ..objective import Point, RegularizedRisk, Run
 from ..penalties import Quadratic
 from .base import ConvexSolver
-from .line_search import flat_point
+from .line_search import check_flatness, first_step, flat_point
 from .monitor import Monitor, Precision
 from .result import Result, Status
 from .smoothing import Adaptive, Smoothing
@@ -48,8 +49,6 @@ from .smoothing import Adaptive, Smoothing
 MOST_FEATURES = 4096
 #: A Gram matrix and a factor cost little when X has so many times as many entries as they have.
 FEW_FEATURES = 4
-#: The line search ends where the slope is at most this fraction of the initial slope.
-FLATNESS = 0.5
 #: Rounding of a Gram matrix, relative to its trace.
 ROUNDING = 1e-15
 #: Iterations without visible progress after which there will be none.
@@ -67,7 +66,8 @@ def _gradual() -> Adaptive:
 class Newton(ConvexSolver):
     """Semismooth Newton method on the smoothed objective, for few features and tight tolerances.
 
-    For measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), log loss and squared hinge.
+    For measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), log loss, squared hinge, and
+    pairs within queries.
 
     Parameters
     ----------
@@ -77,6 +77,8 @@ class Newton(ConvexSolver):
         Most iterations.
     smoothing : Smoothing, default=Adaptive(deviation=0.1, share=0.3, factor=0.5)
         How mu is chosen.
+    flatness : float, default=0.5
+        The line search ends where the slope is at most this fraction of the initial slope.
     max_planes : int, optional
         Most planes kept for the certificate; 40 by default, with which nothing is lost.
 
@@ -94,8 +96,13 @@ class Newton(ConvexSolver):
 
     max_iter: int = 1000
     smoothing: Smoothing = field(default_factory=_gradual)
+    flatness: float = 0.5
 
     in_weights: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_flatness(self.flatness)
 
     @staticmethod
     def suits(objective: RegularizedRisk) -> bool:
@@ -134,10 +141,12 @@ class Newton(ConvexSolver):
             if precision.is_stuck(point, monitor.gap):
                 return monitor.result(Status.PRECISION_LIMIT)
 
-            curvature = objective.risk.curvature(point.risk, point.mu, mu)
+            curvature = objective.risk.curvature(point.scores, point.risk, point.mu, mu)
             line = run.along(point, newton_direction(objective, point, curvature))
             origin = line.origin(mu)
-            found = flat_point(line, origin, flatness=FLATNESS) if origin.derivative < 0.0 else None
+            found = None
+            if origin.derivative < 0.0:
+                found = flat_point(line, origin, flatness=self.flatness, first=first_step(point, origin, farthest=1.0))
             if found is None and mu == point.mu:
                 return monitor.result(Status.PRECISION_LIMIT)
             # Downhill for the old mu but not for the new one: stay, and take the new gradient here.
@@ -148,20 +157,14 @@ class Newton(ConvexSolver):
 
 def newton_direction(objective: RegularizedRisk, point: Point, curvature: Curvature) -> Array:
     """``-H^-1 g`` of (newton-hessian) and (newton-predictor)."""
-    rows, weights = curvature.rows, curvature.weights
     design = objective.design
-    coefficients = np.zeros(design.shape[0])
     gradient = point.gradient
     if np.any(curvature.change):
-        coefficients[rows] = curvature.change
+        coefficients = np.zeros(design.shape[0])
+        coefficients[curvature.rows] = curvature.change
         gradient = gradient + design.rmatvec(coefficients)
-    hessian = design.gram(rows, weights)
-    rounding = ROUNDING * float(np.trace(hessian))
-    total = float(weights.sum())
-    if curvature.centred and total > 0.0:
-        coefficients[rows] = weights
-        mean = design.rmatvec(coefficients) / total
-        hessian -= total * np.outer(mean, mean)
+    hessian, trace = curvature.hessian(design)
+    rounding = ROUNDING * trace
     diagonal = np.diag(hessian).copy()
     for _ in range(MOST_REPAIRS):
         np.fill_diagonal(hessian, diagonal + (objective.alpha + rounding))

@@ -108,10 +108,10 @@ class Retargeted(Risk):
         """That of R."""
         return self._risk.weighed(scores)
 
-    def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
+    def curvature(self, scores: Array, smoothed: RiskValue, mu: float, following: float) -> Curvature:
         """That of R, which knows its active examples by its own gradient."""
         plane = smoothed.plane._replace(gradient=smoothed.plane.gradient + self._linear)
-        return self._risk.curvature(replace(smoothed, plane=plane), mu, following)
+        return self._risk.curvature(scores, replace(smoothed, plane=plane), mu, following)
 
     def _inner(self, *vectors: Array) -> tuple[float, ...]:
         """``<g, v>`` for each of some vectors, in one round."""

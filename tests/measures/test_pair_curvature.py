@@ -1,0 +1,122 @@
+"""Second derivatives of the smoothed risk of pairs: one pair at a time, and differences of gradients."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import searching
+from query_oracles import positions
+from smoothperf.design import as_design
+from smoothperf.measures import pair_curvature
+from smoothperf.measures.queries import Queries
+from smoothperf.measures.query_pairs import QueryROCArea
+
+
+class Drawn:
+    """Queries in any order, with weights, grades of up to four kinds, features and scores."""
+
+    def __init__(self, seed, weighting="queries"):
+        rng = np.random.default_rng(seed)
+        sizes = [5, *rng.integers(1, 9, size=3)]
+        self.qid = np.repeat(np.arange(len(sizes)), sizes)
+        if rng.random() < 0.7:
+            self.qid = rng.permutation(self.qid)
+        n = self.qid.size
+        self.grades = rng.integers(0, 4, size=n).astype(float)
+        self.grades[np.flatnonzero(self.qid == 0)[:2]] = 0.0, 2.5
+        self.weights = rng.integers(0, 4, size=len(sizes))[self.qid] + (self.qid == 0.0) if rng.random() < 0.5 else None
+        self.X = rng.normal(size=(n, 3)) * (rng.random(size=(n, 3)) < 0.7)
+        self.f = rng.normal(size=n)
+        self.by_pairs = weighting == "pairs"
+        self.risk = QueryROCArea(weighting).bind(self.grades, self.qid, self.weights)
+
+    def matrix(self, mu, following=None):
+        """C, one pair at a time."""
+        C, total = np.zeros((self.f.size, self.f.size)), 0.0
+        for rows in positions(self.qid):
+            pairs = [(i, j) for i, j in product(rows, rows) if self.grades[i] > self.grades[j]]
+            if not pairs:
+                continue
+            weight = 1.0 if self.weights is None else self.weights[rows[0]]
+            total += weight * (len(pairs) if self.by_pairs else 1.0)
+            for i, j in pairs:
+                if 0.0 < 1.0 - (self.f[i] - self.f[j]) < mu:
+                    edge = np.zeros(self.f.size)
+                    edge[[i, j]] = 1.0, -1.0
+                    C += weight / (1.0 if self.by_pairs else len(pairs)) / (following or mu) * np.outer(edge, edge)
+        return C / total
+
+
+seeds = st.integers(0, 10**6)
+
+
+@pytest.mark.parametrize("weighting", ["queries", "pairs"])
+@searching(40)
+@given(seed=seeds, mu=st.sampled_from([0.05, 0.5, 2.0, 50.0]), block=st.sampled_from([1, 20, 10**6]))
+def test_hessian_one_pair_at_a_time(weighting, seed, mu, block):
+    drawn = Drawn(seed, weighting)
+    risk, f, X = drawn.risk, drawn.f, drawn.X
+    curvature = risk.curvature(f, risk.smoothed(f, mu), mu, 0.7 * mu)
+    C = drawn.matrix(mu, 0.7 * mu)
+    np.testing.assert_array_equal(np.sort(curvature.rows), np.flatnonzero(np.diag(C)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pair_curvature, "BLOCK", block)
+        for form in (np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array):
+            hessian, trace = curvature.hessian(as_design(form(X)))
+            np.testing.assert_allclose(hessian, X.T @ C @ X, atol=1e-12 * (1.0 + trace))
+            np.testing.assert_array_equal(hessian, hessian.T)
+            assert trace == pytest.approx(np.trace(X.T @ np.diag(np.diag(C)) @ X), rel=1e-12, abs=1e-300)
+
+
+@searching(40)
+@given(seed=seeds, mu=st.sampled_from([0.05, 0.5, 2.0]))
+def test_it_is_the_derivative_of_the_gradient(seed, mu):
+    drawn = Drawn(seed)
+    risk, f, step = drawn.risk, drawn.f, 1e-7
+    C = drawn.matrix(mu)
+    x = 1.0 - (f[:, None] - f)
+    if min(np.abs(x).min(), np.abs(x - mu).min()) < 1e-4:
+        return  # where pairs come on the ramp or leave it, there is no derivative
+    for direction in np.random.default_rng(seed).normal(size=(3, f.size)):
+        ahead, behind = (risk.smoothed(f + s * direction, mu).plane.gradient for s in (step, -step))
+        np.testing.assert_allclose(C @ direction, (ahead - behind) / (2.0 * step), atol=1e-6 * (1.0 + np.abs(C).max()))
+
+
+@pytest.mark.parametrize("ratio", [0.999, 1.001])
+def test_change_is_that_of_the_gradient_when_mu_changes(ratio):
+    compared = 0
+    for seed in range(40):
+        drawn = Drawn(seed)
+        risk, f, mu = drawn.risk, drawn.f, 0.6
+        if not np.array_equal(drawn.matrix(mu) != 0.0, drawn.matrix(ratio * mu) != 0.0):
+            continue
+        before, after = (risk.smoothed(f, width).plane.gradient for width in (mu, ratio * mu))
+        curvature = risk.curvature(f, risk.smoothed(f, mu), mu, ratio * mu)
+        change = np.zeros(f.size)
+        change[curvature.rows] = curvature.change
+        np.testing.assert_allclose(after - before, change, atol=1e-13)
+        compared += bool(curvature.rows.size)
+    assert compared > 10
+
+
+def test_nothing_on_the_ramp():
+    """As with scores that are all equal, whose pairs are all beyond it."""
+    risk = QueryROCArea().bind([0, 1, 2, 1], [0, 0, 0, 1])
+    curvature = risk.curvature(np.zeros(4), risk.smoothed(np.zeros(4), 0.1), 0.1, 0.05)
+    assert curvature.rows.size == curvature.change.size == 0
+    hessian, trace = curvature.hessian(as_design(np.ones((4, 2))))
+    assert trace == 0.0
+    assert not hessian.any()
+
+
+def test_none_in_a_group():
+    class Two(type(Queries.of([0, 1], [0, 0]).together)):
+        size = 2
+
+    queries = Queries.of([0, 1], [0, 0], together=Two())
+    with pytest.raises(NotImplementedError, match="has no second derivatives"):
+        QueryROCArea().risk(queries).curvature(np.zeros(2), None, 0.1, 0.1)
