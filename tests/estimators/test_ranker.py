@@ -337,6 +337,10 @@ def test_metadata_routing(data, routing):
     assert found["test_score"].min() > 0.7
     pipeline = make_pipeline(StandardScaler(), ranker).fit(X, y, qid=qid)
     assert pipeline.score(X, y, qid=qid) == pipeline[-1].score(pipeline[:-1].transform(X), y, qid=qid)
+    frames = make_pipeline(StandardScaler(), clone(ranker)).set_output(transform="pandas")
+    frames = frames.fit(pd.DataFrame(X, columns=list("abcd")), y, qid=qid)
+    np.testing.assert_allclose(frames[-1].coef_, pipeline[-1].coef_, rtol=0.05)
+    assert frames[-1].feature_names_in_.tolist() == list("abcd")
     chooser = MeasureRankerCV("ndcg@5", cv=2, n_alphas=2).set_fit_request(qid=True).set_score_request(qid=True)
     assert make_pipeline(StandardScaler(), chooser).fit(X, y, qid=qid).score(X, y, qid=qid) > 0.7
 

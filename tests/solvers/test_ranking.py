@@ -59,7 +59,7 @@ def test_newton_finds_the_minimiser_for_pairs_in_few_steps(data, form, order):
     rows = np.arange(y.size) if order == "by query" else np.random.default_rng(1).permutation(y.size)
     weights = 1.0 + qid % 3
     risk = get_query_measure("roc_area").bind(y[rows], qid[rows], weights[rows])
-    objective = RegularizedRisk(as_design(form(X[rows])), risk, alpha=1e-3)
+    objective = RegularizedRisk(as_design(form(X[rows])), risk, 1e-3)
     results = [solver(tol=1e-6).run(objective) for solver in (Newton, LBFGS)]
     for result in results:
         assert result.status is Status.CONVERGED
@@ -70,7 +70,7 @@ def test_newton_finds_the_minimiser_for_pairs_in_few_steps(data, form, order):
 
 def test_newton_takes_tight_steps_for_pairs(data):
     X, y, qid = data
-    objective = RegularizedRisk(as_design(X), get_query_measure("roc_area").bind(y, qid), alpha=1e-3)
+    objective = RegularizedRisk(as_design(X), get_query_measure("roc_area").bind(y, qid), 1e-3)
     result = Retargeting(tol=1e-4, convex=Newton()).run(objective, start=np.array([1.0, -1.0, 0.0, 0.0]))
     assert result.status is Status.STATIONARY
     assert result.objective < objective.exact(np.zeros(4))

@@ -20,6 +20,8 @@ BLOCK = 1 << 16
 LARGE = 1 << 20
 #: Gathering rows costs a copy; it pays when no more than this share of a block's rows is needed.
 FEW = 0.25
+#: If more than this share of all rows is needed, one product is quicker than one for each block.
+MOST = 0.75
 
 
 class DenseDesign(Design):
@@ -52,6 +54,8 @@ class DenseDesign(Design):
         if g.shape != self.shape[:1]:
             raise ValueError(f"coefficients of shape {g.shape} do not fit {self.shape[0]} rows.")
         result = np.empty(self.shape[1]) if out is None else out
+        if self._matrix.dtype == np.float64 and np.count_nonzero(g) > MOST * g.size:
+            return np.matmul(g, self._matrix, out=result)
         result[:] = 0.0
         for rows, block in self._blocks():
             coefficients = g[rows]

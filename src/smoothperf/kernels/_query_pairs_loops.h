@@ -93,14 +93,15 @@ static ptrdiff_t split_grades(
 {
     ptrdiff_t lower = 0, higher = 0;
     for (ptrdiff_t i = 0; i < count; i++) {
+        /* To both, and one of them stays: grades are in no order that a processor could foresee. */
         const graded document = documents[i];
-        if (document.level < middle) {
-            room->low[lower] = margin + document.score;
-            documents[lower++] = document;
-        } else {
-            room->high[higher] = document.score;
-            spare[higher++] = document;
-        }
+        const int is_low = document.level < middle;
+        room->low[lower] = margin + document.score;
+        documents[lower] = document;
+        lower += is_low;
+        room->high[higher] = document.score;
+        spare[higher] = document;
+        higher += !is_low;
     }
     for (ptrdiff_t i = 0; i < higher; i++)
         documents[lower + i] = spare[i];

@@ -102,9 +102,9 @@ class Shifted(Risk):
         """That of R."""
         return self._risk.weighed(scores)
 
-    def curvature(self, smoothed: RiskValue, mu: float, following: float) -> Curvature:
-        """That of R."""
-        return self._risk.curvature(smoothed, mu, following)
+    def curvature(self, scores: Array, smoothed: RiskValue, mu: float, following: float) -> Curvature:
+        """That of R at ``f0 + f``."""
+        return self._risk.curvature(self._base + scores, smoothed, mu, following)
 
     def _moved(self, risk: RiskValue) -> RiskValue:
         plane = risk.plane

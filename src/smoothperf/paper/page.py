@@ -37,6 +37,7 @@ def text(results: Results, verdicts: Sequence[Verdict]) -> str:
         *_rates(results),
         *_claims(verdicts),
         *_departures(),
+        *_future(),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -393,6 +394,22 @@ def _departures() -> list[str]:
         "- **Time.** CPU time of one thread, without reading data and without looking at the run on its way; "
         "of runs below a second, the fastest of three. Objectives are the best so far; test scores are those of the "
         "iterates.",
+    ]
+
+
+def _future() -> list[str]:
+    return [
+        "## What the paper left for later",
+        "Its last section names two extensions as future work.",
+        "- **F1, and other measures of the contingency table.** The risks of F-beta and Jaccard are found in "
+        "O(n log n), and smoothed by level sets; any other loss of missed and false positives can be had more slowly "
+        "([maths](../maths.md#fractional)).\n"
+        '- **"A smoothed version of the Hungarian marriage problem"**, for measures of rankings. With the discounts of '
+        "NDCG as weights of places, the best matching of documents and places is a sort. The matchings have the "
+        "permutahedron as their hull, and smoothing is the projection on it: a sort and an isotonic regression, "
+        "O(m log m) for a query of m documents, where the Hungarian method takes O(m^3) "
+        "([maths](../maths.md#rankings)). The convex risk is often least where all scores are equal; its tight bound "
+        "is what is worth training ([rankings](../ranking.md)).",
     ]
 
 
