@@ -13,7 +13,7 @@ from ..design import Design
 from ..design.base import Array
 from ..estimators.bias import Bias
 from ..estimators.problem import check_suits
-from ..estimators.ranker import before_tight, tight_start
+from ..estimators.ranker import start_objective
 from ..estimators.tight import convex_start
 from ..evaluation import tells_nothing
 from ..measures import Examples, Measure, Queries, QueryMeasure, Risk
@@ -130,8 +130,8 @@ class QueryJob(Job):
     def convex_start(
         self, examples: Supervision, objective: RegularizedRisk, solver: ConvexSolver
     ) -> tuple[Result, Array]:
-        """Squared loss or pairs."""
-        first = solver.run(before_tight(objective, tight_start(self.measure, cast(Queries, examples))))
+        """Squared loss for NDCG, pairs for others."""
+        first = solver.run(start_objective(objective, self.measure, cast(Queries, examples)))
         return first, first.coef
 
     def ending(self, examples: Supervision, objective: RegularizedRisk, result: Result) -> bool:

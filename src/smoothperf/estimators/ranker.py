@@ -289,9 +289,7 @@ class MeasureRanker(LinearRanker):
         measure = get_query_measure(self.measure)
         candidate = candidate_for(measure, self.bound)
         tight = candidate.bound == "tight"
-        automatic = self.solver == "auto"
-        name = "lbfgs" if automatic else self.solver
-        solver = make_solver(name, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
+        solver = solver_of(self)
         check_ranks(solver, candidate.measure)
         check_n_threads(self.n_threads)
         X, queries = self._queries(X, y, qid, group, sample_weight)
@@ -299,10 +297,10 @@ class MeasureRanker(LinearRanker):
             design = as_design(X, low_memory=self.low_memory)
             objective = RegularizedRisk(design, candidate.measure.risk(queries), self.alpha)
             what = None if self.checkpoint is None else fingerprint(objective, candidate.measure, bound=candidate.bound)
-            if automatic and self.smoothing == "adaptive":
+            if self.solver == "auto" and self.smoothing == "adaptive" and not isinstance(X, Store):
                 solver = quickest(solver, objective)
-            start = tight_start(candidate.measure, queries) if tight else None
-            result = self._minimise(objective, start, solver, what)
+            begins_with = start_objective(objective, candidate.measure, queries) if tight else None
+            result = self._minimise(objective, begins_with, solver, what)
         report_end(result, solver.tol, self.verbose)
         assert result.scores is not None
         if tells_nothing(result.scores):
@@ -311,11 +309,15 @@ class MeasureRanker(LinearRanker):
         return self
 
     def _minimise(
-        self, objective: RegularizedRisk, tight_start: Risk | None, solver: ConvexSolver, what: dict[str, Any] | None
+        self,
+        objective: RegularizedRisk,
+        begins_with: RegularizedRisk | None,
+        solver: ConvexSolver,
+        what: dict[str, Any] | None,
     ) -> Result:
         """Run the solver, from where a checkpoint of this problem or an earlier fit ended if there is one.
 
-        The tight bound is what is minimised if there is a risk to start it from.
+        The tight bound is what is minimised if there is something to begin with.
         """
         start, planes, mu = self._last_weights(), None, None
         keeper = None
@@ -324,10 +326,10 @@ class MeasureRanker(LinearRanker):
             if keeper.state is not None:
                 start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
         callback = make_callback(self.verbose, self.callback)
-        if tight_start is not None and (start is None or not start.any()):
-            first = solver.run(before_tight(objective, tight_start), callback=callback)
+        if begins_with is not None and (start is None or not start.any()):
+            first = solver.run(begins_with, callback=callback)
             return fit_tight(first, first.coef, objective, solver, callback, keeper)
-        method = solver if tight_start is None else retargeting(solver)
+        method = solver if begins_with is None else retargeting(solver)
         return method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
 
     def _last_weights(self) -> Array | None:
@@ -349,9 +351,16 @@ def tight_start(measure: QueryMeasure, queries: Queries) -> Risk:
     return start.risk(queries)
 
 
-def before_tight(objective: RegularizedRisk, start: Risk) -> RegularizedRisk:
-    """What is minimised before a tight bound, with an alpha that is as strong where scores are of its size."""
-    return RegularizedRisk(objective.design, start, objective.alpha * objective.risk.score_scale**2)
+def start_objective(objective: RegularizedRisk, measure: QueryMeasure, queries: Queries) -> RegularizedRisk:
+    """What is minimised before a tight bound, with an alpha that is as strong where scores are of their size."""
+    alpha = objective.alpha * objective.risk.score_scale**2
+    return RegularizedRisk(objective.design, tight_start(measure, queries), alpha)
+
+
+def solver_of(ranker: MeasureRanker) -> ConvexSolver:
+    """The solver that a ranker names; L-BFGS for "auto"."""
+    name = "lbfgs" if ranker.solver == "auto" else ranker.solver
+    return make_solver(name, tol=ranker.tol, max_iter=ranker.max_iter, smoothing=ranker.smoothing)
 
 
 def quickest(solver: ConvexSolver, objective: RegularizedRisk) -> ConvexSolver:

@@ -22,8 +22,8 @@ from ..solvers import Callback
 from ..solvers.continuation import Solution
 from ..threads import check_n_threads
 from .linear import scores_of
-from .problem import ACCEPTED, make_solver, refuse_store
-from .ranker import MeasureRanker, check_ranks
+from .problem import ACCEPTED, refuse_store
+from .ranker import MeasureRanker, check_ranks, solver_of
 from .ranking_candidates import candidate_for
 from .ranking_choice import QueryRows, QueryTrail
 from .trail import Settings
@@ -48,8 +48,8 @@ class RankingPath:
     ):
         self._measure = get_query_measure(ranker.measure)
         candidate = candidate_for(self._measure, ranker.bound)
-        solver = make_solver(ranker.solver, tol=ranker.tol, max_iter=ranker.max_iter, smoothing=ranker.smoothing)
-        check_ranks(solver, candidate.measure)
+        solver = solver_of(ranker)
+        check_ranks(solver)
         check_n_threads(ranker.n_threads)
         X, self._queries = ranker._queries(X, y, qid, group, sample_weight)
         self._held_out = None if validation is None else _checked_validation(validation, X.shape[1])
@@ -66,7 +66,7 @@ class RankingPath:
         return self._trail.path.largest_alpha(tolerance)
 
     def solve(self, alpha: float, callback: Callback | None) -> Solution:
-        """The solution for an alpha below the one before; passes for the start on the way count."""
+        """The solution for an alpha below the one before; passes for its start count."""
         solution = self._trail.solve(alpha, callback)
         if not self._tight:
             return solution
