@@ -21,7 +21,7 @@ import numpy as np
 
 from . import threads
 from .buffers import Buffers
-from .collective import agreed, total, total_and_agreed
+from .collective import agreed, total
 from .design import Design
 from .design.base import Array
 from .kernels import along, inner_products
@@ -91,6 +91,11 @@ class RegularizedRisk:
         """``X^T g``; one pass over the data. ``out`` is overwritten if given."""
         self.n_rmatvec += 1
         return self.design.rmatvec(gradient, out=out)
+
+    def rmatvec_and_square(self, gradient: Array, out: Array | None = None) -> tuple[Array, float]:
+        """``X^T g`` and ``|g|^2``; one pass over the data. ``out`` is overwritten if given."""
+        self.n_rmatvec += 1
+        return self.design.rmatvec_and_square(gradient, out=out)
 
     def exact(self, coef: Array, scores: Array | None = None) -> float:
         """``J(w)``; free of passes over X if the scores are given."""
@@ -272,12 +277,9 @@ class Run:
             self._scores.give(point.risk.plane.gradient)
 
     def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
-        g = risk.plane.gradient
-        slope = self.space.slope(g)
+        slope, steepness = self.space.slope_and_square(risk.plane.gradient)
         gradient, *squares = self.space.combine_and_square(slope, self.alpha, coef)
-        (steepness,), (coef_square, gradient_square) = total_and_agreed(
-            self.together, (float(g @ g),), (squares[0], squares[1])
-        )
+        coef_square, gradient_square = agreed(self.together, *squares)
         regulariser = self.alpha / 2.0 * coef_square
         excess = gradient_square / (2.0 * self.alpha)  # as J_mu is alpha-strongly convex
         value = regulariser + risk.value

@@ -189,6 +189,10 @@ class Member:
         self._rounds += 1
         return self._wait(self._first(np.asarray(values, dtype=np.float64)))
 
+    def to_first(self, values: Array) -> list[Array]:
+        """Return the vectors of all members, by rank, to member 0; the others do not wait for anybody above them."""
+        return self._wait(self._to_first(np.asarray(values, dtype=np.float64)))
+
     def traffic(self) -> Traffic:
         """What has gone over the connections to the children."""
         return Traffic(
@@ -290,17 +294,31 @@ class Member:
         return await self._down("sum", total)
 
     async def _gather(self, values: Array) -> list[Array]:
+        every, lengths = await self._up("gather", values)
+        if self._parent is not None:
+            every, lengths = await self._parent.receive("gather")
+        for child in self._children:
+            await child.send("gather", every, lengths)
+        return self._by_rank(every, lengths)
+
+    async def _to_first(self, values: Array) -> list[Array]:
+        every, lengths = await self._up("to_first", values)
+        return self._by_rank(every, lengths) if self._parent is None else []
+
+    async def _up(self, kind: str, values: Array) -> tuple[Array, list[int]]:
+        """The vectors of this member and of all below it, one after the other, which the parent gets as well."""
         parts, lengths = [values], [values.size]
         for child in self._children:
-            part, below = await child.receive("gather")
+            part, below = await child.receive(kind)
             parts.append(part)
             lengths += below
         every = np.concatenate(parts)
         if self._parent is not None:
-            await self._parent.send("gather", every, lengths)
-            every, lengths = await self._parent.receive("gather")
-        for child in self._children:
-            await child.send("gather", every, lengths)
+            await self._parent.send(kind, every, lengths)
+        return every, lengths
+
+    def _by_rank(self, every: Array, lengths: list[int]) -> list[Array]:
+        """The vectors of all members."""
         in_order = dict(zip(_downwards(0, self.size), np.split(every, np.cumsum(lengths)[:-1]), strict=True))
         return [in_order[rank].copy() for rank in range(self.size)]
 

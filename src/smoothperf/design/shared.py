@@ -53,6 +53,13 @@ class SharedDesign(Design):
         out[:] = every
         return out
 
+    def rmatvec_and_square(self, g: Array, out: Array | None = None) -> tuple[Array, float]:
+        """``X^T g`` and ``|g|^2``, sums over all rows, in one round."""
+        every = self.together.sum(np.append(self.here.rmatvec(g, out=out), g @ g))
+        result = np.empty(self.shape[1]) if out is None else out
+        result[:] = every[:-1]
+        return result, float(every[-1])
+
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows of each member."""
         return self.together.sum(self.here.gram(rows, weights))
