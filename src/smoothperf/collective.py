@@ -2,8 +2,9 @@
 
 Whatever a risk needs to know of rows elsewhere is a sum: a few numbers, a table of bins, or the d numbers of ``X^T g``.
 So the members of a group all run the same code on arrays of their own rows, and ask a *collective* where all rows
-count. Weights, planes and decisions are the same on every member, because they come from the same numbers: what a
-branch compares has come out of the collective. (Processors of different kinds round differently.)
+count. Weights and decisions are the same on every member, because they come from the same numbers: what a branch
+compares has come out of the collective. (Processors of different kinds round differently.) What needs no rows, such as
+the next direction or a bound, is the first member's work, and the others are told.
 
 Alone, which is the plain case, a collective returns its argument.
 """
@@ -48,6 +49,9 @@ class Collective(Protocol):
     def to_first(self, values: Array) -> list[Array]:
         """Return what :meth:`gather` does to the member with rank 0; the others get an empty list, and do not wait."""
 
+    def sum_to_first(self, values: Array) -> Array:
+        """Return the sum to the member with rank 0; the others get their argument, and do not wait."""
+
 
 class Alone:
     """A group of one.
@@ -76,6 +80,10 @@ class Alone:
     def to_first(self, values: Array) -> list[Array]:
         """Return the argument, in a list."""
         return [values]
+
+    def sum_to_first(self, values: Array) -> Array:
+        """Return the argument."""
+        return values
 
 
 ALONE = Alone()

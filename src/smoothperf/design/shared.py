@@ -54,8 +54,8 @@ class SharedDesign(Design):
         return out
 
     def rmatvec_and_square(self, g: Array, out: Array | None = None) -> tuple[Array, float]:
-        """``X^T g`` and ``|g|^2``, sums over all rows, in one round."""
-        every = self.together.sum(np.append(self.here.rmatvec(g, out=out), g @ g))
+        """``X^T g`` and ``|g|^2``: for the first member, who chooses directions; of all rows, in one round."""
+        every = self.together.sum_to_first(np.append(self.here.rmatvec(g, out=out), g @ g))
         result = np.empty(self.shape[1]) if out is None else out
         result[:] = every[:-1]
         return result, float(every[-1])
