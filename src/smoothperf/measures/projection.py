@@ -11,8 +11,9 @@ at least that weight, at the other it is 0 for all but less than that. The same 
 the way. Cost: two passes over the examples, and a few over the undecided.
 
 In a group (:mod:`smoothperf.collective`) the root for nearby scores is the guess as it is, with a wider interval around
-it, and the next one is that of the level. Undecided examples that are few travel; if they are many they stay, and each
-step of the root finder is a round of a few numbers. A good guess takes 4 rounds, or 5 to 8; none, 4 to 6 more.
+it, in which :mod:`.projection_group` searches in two rounds; the next guess is the root of a sample of all members,
+which is a round more, and the last one that of the level. The sums of all examples are one more round: 3 with a good
+guess, 4 without any, and 5 with a poor one.
 """
 
 from __future__ import annotations

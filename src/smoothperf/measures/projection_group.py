@@ -6,12 +6,12 @@ An interval in which the root may lie, and the unit above it, are cut into cells
 Members sum up how many v lie in each, their weight and their first moment: that gives F at the ends of all cells, and
 tells in which cell [a, b] the root is. For any tau there
 
-    v >= the end of the cell that b + 1 ends     has u = 1
-    v between b and a + 1                        has u = v - tau: together they are one example, at their mean
-    v in [a, b] or in [a + 1, b + 1]             is undecided
+    v above b + 1                        has u = 1
+    v between b and a + 1                has u = v - tau: together they are one example, at their mean
+    v in [a, b] or in [a + 1, b + 1]     is undecided
 
-The last ones are few. The first member is sent them, and finds the root. Only where many are tied, they stay
-where they are, and each step of the root finder is a round.
+The last ones are few. The first member is sent them, and finds the root. Only where many are tied, they stay where they
+are, and each step of the root finder is a round.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Cells(NamedTuple):
         digits = min(UNIT_DIGITS, MOST_DIGITS - math.ceil(math.log2(max(high - low, 1.0))))
         return cls(low, 1 << max(0, digits), max(1, math.ceil((high - low) * (1 << max(0, digits)))))
 
-    def end(self, cell: int) -> float:
+    def edge(self, cell: int) -> float:
         """Where a cell begins."""
         return self.low + cell / self.per_unit
 
@@ -80,7 +80,7 @@ class Cells(NamedTuple):
         columns = None, values.weights, values.weights * places
         return cells, np.array([np.bincount(cells, column, size) for column in columns], dtype=np.float64)
 
-    def excess_at_ends(self, table: Array, above: float, wanted: float) -> Array:
+    def excess_at_edges(self, table: Array, above: float, wanted: float) -> Array:
         """``F - total`` at the beginnings of the cells of the interval, and at its end."""
         _, weights, moments = table
         weight = np.append(0.0, weights.cumsum())
@@ -103,7 +103,7 @@ class Cells(NamedTuple):
             exact = float((weights[ramp] * places + moments[ramp]).sum()) / weight / self.per_unit
             mean = self.low + exact
             above += weight * (exact - (mean - self.low))  # what rounding has taken off the mean
-        return np.array([mean, self.end(cell + self.per_unit + 2)]), np.array([weight, above])
+        return np.array([mean, self.edge(cell + self.per_unit + 2)]), np.array([weight, above])
 
 
 class Root(NamedTuple):
@@ -155,7 +155,7 @@ def search_together(
     places, table = cells.table(values)
     sums = together.sum(np.concatenate([table.ravel(), weighed, [values.above]]))
     table, weighed, above = sums[: table.size].reshape(table.shape), sums[table.size : -1], float(sums[-1])
-    excess = cells.excess_at_ends(table, above, wanted)
+    excess = cells.excess_at_edges(table, above, wanted)
     cell = int(np.count_nonzero(excess >= 0.0)) - 1
     if not certain and not 0 <= cell < cells.length:
         outside = -1.0 if cell < 0 else 1.0
@@ -165,7 +165,7 @@ def search_together(
     v, weights = values.v[undecided], values.weights[undecided]
     if together.rank == 0:
         v, weights = map(np.append, (v, weights), cells.decided(table, cell, above))
-    begin, end = cells.end(cell), cells.end(cell + 1)
+    begin, end = cells.edge(cell), cells.edge(cell + 1)
     fall = float(excess[cell] - excess[cell + 1])
     start = begin + (end - begin) * (float(excess[cell]) / fall if fall > 0.0 else 0.5)
     search = _top_k.RootSearch(wanted, start, begin, end, False)
