@@ -141,7 +141,7 @@ def test_the_bound_is_computed_within_the_rounding_that_is_taken_off(scale, rows
     offsets = rng.normal(size=8)
     exact_slopes = []
     for g, b in zip(gradients, offsets, strict=True):
-        slope = space.slope_and_square(g)[0]
+        slope = space.slope(g)
         bundle.add(slope, b, rounding=0.0, gradient_norm=float(np.linalg.norm(g)))
         exact_slopes.append(
             [sum(c * x for c, x in zip(oracles.fractions(g), oracles.fractions(column), strict=True)) for column in X.T]

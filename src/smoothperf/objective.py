@@ -22,7 +22,7 @@ import numpy as np
 from . import threads
 from .buffers import Buffers
 from .collective import agreed, total
-from .design import Design
+from .design import Design, SharedDesign
 from .design.base import Array
 from .kernels import along, inner_products
 from .measures import Risk, RiskValue
@@ -91,11 +91,6 @@ class RegularizedRisk:
         """``X^T g``; one pass over the data. ``out`` is overwritten if given."""
         self.n_rmatvec += 1
         return self.design.rmatvec(gradient, out=out)
-
-    def rmatvec_and_square(self, gradient: Array, out: Array | None = None) -> tuple[Array, float]:
-        """``X^T g`` and ``|g|^2``; one pass over the data. ``out`` is overwritten if given."""
-        self.n_rmatvec += 1
-        return self.design.rmatvec_and_square(gradient, out=out)
 
     def exact(self, coef: Array, scores: Array | None = None) -> float:
         """``J(w)``; free of passes over X if the scores are given."""
@@ -239,6 +234,13 @@ class Run:
             scores = self.space.scores(coef)
         return self._point(coef, scores, mu, self.risk.smoothed(scores, mu, out=self._scores.take()))
 
+    def slope_and_square(self, gradient: Array) -> tuple[Array, float]:
+        """``X^T g`` as a vector, and ``|g|^2``; in a group for the first member, who chooses directions."""
+        if isinstance(self.design, SharedDesign):
+            self.objective.n_rmatvec += 1
+            return self.design.rmatvec_to_first(gradient, out=self.space.buffers.take())
+        return self.space.slope(gradient), float(gradient @ gradient)
+
     def square(self, vector: Array) -> float:
         """``|v|^2``."""
         return agreed(self.together, self.space.square(vector))[0]
@@ -277,7 +279,7 @@ class Run:
             self._scores.give(point.risk.plane.gradient)
 
     def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
-        slope, steepness = self.space.slope_and_square(risk.plane.gradient)
+        slope, steepness = self.slope_and_square(risk.plane.gradient)
         gradient, *squares = self.space.combine_and_square(slope, self.alpha, coef)
         coef_square, gradient_square = agreed(self.together, *squares)
         regulariser = self.alpha / 2.0 * coef_square

@@ -41,9 +41,6 @@ class Products(Protocol):
     def rmatvec(self, g: Array, /, out: Array | None = None) -> Array:
         """``X^T g``; ``out`` is overwritten if given."""
 
-    def rmatvec_and_square(self, g: Array, /, out: Array | None = None) -> tuple[Array, float]:
-        """``X^T g`` and ``|g|^2``."""
-
 
 class Space(ABC):
     """Vectors as arrays of one length, with an inner product.
@@ -110,8 +107,8 @@ class Space(ABC):
         """``X v``, in memory of the buffers if it is computed; else a view."""
 
     @abstractmethod
-    def slope_and_square(self, gradient: Array) -> tuple[Array, float]:
-        """``X^T g`` as a vector, and ``|g|^2``."""
+    def slope(self, gradient: Array) -> Array:
+        """``X^T g`` as a vector."""
 
     @abstractmethod
     def vector_of(self, gradient: Array, weights: Array, scores: Array) -> Array:
@@ -157,9 +154,9 @@ class WeightSpace(Space):
         """``X v``; one pass over the data."""
         return self._products.matvec(vector, None if buffers is None else buffers.take())
 
-    def slope_and_square(self, gradient: Array) -> tuple[Array, float]:
-        """``X^T g``, one pass over the data; and ``|g|^2``."""
-        return self._products.rmatvec_and_square(gradient, out=self.buffers.take())
+    def slope(self, gradient: Array) -> Array:
+        """``X^T g``; one pass over the data."""
+        return self._products.rmatvec(gradient, out=self.buffers.take())
 
     def vector_of(self, gradient: Array, weights: Array, scores: Array) -> Array:
         """Return the weights themselves."""
@@ -226,10 +223,10 @@ class RowSpace(Space):
         """``X v``, which is part of the vector."""
         return vector[self.shift : self.shift + self._n]
 
-    def slope_and_square(self, gradient: Array) -> tuple[Array, float]:
-        """``X^T g``, with its scores, two passes over the data; and ``|g|^2``."""
-        weights, square = self._products.rmatvec_and_square(gradient, out=self._weights)
-        return self.vector_of(gradient, weights, self._products.matvec(weights)), square
+    def slope(self, gradient: Array) -> Array:
+        """``X^T g``, with its scores; two passes over the data."""
+        weights = self._products.rmatvec(gradient, out=self._weights)
+        return self.vector_of(gradient, weights, self._products.matvec(weights))
 
     def vector_of(self, gradient: Array, weights: Array, scores: Array) -> Array:
         """``(g, X X^T g)``, with the parts that refer to the start."""

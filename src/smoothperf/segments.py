@@ -55,7 +55,7 @@ class PenalisedRun(Run):
         return Segment(self, point, coef)
 
     def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
-        slope, steepness = self.space.slope_and_square(risk.plane.gradient)
+        slope, steepness = self.slope_and_square(risk.plane.gradient)
         square = float(coef @ coef)
         omega = self.penalty.value(coef, square)
         conjugate = self.penalty.conjugate(-slope, self._ceiling)

@@ -82,11 +82,7 @@ def test_row_space_has_no_pairs_to_hand_on():
     X = np.random.default_rng(0).normal(size=(3, 20))
     space = RowSpace(as_design(X), 3, 20, float(np.linalg.norm(X)), None)
     memory = CurvatureMemory(4, space)
-    push(
-        memory,
-        space.slope_and_square(np.array([1.0, 0.0, 2.0]))[0],
-        space.slope_and_square(np.array([1.0, 0.5, 2.0]))[0],
-    )
+    push(memory, space.slope(np.array([1.0, 0.0, 2.0])), space.slope(np.array([1.0, 0.5, 2.0])))
     assert len(memory) == 1
     assert memory.pairs(0.1) is None
 
@@ -101,7 +97,7 @@ def test_row_space_goes_the_same_way(started):
     memory, twin = CurvatureMemory(4, space), CurvatureMemory(4, WeightSpace(as_design(X), d))
 
     def vector():
-        return space.slope_and_square(rng.normal(size=n))[0] + (rng.normal() * space.vector(start) if started else 0.0)
+        return space.slope(rng.normal(size=n)) + (rng.normal() * space.vector(start) if started else 0.0)
 
     for _ in range(6):
         s, y = vector(), vector()

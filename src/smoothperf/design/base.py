@@ -41,10 +41,6 @@ class Design(ABC):
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:
         """``X^T g``; ``out`` is overwritten if given."""
 
-    def rmatvec_and_square(self, g: Array, out: Array | None = None) -> tuple[Array, float]:
-        """``X^T g`` and ``|g|^2``."""
-        return self.rmatvec(g, out=out), float(g @ g)
-
     def columns(self, features: NDArray[np.intp]) -> Design | None:
         """Return some columns of X, as a copy; None if they cannot be had for about a pass over X."""
         return None

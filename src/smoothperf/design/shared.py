@@ -53,12 +53,11 @@ class SharedDesign(Design):
         out[:] = every
         return out
 
-    def rmatvec_and_square(self, g: Array, out: Array | None = None) -> tuple[Array, float]:
-        """``X^T g`` and ``|g|^2``: for the first member, who chooses directions; of all rows, in one round."""
+    def rmatvec_to_first(self, g: Array, out: Array) -> tuple[Array, float]:
+        """``X^T g`` and ``|g|^2`` for the first member, in one round; the others have those of their own rows."""
         every = self.together.sum_to_first(np.append(self.here.rmatvec(g, out=out), g @ g))
-        result = np.empty(self.shape[1]) if out is None else out
-        result[:] = every[:-1]
-        return result, float(every[-1])
+        out[:] = every[:-1]
+        return out, float(every[-1])
 
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows of each member."""

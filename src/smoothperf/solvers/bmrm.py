@@ -60,7 +60,7 @@ class BMRM(ConvexSolver):
         while True:
             risk = run.risk.exact(scores)
             plane = risk.plane
-            slope, steepness = run.space.slope_and_square(plane.gradient)
+            slope, steepness = run.slope_and_square(plane.gradient)
             # At once, as it decides where to go next.
             monitor.add_plane(slope, plane, math.sqrt(steepness), at_once=True)
             coef_square = run.square(coef)

@@ -20,7 +20,6 @@ is what proofs that a weight *is* zero rest on (docs/maths.md, screening).
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,8 +91,8 @@ def minimise(solver: LBFGS, run: PenalisedRun, monitor: Monitor, memory_size: in
         coef = np.zeros(d)
         coef[chosen] = result.coef
         plane = watch.bundle.sum_of_planes()
-        slope, steepness = run.space.slope_and_square(plane.gradient)
-        monitor.add_plane(slope, plane, math.sqrt(steepness), at_once=True)
+        slope = run.space.slope(plane.gradient)
+        monitor.add_plane(slope, plane, float(np.linalg.norm(plane.gradient)), at_once=True)
         square = float(coef @ coef)
         smoothed = result.trace.rows[-1].smoothed_objective
         status = monitor.record(coef, square, Estimate(result.objective, result.objective), smoothed, mu)
