@@ -6,7 +6,7 @@ Measured, on one thread of this machine unless it says otherwise:
   estimate has;
 - seconds for each row of an evaluation of the risk, at an accuracy of 1e-3 and with 1% positives, and how many rows get
   a gradient other than 0; seconds for each row of sums and inner products of vectors with a number a row;
-- how many of each an iteration makes, the rounds it takes and the bytes that go over a connection beside sums of d
+- how many of each an iteration makes, the rounds it takes and the bytes that go over a connection beside vectors of d
   numbers, by a fit on two worker processes;
 - seconds of a level of a round: messages go up a tree of the members and down again;
 - seconds for each byte between two processes of this machine.
@@ -61,8 +61,8 @@ NONZEROS = 50
 WORKERS = 100
 #: Bytes of an entry of a CSR matrix, and of the beginning and the label of a row.
 ENTRY, LABEL = 12, 9
-#: Vectors of d numbers that each member keeps: planes of the certificate, and pairs of L-BFGS.
-VECTORS_OF_MEMBER = 40 + 2 * 20
+#: Vectors of d numbers that the client keeps: planes of the certificate, and pairs of L-BFGS.
+VECTORS_OF_CLIENT = 40 + 2 * 20
 #: Vectors with a number for each row: scores, gradients, steps, candidates, and what a risk needs for itself.
 VECTORS_OF_ROWS = 12
 #: What is measured.
@@ -149,15 +149,15 @@ def iteration(client: Client, measure: str) -> dict[str, float]:
     blocks = [client.scatter(block, hash=False) for block in ((X[:half], y[:half]), (X[half:], y[half:]))]
     fit = on_cluster.MeasureClassifier(measure, ALPHA, tol=TOL, fit_intercept=False, client=client).fit(blocks)
     n, traffic, result = max(1, fit.n_iter_), fit.traffic_, fit.result_
-    sums = 2 * 8 * SMALL_FEATURES * result.n_rmatvec  # of both connections of the client
+    vectors = 2 * 8 * SMALL_FEATURES  # over both connections of the client: gradients go up, and directions down
     return {
         "iterations": n,
         "rounds": traffic.rounds / n,
         "matvecs": result.n_matvec / n,
         "rmatvecs": result.n_rmatvec / n,
         "evaluations": evaluations_of(measure, X, y),
-        "bytes_up": max(0.0, traffic.received - sums) / 2 / n,
-        "bytes_down": max(0.0, traffic.sent - sums) / 2 / n,
+        "bytes_up": max(0.0, traffic.received - vectors * result.n_rmatvec) / 2 / n,
+        "bytes_down": max(0.0, traffic.sent - vectors * result.n_matvec) / 2 / n,
     }
 
 
@@ -200,7 +200,8 @@ def estimate(constants: dict[str, float], each: dict[str, float], byte: float) -
     """Seconds of an iteration, by what they are for, and bytes."""
     rows, entries = ROWS / WORKERS, ROWS / WORKERS * NONZEROS
     levels = math.ceil(math.log2(WORKERS + 1))
-    up, down = ((8 * FEATURES * each["rmatvecs"] + each[f"bytes_{way}"]) / 1e6 for way in ("up", "down"))
+    up = (8 * FEATURES * each["rmatvecs"] + each["bytes_up"]) / 1e6
+    down = (8 * FEATURES * each["matvecs"] + each["bytes_down"]) / 1e6
     transposed = each["rmatvecs"] * each["rows_with_gradient"] * constants["entry_rmatvec"]
     parts = {
         "products": entries * (each["matvecs"] * constants["entry_matvec"] + transposed),
@@ -215,7 +216,7 @@ def estimate(constants: dict[str, float], each: dict[str, float], byte: float) -
         "megabytes_down_a_connection": down,
         "gigabytes_of_rows_on_a_worker": (ENTRY * entries + LABEL * rows) / 1e9,
         "gigabytes_of_vectors_on_a_worker": 8.0 * VECTORS_OF_ROWS * rows / 1e9,
-        "gigabytes_of_planes_and_pairs_on_a_member": 8.0 * VECTORS_OF_MEMBER * FEATURES / 1e9,
+        "gigabytes_of_planes_and_pairs_on_the_client": 8.0 * VECTORS_OF_CLIENT * FEATURES / 1e9,
     }
 
 
@@ -237,7 +238,7 @@ def write_page() -> None:
             f"Measured on: {machine(rows)}.",
             "Seconds, each:",
             table_of(rows, "seconds"),
-            "An iteration of a fit, on average, with bytes over a connection beside sums of d numbers:",
+            "An iteration of a fit, on average, with bytes over a connection beside gradients and directions:",
             table_of(rows, "iteration"),
             f"The estimate, for {ROWS:,} rows of {NONZEROS} entries, {POSITIVES:,} of them positive, {FEATURES:,} "
             f"features and {WORKERS} workers with a thread each:",

@@ -164,7 +164,7 @@ class Bundle:
     n_rows : int, optional
         How many rows X has on all machines, if that is more than here.
     together : Collective, optional
-        The group that must agree on the bound.
+        The group that must agree on the bound. Its first member has the planes; the others count them.
     ceiling : float, default=infinity
         A value of J, which :meth:`lower_bound` replaces by lower ones. Without a quadratic part of the penalty it is
         needed.
@@ -195,6 +195,7 @@ class Bundle:
         self._extra_rounding = extra_rounding
         self._n_rows = design.shape[0] if n_rows is None else n_rows
         self._together = together
+        self._leads = together.rank == 0
         self._space = WeightSpace(design, design.shape[1]) if space is None else space
         size = self._max_planes
         self._count = 0
@@ -255,6 +256,10 @@ class Bundle:
                 self._multiply()
             self._make_room()
         k = self._count
+        self._count = k + 1
+        self._new += 1
+        if not self._leads:
+            return
         self._slopes[k] = slope
         if self._gradients.shape[1]:
             self._gradients[k] = gradient
@@ -266,8 +271,6 @@ class Bundle:
         self._sizes[k] = self._space.size(slope, gradient_norm)
         self._last_used[k] = self._solutions
         self._weights[k] = 0.0 if k else 1.0
-        self._count = k + 1
-        self._new += 1
 
     def adopt(self, planes: Planes) -> None:
         """Begin with planes of an earlier run, heaviest first and as many as there is room for."""
@@ -318,20 +321,25 @@ class Bundle:
 
     def solve(self) -> None:
         """Find the best weights of the planes, and with them a bound."""
+        if isinstance(self._penalty, Quadratic):
+            self._multiply()
+        self._new = 0
+        bound = _Bound(*agreed(self._together, *(self._best_bound() if self._leads else (0.0, 0.0, 0.0, 0.0))))
+        self._highest = max(self._highest, bound.certified(0.0, self._ceiling))
+        self._bounds.append(bound)
+
+    def _best_bound(self) -> tuple[float, float, float, float]:
+        """Find the best weights of the planes; what they bound, as :meth:`_bound` returns it."""
         k = self._count
         if isinstance(self._penalty, Separable):
             self._weigh_softly(self._penalty)
         else:
-            self._multiply()
             self._weights[:k] = maximise_on_simplex(
                 self._gram, 1.0 / self._penalty.alpha, self._offsets[:k], self._weights[:k], self._tolerance
             )
-        self._new = 0
         self._solutions += 1
         self._last_used[:k][self._weights[:k] > 0.0] = self._solutions
-        bound = _Bound(*agreed(self._together, *self._bound()))
-        self._highest = max(self._highest, bound.certified(0.0, self._ceiling))
-        self._bounds.append(bound)
+        return self._bound()
 
     def _bound(self) -> tuple[float, float, float, float]:
         """What a :class:`_Bound` has, of the bound that the weights make."""
@@ -411,12 +419,12 @@ class Bundle:
     def _multiply(self) -> None:
         """Complete the Gram matrix, for all new planes at once."""
         k, known = self._count, self._known
-        if known == k:
+        self._known = k
+        if known == k or not self._leads:
             return
         products = self._space.inners(self._slopes[:k], self._slopes[known:k])
         self._gram[:k, known:k] = products
         self._gram[known:k, :k] = products.T
-        self._known = k
 
     def lower_bound(self, objective: float, coef_norm: float) -> float:
         """Certified bound of min J, given the best objective value known and the norm of its weights."""
@@ -440,6 +448,9 @@ class Bundle:
     def _make_room(self) -> None:
         """Forget the plane that has been idle for longest, or merge the two lightest."""
         k = self._count
+        self._count = self._known = k - 1
+        if not self._leads:
+            return
         gone = int(self._last_used[:k].argmin())
         if self._last_used[gone] == self._solutions:
             gone, kept = (int(i) for i in np.argsort(self._weights[:k])[:2])
@@ -461,4 +472,3 @@ class Bundle:
         self._gram[gone, :k] = self._gram[last, :k]
         self._gram[:k, gone] = self._gram[:k, last]
         self._gram[gone, gone] = self._gram[last, last]
-        self._count = self._known = last

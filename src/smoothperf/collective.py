@@ -2,14 +2,16 @@
 
 Whatever a risk needs to know of rows elsewhere is a sum: a few numbers, a table of bins, or the d numbers of ``X^T g``.
 So the members of a group all run the same code on arrays of their own rows, and ask a *collective* where all rows
-count. Weights, planes and decisions are the same on every member, because they come from the same numbers: what a
-branch compares has come out of the collective. (Processors of different kinds round differently.)
+count. Weights and decisions are the same on every member, because they come from the same numbers: what a branch
+compares has come out of the collective. (Processors of different kinds round differently.) What needs no rows, such as
+the next direction or a bound, is the first member's work, and the others are told.
 
 Alone, which is the plain case, a collective returns its argument.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -44,6 +46,12 @@ class Collective(Protocol):
     def first(self, values: Array) -> Array:
         """Return the array of the member with rank 0; the others give one of the same shape."""
 
+    def to_first(self, values: Array) -> list[Array]:
+        """Return what :meth:`gather` does to the member with rank 0; the others get an empty list, and do not wait."""
+
+    def sum_to_first(self, values: Array) -> Array:
+        """Return the sum to the member with rank 0; the others get their argument, and do not wait."""
+
 
 class Alone:
     """A group of one.
@@ -66,6 +74,14 @@ class Alone:
         return [values]
 
     def first(self, values: Array) -> Array:
+        """Return the argument."""
+        return values
+
+    def to_first(self, values: Array) -> list[Array]:
+        """Return the argument, in a list."""
+        return [values]
+
+    def sum_to_first(self, values: Array) -> Array:
         """Return the argument."""
         return values
 
@@ -113,9 +129,12 @@ def sum_and_extremes(together: Collective, values: Array, lowest: float, highest
     return sums[: values.size].reshape(values.shape), float(ends[:, 0].min()), float(ends[:, 1].max())
 
 
-def gathered(together: Collective, *columns: Array) -> tuple[Array, ...]:
-    """Columns of equal length, of all members one after the other."""
-    if together.size == 1:
-        return columns
-    parts = together.gather(np.concatenate(columns))
-    return tuple(np.concatenate([part.reshape(len(columns), -1) for part in parts], axis=1))
+def decided(
+    together: Collective, decide: Callable[..., tuple[float, ...]], count: int, *columns: Array
+) -> tuple[float, ...]:
+    """So many numbers that the first member makes of columns of equal length, those of all members; in one round."""
+    parts = together.to_first(np.concatenate(columns))
+    numbers = np.zeros(count)
+    if together.rank == 0:
+        numbers[:] = decide(*np.concatenate([part.reshape(len(columns), -1) for part in parts], axis=1))
+    return tuple(together.first(numbers).tolist())

@@ -21,8 +21,8 @@ import numpy as np
 
 from . import threads
 from .buffers import Buffers
-from .collective import agreed, total, total_and_agreed
-from .design import Design
+from .collective import agreed, total
+from .design import Design, SharedDesign
 from .design.base import Array
 from .kernels import along, inner_products
 from .measures import Risk, RiskValue
@@ -234,6 +234,13 @@ class Run:
             scores = self.space.scores(coef)
         return self._point(coef, scores, mu, self.risk.smoothed(scores, mu, out=self._scores.take()))
 
+    def slope_and_square(self, gradient: Array) -> tuple[Array, float]:
+        """``X^T g`` as a vector, and ``|g|^2``; in a group for the first member, who chooses directions."""
+        if isinstance(self.design, SharedDesign):
+            self.objective.n_rmatvec += 1
+            return self.design.rmatvec_to_first(gradient, out=self.space.buffers.take())
+        return self.space.slope(gradient), float(gradient @ gradient)
+
     def square(self, vector: Array) -> float:
         """``|v|^2``."""
         return agreed(self.together, self.space.square(vector))[0]
@@ -276,12 +283,9 @@ class Run:
             self._scores.give(point.risk.plane.gradient)
 
     def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
-        g = risk.plane.gradient
-        slope = self.space.slope(g)
+        slope, steepness = self.slope_and_square(risk.plane.gradient)
         gradient, *squares = self.space.combine_and_square(slope, self.alpha, coef)
-        (steepness,), (coef_square, gradient_square) = total_and_agreed(
-            self.together, (float(g @ g),), (squares[0], squares[1])
-        )
+        coef_square, gradient_square = agreed(self.together, *squares)
         regulariser = self.alpha / 2.0 * coef_square
         excess = gradient_square / (2.0 * self.alpha)  # as J_mu is alpha-strongly convex
         value = regulariser + risk.value

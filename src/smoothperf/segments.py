@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from . import threads
-from .collective import agreed, total_and_agreed
+from .collective import agreed
 from .design.base import Array
 from .kernels import along
 from .measures import RiskValue
@@ -59,15 +59,12 @@ class PenalisedRun(Run):
         return agreed(self.together, self.penalty.value(vector, square))[0]
 
     def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
-        g = risk.plane.gradient
-        slope = self.space.slope(g)
+        slope, steepness = self.slope_and_square(risk.plane.gradient)
         square = float(coef @ coef)
         omega = self.penalty.value(coef, square)
         conjugate = self.penalty.conjugate(-slope, self._ceiling)
         excess = omega + float(slope @ coef) + conjugate.value + conjugate.excess * self._ceiling
-        (steepness,), (square, omega, excess) = total_and_agreed(
-            self.together, (float(g @ g),), (square, omega, max(excess, 0.0))
-        )
+        square, omega, excess = agreed(self.together, square, omega, max(excess, 0.0))
         return Point(
             coef, scores, mu, risk, slope, omega, omega + risk.value, slope, square, excess, math.sqrt(steepness)
         )

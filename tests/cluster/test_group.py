@@ -73,10 +73,22 @@ def test_rounds_are_those_of_numpy(client, size, length):
 
     def program(together):
         own = values[together.rank]
-        return together.sum(own), together.gather(own[: together.rank]), together.first(own), own
+        part = own[: together.rank]
+        return (
+            together.sum(own),
+            together.gather(part),
+            together.first(own),
+            own,
+            together.to_first(part),
+            together.sum_to_first(own),
+        )
 
     results = run(client, program, size)
-    for total, every, first, own in results:
+    for rank, (_, every, _, own, *at_first) in enumerate(results):
+        to_first, sum_to_first = at_first
+        assert [each.tobytes() for each in to_first] == ([] if rank else [each.tobytes() for each in every])
+        assert sum_to_first.tobytes() == (own if rank else results[0][0]).tobytes()
+    for total, every, first, own, *_ in results:
         np.testing.assert_allclose(total, values.sum(axis=0), rtol=1e-12, atol=1e-12)
         assert total.tobytes() == results[0][0].tobytes()
         assert [each.tobytes() for each in every] == [values[rank, :rank].tobytes() for rank in range(size)]
@@ -195,6 +207,36 @@ def test_members_that_part_ways_are_an_error(client):
     with pytest.raises(RuntimeError, match=r"parted ways: sum was due, and gather"), together:
         another(together)
     assert errors_of(tasks) == [GroupBrokenError] * 2
+
+
+@pytest.mark.parametrize("who", [0, 1])
+def test_members_that_wait_for_one_another_are_an_error(client, who, monkeypatch):
+    """One of them for a sum, the other for what the first one says."""
+    monkeypatch.setattr(group, "PATIENCE", 0.2)
+
+    def program(together):
+        time.sleep(0.5 * together.rank)  # a wait that is none
+        together.sum(np.zeros(1))
+        return (together.sum if together.rank == who else together.first)(np.zeros(1))
+
+    together, tasks = start(client, program, 2)
+    with pytest.raises(RuntimeError), together:
+        program(together)
+    assert "parted ways" in str(tasks[0].exception(timeout=PATIENCE))
+
+
+def test_short_arrays_of_the_first_travel_together(client):
+    def program(together):
+        said = [together.first(np.full(3, number + together.rank)) for number in range(4)]
+        said.append(together.first(np.full(1000, 4.0)))
+        said += [together.first(np.full((2, 1), 5.0))]
+        together.sum_to_first(np.ones(2))
+        said += [together.first(np.full(1, 6.0))]
+        return [each[0] for each in said], together.traffic()
+
+    results = run(client, program, 4)
+    assert [[float(np.ravel(each)[0]) for each in said] for said, _ in results] == [[0, 1, 2, 3, 4, 5, 6]] * 4
+    assert results[0][1].rounds == 3  # the last one waits
 
 
 def test_workers_that_cannot_be_reached(client):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from groups import examples_of, parts, run_group
 from problems import member_lengths, randomly_scored, searching
-from smoothperf.measures import PRBEP, PrecisionAtK, RecallAtK, projection, threshold_search
+from smoothperf.measures import PRBEP, PrecisionAtK, RecallAtK, projection_group, threshold_search
 
 EPS = np.finfo(np.float64).eps
 MEASURES = [PRBEP(), PrecisionAtK(0.3), PrecisionAtK(1), RecallAtK(0.6)]
@@ -64,7 +64,7 @@ def bound(measure, y, weights):
         return None
 
 
-@pytest.mark.parametrize("few", [0, projection.FEW])
+@pytest.mark.parametrize("few", [0, projection_group.FEW])
 @every_measure
 @searching(12)
 @given(problem=split_problems(), deviation=st.sampled_from([30.0, 1.0, 0.03, 1e-3, 1e-6]))
@@ -88,7 +88,7 @@ def test_smoothed_risks_are_those_in_memory(measure, few, problem, deviation):
         return first, again
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(projection, "FEW", few)
+        patch.setattr(projection_group, "FEW", few)
         patch.setattr(threshold_search, "BITS", 6)  # small tables are quicker
         first, again = zip(*in_group(measure, y, weights, lengths, program), strict=True)
     width = min(deviation, 1.0)
@@ -132,11 +132,11 @@ def test_exact_risks_and_thresholds_are_those_in_memory(measure, problem):
     assert (np.abs(np.concatenate(weighed) - near.weighed(scores)) <= 16 * EPS * c * size).all()
 
 
-@pytest.mark.parametrize("few", [0, projection.FEW])
+@pytest.mark.parametrize("few", [0, projection_group.FEW])
 @pytest.mark.parametrize("away", [-1e300, -1e6, -20.0, 20.0, 1e6, 1e300])
 def test_a_hint_that_is_far_off_costs_rounds_only(away, few, monkeypatch):
     """The root is with the last member, whose scores are all above those of the others."""
-    monkeypatch.setattr(projection, "FEW", few)
+    monkeypatch.setattr(projection_group, "FEW", few)
     rng = np.random.default_rng(0)
     n, lengths = 900, [300, 300, 300]
     y = np.where(rng.random(n) < 0.1, 1, -1)
@@ -193,10 +193,10 @@ def test_few_rounds_and_little_travels(measure, weighted):
         assert found[0].exact.high == pytest.approx(expected.exact.high, abs=0.1 * deviation)
     assert_same(near.exact(scores), [result[-1] for result in results], scores)
     *smoothed, exact = rounds[0]
-    assert max(smoothed[::2]) <= 14
-    assert max(smoothed[1::2]) <= 6
+    assert max(smoothed[::2]) <= 14  # where a sample is too coarse for the ramp
+    assert max(smoothed[1::2]) <= 4
     assert exact <= 7
-    assert max(sent) <= 5000
+    assert max(sent) <= 6000
 
 
 def test_no_second_derivatives_in_groups():

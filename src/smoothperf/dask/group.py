@@ -3,7 +3,8 @@
 Member 0 is the client, the others are on workers; the parent of member r is member (r - 1) // 2, who has connected to
 it. A sum goes up the tree, each member adding its own array and those of its children, in this order, and comes down
 again. So everyone has the same bits, and they do not depend on who was first. It takes about 2 log2(size) messages one
-after the other, and a member deals with no more than three others.
+after the other, and a member deals with no more than three others. Short arrays that member 0 has for the others travel
+with the next long one, or before member 0 waits for somebody: what costs time is the number of messages.
 
 The connections are Dask's (``distributed.comm``), to the addresses that the workers have anyway; encryption and fast
 networks are its business. They are made by the event loops, before a task of the group runs: a worker has an operation
@@ -18,6 +19,7 @@ breaks all of its own, so that the whole tree falls at once: whoever waits, or a
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,6 +37,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
+#: Numbers in an array that member 0 keeps for a while, as others follow.
+SHORT = 64
+#: Seconds that a member waits for another before it says so, and the kind of the message that does.
+PATIENCE = 10.0
+WAITING = "waiting"
 #: What a worker does when a parent connects to it.
 OPERATION = "smoothperf_join"
 #: What comes after the last message.
@@ -101,6 +108,7 @@ class _Line:
         self._comm = comm
         self._messages: asyncio.Queue[Any] = asyncio.Queue()
         self._is_cut = False
+        self._messages_sent = self._messages_received = 0
         self.sent = self.received = self.largest = 0
 
     async def read_on(self) -> None:
@@ -117,16 +125,17 @@ class _Line:
             self._messages.put_nowait(_END)
 
     async def send(self, kind: str, values: Array, lengths: Sequence[int] = ()) -> None:
-        """Send a copy of an array; of several, one after the other, if there are lengths."""
+        """Send an array that nobody writes to any more; several, one after the other, if there are lengths."""
         self._count("sent", values.nbytes)
+        self._messages_sent += kind != WAITING
         try:
-            await self._comm.write({"kind": kind, "lengths": list(lengths), "values": to_serialize(values.copy())})
+            await self._comm.write({"kind": kind, "lengths": list(lengths), "values": to_serialize(values)})
         except OSError as error:
             raise GroupBrokenError("a member of the group is gone") from error
 
     async def receive(self, kind: str) -> tuple[Array, list[int]]:
         """Return the next array, which must not be written to, with lengths; it must be of the kind that is due."""
-        message = await self._messages.get()
+        message = await self._next()
         if message is _END:
             self._messages.put_nowait(_END)  # for who asks next
             raise GroupBrokenError("a member of the group is gone")
@@ -134,8 +143,26 @@ class _Line:
             raise GroupBrokenError(f"the worker {self._comm.peer_address} is no member of a group: it says {message}")
         if message["kind"] != kind:
             raise RuntimeError(f"members of the group have parted ways: {kind} was due, and {message['kind']} came")
+        self._messages_received += 1
         self._count("received", message["values"].nbytes)
         return message["values"], list(message["lengths"])
+
+    async def _next(self) -> Any:
+        """Wait for a message. After some time the other one is told so: it must not wait for this one, too."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await self._next_but_waiting()
+        except TimeoutError:
+            await self.send(WAITING, np.array([float(self._messages_received)]))
+            return await self._next_but_waiting()
+
+    async def _next_but_waiting(self) -> Any:
+        while True:
+            message = await self._messages.get()
+            if not isinstance(message, dict) or message.get("kind") != WAITING:
+                return message
+            if message["values"][0] == self._messages_sent:  # it has had all of them, and waits for another one
+                raise RuntimeError("members of the group have parted ways: two of them wait for one another")
 
     def _count(self, way: str, n_bytes: int) -> None:
         setattr(self, way, getattr(self, way) + n_bytes)
@@ -173,6 +200,7 @@ class Member:
         self._lines: list[_Line] = []  # all of these
         self._readers: set[asyncio.Task[None]] = set()
         self._rounds = 0
+        self._said: deque[Array] = deque()  # arrays of member 0: those that wait to be sent, elsewhere to be asked for
 
     def sum(self, values: Array) -> Array:
         """Return the sum of the arrays of all members."""
@@ -186,8 +214,26 @@ class Member:
 
     def first(self, values: Array) -> Array:
         """Return the array of member 0, who does not wait for the others."""
+        result = np.array(values, dtype=np.float64)
+        if self.rank == 0:
+            self._said.append(result.reshape(-1).copy())
+            if result.size > SHORT:
+                self._wait(self._say())
+            return result
+        if not self._said:
+            self._wait(self._hear())
+        return self._said.popleft().reshape(result.shape).copy()
+
+    def to_first(self, values: Array) -> list[Array]:
+        """Return the vectors of all members, by rank, to member 0; the others do not wait for anybody above them."""
         self._rounds += 1
-        return self._wait(self._first(np.asarray(values, dtype=np.float64)))
+        return self._wait(self._to_first(np.asarray(values, dtype=np.float64)))
+
+    def sum_to_first(self, values: Array) -> Array:
+        """Return the sum of the arrays of all members to member 0; the others do not wait for anybody above them."""
+        self._rounds += 1
+        total = self._wait(self._sum_up("sum_to_first", np.array(values, dtype=np.float64)))
+        return total if self.rank == 0 else values
 
     def traffic(self) -> Traffic:
         """What has gone over the connections to the children."""
@@ -279,45 +325,80 @@ class Member:
             raise
 
     async def _sum(self, values: Array) -> Array:
+        total = (await self._sum_up("sum", values)).reshape(-1)
+        if self._parent is not None:
+            total, _ = await self._parent.receive("sum")
+        for child in self._children:
+            await child.send("sum", total)
+        return total.reshape(values.shape).copy()
+
+    async def _sum_up(self, kind: str, values: Array) -> Array:
+        """The sum of the arrays of this member and of all below it, which the parent gets as well."""
+        await self._say()
         total = values
         for child in self._children:
-            part, _ = await child.receive("sum")
+            part, _ = await child.receive(kind)
             if part.size != total.size:
                 raise RuntimeError(f"members of the group have parted ways: {total.size} and {part.size} numbers")
             total = total + part.reshape(values.shape)
         if self._parent is not None:
-            await self._parent.send("sum", total)
-        return await self._down("sum", total)
+            await self._parent.send(kind, total)
+        return total
 
     async def _gather(self, values: Array) -> list[Array]:
+        every, lengths = await self._up("gather", values)
+        if self._parent is not None:
+            every, lengths = await self._parent.receive("gather")
+        for child in self._children:
+            await child.send("gather", every, lengths)
+        return self._by_rank(every, lengths)
+
+    async def _to_first(self, values: Array) -> list[Array]:
+        every, lengths = await self._up("to_first", values)
+        return self._by_rank(every, lengths) if self._parent is None else []
+
+    async def _up(self, kind: str, values: Array) -> tuple[Array, list[int]]:
+        """The vectors of this member and of all below it, one after the other, which the parent gets as well."""
+        await self._say()
         parts, lengths = [values], [values.size]
         for child in self._children:
-            part, below = await child.receive("gather")
+            part, below = await child.receive(kind)
             parts.append(part)
             lengths += below
         every = np.concatenate(parts)
         if self._parent is not None:
-            await self._parent.send("gather", every, lengths)
-            every, lengths = await self._parent.receive("gather")
-        for child in self._children:
-            await child.send("gather", every, lengths)
+            await self._parent.send(kind, every, lengths)
+        return every, lengths
+
+    def _by_rank(self, every: Array, lengths: list[int]) -> list[Array]:
+        """The vectors of all members."""
         in_order = dict(zip(_downwards(0, self.size), np.split(every, np.cumsum(lengths)[:-1]), strict=True))
         return [in_order[rank].copy() for rank in range(self.size)]
 
-    async def _first(self, values: Array) -> Array:
-        return await self._down("first", values)
-
-    async def _down(self, kind: str, values: Array) -> Array:
-        """What the parent sends in the place of an array of the same shape; the children get it as well."""
-        found = values.reshape(-1)
+    async def _say(self) -> None:
+        """Before member 0 waits for others: send them what it has for them. They must have asked for all of it."""
+        if not self._said:
+            return
         if self._parent is not None:
-            found, _ = await self._parent.receive(kind)
+            raise RuntimeError("members of the group have parted ways: member 0 says more than is asked for")
+        self._rounds += 1
+        every, lengths = np.concatenate(self._said), [each.size for each in self._said]
+        self._said.clear()
         for child in self._children:
-            await child.send(kind, found)
-        return found.reshape(values.shape).copy()
+            await child.send("first", every, lengths)
+
+    async def _hear(self) -> None:
+        """Wait for what member 0 says; the children hear it as well."""
+        assert self._parent is not None
+        every, lengths = await self._parent.receive("first")
+        self._rounds += 1
+        for child in self._children:
+            await child.send("first", every, lengths)
+        self._said.extend(np.split(every, np.cumsum(lengths)[:-1]))
 
     async def _finish(self) -> None:
         """Tell the parent that this member and all below it are done."""
+        await self._say()
         for child in self._children:
             await child.receive("done")
         if self._parent is not None:

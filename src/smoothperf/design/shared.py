@@ -53,6 +53,12 @@ class SharedDesign(Design):
         out[:] = every
         return out
 
+    def rmatvec_to_first(self, g: Array, out: Array) -> tuple[Array, float]:
+        """``X^T g`` and ``|g|^2`` for the first member, in one round; the others have those of their own rows."""
+        every = self.together.sum_to_first(np.append(self.here.rmatvec(g, out=out), g @ g))
+        out[:] = every[:-1]
+        return out, float(every[-1])
+
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows of each member."""
         return self.together.sum(self.here.gram(rows, weights))

@@ -11,8 +11,9 @@ at least that weight, at the other it is 0 for all but less than that. The same 
 the way. Cost: two passes over the examples, and a few over the undecided.
 
 In a group (:mod:`smoothperf.collective`) the root for nearby scores is the guess as it is, with a wider interval around
-it, and the next one is that of the level. Undecided examples that are few travel; if they are many they stay, and each
-step of the root finder is a round of a few numbers. A good guess takes 4 rounds, or 5 to 8; none, 4 to 6 more.
+it, in which :mod:`.projection_group` searches in two rounds; the next guess is the root of a sample of all members,
+which is a round more, and the last one that of the level. The sums of all examples are one more round: 3 with a good
+guess, 4 without any, and 5 with a poor one.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import threads
-from ..collective import agreed, gathered, total
+from ..collective import decided, total
 from ..kernels import _top_k
 from .examples import Examples
+from .projection_group import Root, Values, search_together
 from .threshold_search import level_of
 
 Array = NDArray[np.float64]
@@ -35,15 +37,13 @@ Array = NDArray[np.float64]
 #: nearby scores without a sample; in units of u, which goes from 0 to 1 over a ramp.
 NEAR_MARGIN = 0.1
 FIRST_MARGIN = 0.5
-GROUP_MARGIN = 4.0
+GROUP_MARGIN = 3.5
 #: Up to this margin an interval grows.
 LAST_MARGIN = 50.0
 #: Up to this size, numbers are fine enough to tell the u of an interval apart.
 RESOLVED = 1e15
 #: Size of the sample.
 SAMPLE = 1 << 11
-#: Undecided examples of all members together that are few enough to travel.
-FEW = 1 << 14
 #: The cut of the exact risk is found to so many binary digits, in units of u; and in so many cells, as a power of 2, at
 #: most: where numbers are so large that an interval has to be long, there is no finer cut anyway.
 CUT_DIGITS, MOST_DIGITS = 8, 16
@@ -165,18 +165,6 @@ class _Interval(NamedTuple):
         return cls(tau, min(tau, cut) - margin, max(tau, cut) + margin)
 
 
-class _Root(NamedTuple):
-    """What a search has found: see ``_top_k.RootSearch``; and theta with the looseness of its bound."""
-
-    tau: float
-    outside: float
-    correction: float
-    other: float
-    blend: float
-    theta: float
-    looseness: float
-
-
 class _Undecided(NamedTuple):
     """The v of the examples inside an interval, their weights by class, and the weight above the interval."""
 
@@ -205,44 +193,60 @@ class _Asked:
         self._gradient = gradient
 
     def sampled_root(self, start: float) -> float:
-        """``tau`` for a sample, one of every ``step`` examples, searched from ``start``; for a group of one."""
+        """``tau`` for a sample, one of every ``step`` examples, searched from ``start``."""
         simplex, step = self.simplex, self.simplex.step
         values = self._values(step)
         weights = None if simplex.weights is None else np.ascontiguousarray(simplex.weights[::step])
-        share = 1.0 / step if weights is None else float(weights.sum()) / simplex.mass
+        if simplex.together.size == 1:
+            return self._root_of_sample(start, values, weights)
+        columns = values, np.ones(values.shape) if weights is None else weights
+        return decided(simplex.together, lambda v, c: (self._root_of_sample(start, v, c),), 1, *columns)[0]
+
+    def _root_of_sample(self, start: float, values: Array, weights: Array | None) -> float:
+        simplex = self.simplex
+        share = 1.0 / simplex.step if weights is None else float(weights.sum()) / simplex.mass
         search = _top_k.RootSearch(share * simplex.total, start, values.min() - 1.0, values.max(), True)
         search.search(values, weights, 0.0)
         return search.tau
 
-    def root_at_level(self) -> _Root:
+    def root_at_level(self) -> Root:
         """Look for the root where it must be."""
         simplex = self.simplex
         level = level_of(self._values(1), simplex.weights, simplex.total, simplex.together).at
         rounding = 4.4e-16 * abs(level)
         return self.root_in(_Interval(level - 0.5, level - 1.0 - rounding, level + rounding), certain=True)
 
-    def root_in(self, interval: _Interval, *, certain: bool = False) -> _Root:
+    def root_in(self, interval: _Interval, *, certain: bool = False) -> Root:
         """Look for the root in an interval, in which it may lie or is certain to, and for theta there."""
-        _, low, high = interval
+        simplex, (_, low, high) = self.simplex, interval
         undecided = self._collect(low, high + 1.0)
+        values, weights = undecided.both()
+        weighed = self._weighed(undecided, low, high)
+
+        def cut_of(weighed: Array) -> tuple[float, float]:
+            return _top_k.cut_of_cells(weighed[:-1], float(weighed[-1]), simplex.total, low, high)
+
+        if simplex.together.size == 1:
+            search = _top_k.RootSearch(simplex.total, *interval, certain)
+            search.search(values, weights, undecided.above)
+            return Root.of(search, cut_of(weighed))
+        here = Values(values, np.ones(values.shape) if weights is None else weights, undecided.above)
+        return search_together(
+            simplex.together, here, interval, simplex.total, certain=certain, weighed=weighed, cut_of=cut_of
+        )
+
+    def _weighed(self, undecided: _Undecided, low: float, high: float) -> Array:
+        """To find theta by: weights of v - t in cells and above them, and the weight above what is undecided."""
         cells = 1 << min(CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0))), MOST_DIGITS)
-        # Weights of v - t in cells and above them, how many are undecided, and the weight above those.
-        sums = np.zeros(cells + 3)
+        sums = np.zeros(cells + 2)
         on_positives, on_negatives = self.simplex.targets
         for values, weights, target in (
             (undecided.positives, undecided.positive_weights, on_positives),
             (undecided.negatives, undecided.negative_weights, on_negatives),
         ):
-            _top_k.weigh_cells(values, weights, low + target, high + target, sums[:-2])
-            sums[-2] += values.size
+            _top_k.weigh_cells(values, weights, low + target, high + target, sums[:-1])
         sums[-1] = undecided.above
-        sums = self.simplex.together.sum(sums)
-        count, above = sums[-2:].tolist()
-        search = _top_k.RootSearch(self.simplex.total, *interval, certain)
-        self._search(search, undecided, above, few=count <= FEW)
-        theta, looseness = _top_k.cut_of_cells(sums[:-2], above, self.simplex.total, low, high)
-        root = search.tau, search.outside, search.correction, search.other, search.blend, theta, looseness
-        return _Root(*agreed(self.simplex.together, *root))
+        return sums
 
     def _values(self, step: int) -> Array:
         """The v of examples at equal distances from one another."""
@@ -270,40 +274,33 @@ class _Asked:
             math.fsum(f[2] for f in found),
         )
 
-    def _search(self, search: _top_k.RootSearch, undecided: _Undecided, above: float, *, few: bool) -> None:
-        """Let a search find the root."""
-        together = self.simplex.together
-        values, weights = undecided.both()
-        if few or together.size == 1:
-            columns = gathered(together, values) if weights is None else gathered(together, values, weights)
-            search.search(columns[0], None if weights is None else columns[1], above)
-            return
-        go_on = True
-        while go_on:
-            mass, lost, active = total(together, *_top_k.sums_at(search.tau, values, weights))
-            go_on = search.tell(math.fsum((mass, lost, above, -search.total)), active)
 
-
-def _root(asked: _Asked, mu: float, nearby: Roots | None) -> tuple[_Root, float]:
-    """Find the root; and ``mu * tau`` for the sample, where one was taken."""
-    sampled = 0.0
+def _root(asked: _Asked, mu: float, nearby: Roots | None) -> tuple[Root, float]:
+    """Find the root; and ``mu * tau`` for the sample, which is 0 in a group."""
+    known = nearby or Roots(0.0, 0.0, 0.0)
     if asked.simplex.together.size == 1:
-        known = nearby or Roots(0.0, 0.0, 0.0)
         sampled = mu * asked.sampled_root(known.sample / mu)
-        tau, cut = _guesses(known, sampled - known.sample, mu)
-        margin, last = NEAR_MARGIN if nearby else FIRST_MARGIN, LAST_MARGIN
-    elif nearby is None:
-        return asked.root_at_level(), sampled
+        margin = NEAR_MARGIN if nearby else FIRST_MARGIN
+        root = _root_near(asked, *_guesses(known, sampled - known.sample, mu), margin, LAST_MARGIN)
     else:
-        tau, cut = _guesses(nearby, 0.0, mu)
-        margin = last = GROUP_MARGIN
+        sampled, root = 0.0, None
+        if nearby is not None:
+            root = _root_near(asked, *_guesses(nearby, 0.0, mu), GROUP_MARGIN, GROUP_MARGIN)
+        if root is None:
+            tau = asked.sampled_root(known.all / mu)
+            root = _root_near(asked, tau, tau, GROUP_MARGIN, LAST_MARGIN)
+    return root or asked.root_at_level(), sampled
+
+
+def _root_near(asked: _Asked, tau: float, cut: float, margin: float, last: float) -> Root | None:
+    """Look for the root around guesses, as far as to the last margin."""
     while abs(tau) < RESOLVED and margin <= last:
         root = asked.root_in(_Interval.around(tau, cut, margin))
         if not root.outside:
-            return root, sampled
+            return root
         tau = root.tau
         margin *= 6.0
-    return asked.root_at_level(), sampled
+    return None
 
 
 def _guesses(near: Roots, change: float, mu: float) -> tuple[float, float]:

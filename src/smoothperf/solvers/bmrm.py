@@ -64,9 +64,9 @@ class BMRM(ConvexSolver):
         while True:
             risk = run.risk.exact(scores)
             plane = risk.plane
-            steepness = math.sqrt(run.objective.inner(plane.gradient, plane.gradient))
+            slope, steepness = run.slope_and_square(plane.gradient)
             # At once, as it decides where to go next.
-            monitor.add_plane(run.space.slope(plane.gradient), plane, steepness, at_once=True)
+            monitor.add_plane(slope, plane, math.sqrt(steepness), at_once=True)
             coef_square = run.square(coef)
             exact = run.regulariser(coef, coef_square) + risk.value
             status = monitor.record(coef, coef_square, Estimate(exact, exact), exact, 0.0)

@@ -114,7 +114,7 @@ class Monitor:
         self._is_watched = agreed(run.together, callback is not None) == (1.0,)
         self._observer = observer
         self._keeper = keeper
-        self._keep_planes = keep_planes
+        self._keep_planes = keep_planes if run.together.rank == 0 else 0  # who has them
         self._passes_before = run.objective.n_matvec, run.objective.n_rmatvec
         zero = run.risk.exact_value(run.objective.scores_of_zero())
         self.bundle = Bundle(

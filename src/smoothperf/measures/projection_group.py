@@ -1,0 +1,191 @@
+r"""The root of the projection of :mod:`.projection` for examples on several machines, in two rounds.
+
+    F(tau) = sum_i c_i clip(v_i - tau, 0, 1) = total
+
+An interval in which the root may lie, and the unit above it, are cut into cells, of which a whole number makes a unit.
+Members sum up how many v lie in each, their weight and their first moment: that gives F at the ends of all cells, and
+tells in which cell [a, b] the root is. For any tau there
+
+    v above b + 1                        has u = 1
+    v between b and a + 1                has u = v - tau: together they are one example, at their mean
+    v in [a, b] or in [a + 1, b + 1]     is undecided
+
+The last ones are few. The first member is sent them, and finds the root. Only where many are tied, they stay where they
+are, and each step of the root finder is a round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collective import Collective, agreed, decided, total
+from ..kernels import _top_k
+
+Array = NDArray[np.float64]
+#: Cells of a unit, if there are no more than so many in the interval; both as powers of 2.
+UNIT_DIGITS, MOST_DIGITS = 7, 12
+#: Undecided examples of all members together that are few enough to travel.
+FEW = 1 << 14
+
+
+class Values(NamedTuple):
+    """Values v of examples with their weights, and the weight of others that are above all of these."""
+
+    v: Array
+    weights: Array
+    above: float
+
+
+class Cells(NamedTuple):
+    """An interval, cut into cells; as many as make a unit follow it.
+
+    Attributes
+    ----------
+    low : float
+        Where it begins.
+    per_unit : int
+        Cells that make a unit.
+    length : int
+        Cells of the interval.
+    """
+
+    low: float
+    per_unit: int
+    length: int
+
+    @classmethod
+    def of(cls, low: float, high: float) -> Cells:
+        """Cells up to a number, or a little beyond it."""
+        digits = min(UNIT_DIGITS, MOST_DIGITS - math.ceil(math.log2(max(high - low, 1.0))))
+        return cls(low, 1 << max(0, digits), max(1, math.ceil((high - low) * (1 << max(0, digits)))))
+
+    def edge(self, cell: int) -> float:
+        """Where a cell begins."""
+        return self.low + cell / self.per_unit
+
+    def table(self, values: Values) -> tuple[NDArray[np.intp], Array]:
+        """The cell of each value; and how many values each cell has, their weight, and the sum of weight times place.
+
+        The place is the distance from the beginning of the cell, as a share of its width.
+        """
+        places = (values.v - self.low) * self.per_unit
+        size = self.length + self.per_unit
+        cells = np.minimum(places.astype(np.intp), size - 1)
+        places -= cells
+        columns = None, values.weights, values.weights * places
+        return cells, np.array([np.bincount(cells, column, size) for column in columns], dtype=np.float64)
+
+    def excess_at_edges(self, table: Array, above: float, wanted: float) -> Array:
+        """``F - total`` at the beginnings of the cells of the interval, and at its end."""
+        _, weights, moments = table
+        weight = np.append(0.0, weights.cumsum())
+        moment = np.append(0.0, (weights * np.arange(weights.size) + moments).cumsum())
+        begin = np.arange(self.length + 1)
+        beyond = begin + self.per_unit
+        ramps = moment[beyond] - moment[begin] - begin * (weight[beyond] - weight[begin])
+        excess: Array = ramps / self.per_unit + (weight[-1] - weight[beyond]) + (above - wanted)
+        return excess
+
+    def decided(self, table: Array, cell: int, above: float) -> tuple[Array, Array]:
+        """Two examples in the place of all that are decided if the root is in a cell, and their weights."""
+        _, weights, moments = table
+        ramp = slice(cell + 1, cell + self.per_unit)
+        weight = float(weights[ramp].sum())
+        above += float(weights[cell + self.per_unit + 1 :].sum())
+        mean = 0.0
+        if weight > 0.0:
+            places = np.arange(ramp.start, ramp.stop)
+            exact = float((weights[ramp] * places + moments[ramp]).sum()) / weight / self.per_unit
+            mean = self.low + exact
+            above += weight * (exact - (mean - self.low))  # what rounding has taken off the mean
+        return np.array([mean, self.edge(cell + self.per_unit + 2)]), np.array([weight, above])
+
+
+class Root(NamedTuple):
+    """What a search has found: see ``_top_k.RootSearch``; and theta with the looseness of its bound."""
+
+    tau: float
+    outside: float
+    correction: float
+    other: float
+    blend: float
+    theta: float
+    looseness: float
+
+    @classmethod
+    def of(cls, search: _top_k.RootSearch, cut: tuple[float, float]) -> Root:
+        """Of a search that has ended, and the cut that was found beside it."""
+        return cls(search.tau, search.outside, search.correction, search.other, search.blend, *cut)
+
+
+def search_together(
+    together: Collective,
+    values: Values,
+    interval: tuple[float, float, float],
+    wanted: float,
+    *,
+    certain: bool,
+    weighed: Array,
+    cut_of: Callable[[Array], tuple[float, float]],
+) -> Root:
+    """Look for the root in an interval, in which it may lie or is certain to.
+
+    Parameters
+    ----------
+    values : Values
+        Those of this member that lie in the interval or less than a unit above it.
+    interval : tuple of float
+        Where to begin, the lower and the upper end.
+    wanted : float
+        What F should be.
+    weighed, cut_of : ndarray and callable
+        Theta and its looseness are made by the first member of the sum of these arrays.
+    """
+    start, low, high = interval
+    if high - low > 1 << MOST_DIGITS:  # numbers are too large for cells
+        sums = together.sum(np.append(weighed, values.above))
+        search = _top_k.RootSearch(wanted, *interval, certain)
+        return _step_by_step(together, search, values._replace(above=float(sums[-1])), cut_of(sums[:-1]))
+    cells = Cells.of(low, high)
+    places, table = cells.table(values)
+    sums = together.sum(np.concatenate([table.ravel(), weighed, [values.above]]))
+    table, weighed, above = sums[: table.size].reshape(table.shape), sums[table.size : -1], float(sums[-1])
+    excess = cells.excess_at_edges(table, above, wanted)
+    cell = int(np.count_nonzero(excess >= 0.0)) - 1
+    if not certain and not 0 <= cell < cells.length:
+        outside = -1.0 if cell < 0 else 1.0
+        return Root(low if cell < 0 else high, outside, 0.0, high, 0.0, 0.0, math.inf)
+    cell = min(max(cell, 0), cells.length - 1)
+    undecided = (places == cell) | (places == cell + cells.per_unit)
+    v, weights = values.v[undecided], values.weights[undecided]
+    if together.rank == 0:
+        v, weights = map(np.append, (v, weights), cells.decided(table, cell, above))
+    begin, end = cells.edge(cell), cells.edge(cell + 1)
+    fall = float(excess[cell] - excess[cell + 1])
+    start = begin + (end - begin) * (float(excess[cell]) / fall if fall > 0.0 else 0.5)
+    search = _top_k.RootSearch(wanted, start, begin, end, False)
+    if table[0, cell] + table[0, cell + cells.per_unit] > FEW:
+        root = _step_by_step(together, search, Values(v, weights, 0.0), cut_of(weighed))
+    else:
+
+        def find(v: Array, weights: Array) -> Root:
+            search.search(v, weights, 0.0)
+            return Root.of(search, cut_of(weighed))
+
+        root = Root(*decided(together, find, len(Root._fields), v, weights))
+    # If it seems to lie beyond the cell, that is rounding, and the end of the cell is as good.
+    return root._replace(outside=0.0)
+
+
+def _step_by_step(together: Collective, search: _top_k.RootSearch, values: Values, cut: tuple[float, float]) -> Root:
+    """Search with a round for each step."""
+    go_on = True
+    while go_on:
+        mass, lost, active = total(together, *_top_k.sums_at(search.tau, values.v, values.weights))
+        go_on = search.tell(math.fsum((mass, lost, values.above, -search.total)), active)
+    return Root(*agreed(together, *Root.of(search, cut)))

@@ -1,0 +1,79 @@
+"""Cells of values against sums over the values themselves, and the root that members find with them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groups import parts, run_group
+from problems import searching
+from smoothperf.measures import projection_group
+from smoothperf.measures.projection_group import Cells, Values, search_together
+
+
+def filled(tau, v, weights):
+    """``sum_i c_i clip(v_i - tau, 0, 1)``, as it is written."""
+    return float(weights @ np.clip(v - tau, 0.0, 1.0))
+
+
+@st.composite
+def weighted_values(draw):
+    """Values inside (low, high + 1), some of them tied, with weights."""
+    low, width = draw(st.sampled_from([0.0, -3.3, 1e4])), draw(st.sampled_from([0.3, 1.0, 7.7, 40.0]))
+    shares = draw(st.lists(st.one_of(st.floats(0.01, 0.99), st.sampled_from([0.25, 0.5])), min_size=1, max_size=30))
+    v = low + (width + 1.0) * np.array(shares)
+    weights = np.array([draw(st.sampled_from([1.0, 0.0, 0.3, 20.0])) for _ in shares])
+    return Values(v, weights, draw(st.sampled_from([0.0, 5.0]))), low, low + width
+
+
+@searching(50)
+@given(problem=weighted_values(), share=st.floats(0.0, 1.0), place=st.floats(0.0, 1.0))
+def test_cells_stand_for_their_values(problem, share, place):
+    values, low, high = problem
+    cells = Cells.of(low, high)
+    assert cells.edge(cells.length - 1) < high <= cells.edge(cells.length) + 1e-11
+    places, table = cells.table(values)
+    excess = cells.excess_at_edges(table, values.above, 2.0)
+    off = 1e-11 * (1.0 + values.weights.sum())
+    for cell in {*range(0, cells.length, 17), cells.length}:
+        assert excess[cell] == pytest.approx(filled(cells.edge(cell), *values[:2]) + values.above - 2.0, abs=off)
+    # For a root in some cell, two examples take the place of all that are decided.
+    cell = min(int(share * cells.length), cells.length - 1)
+    undecided = (places == cell) | (places == cell + cells.per_unit)
+    v, weights = map(
+        np.append, (values.v[undecided], values.weights[undecided]), cells.decided(table, cell, values.above)
+    )
+    tau = cells.edge(cell) + place / cells.per_unit
+    assert filled(tau, v, weights) == pytest.approx(filled(tau, *values[:2]) + values.above, abs=off)
+
+
+@pytest.mark.parametrize("few", [0, projection_group.FEW])
+@searching(25)
+@given(problem=weighted_values(), share=st.floats(-0.1, 1.1))
+def test_members_find_the_root_or_say_on_which_side_it_is(few, problem, share):
+    values, low, high = problem
+    most, least = (filled(end, *values[:2]) + values.above for end in (low, high))
+    wanted = least + share * (most - least)
+    size = values.v.size
+    slices = parts(size, [0, size // 2, size - size // 2])
+
+    def program(together):
+        part = slices[together.rank]
+        own = Values(values.v[part], values.weights[part], values.above if together.rank == 2 else 0.0)
+        interval = (low + high) / 2.0, low, high
+        return search_together(
+            together, own, interval, wanted, certain=False, weighed=np.ones(2), cut_of=lambda sums: tuple(sums)
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(projection_group, "FEW", few)
+        roots = run_group(3, program)
+    assert len(set(roots)) == 1
+    root = roots[0]
+    off = 1e-10 * (1.0 + values.weights.sum())
+    if root.outside:
+        assert (most < wanted + off) if root.outside < 0 else (least > wanted - off)
+    else:
+        assert (root.theta, root.looseness) == (3.0, 3.0)
+        u = (1.0 - root.blend) * filled(root.tau, *values[:2]) + root.blend * filled(root.other, *values[:2])
+        assert u + values.above == pytest.approx(wanted, abs=off)
