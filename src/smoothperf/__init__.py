@@ -45,7 +45,7 @@ if _TYPE_CHECKING:
     from .solvers import BMRM, LBFGS, Nesterov, Newton, Result, Status
     from .solvers.smoothing import Adaptive, Fixed
 
-__version__ = "0.1.0.dev0"
+__version__: str
 
 __all__ = [
     "BMRM",
@@ -139,6 +139,10 @@ def load(path: str | _os.PathLike[str]) -> _Any:
 
 
 def __getattr__(name: str) -> _Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("smoothperf")
     for home, names in _HOMES.items():
         if name in names:
             return getattr(_importlib.import_module(home, __name__), name)

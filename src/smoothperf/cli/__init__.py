@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
 from . import compare, convert, datasets, demo, evaluate, paper, path, predict, report, train, weights
 from ._errors import OneLineUsageErrors
 
@@ -32,6 +31,8 @@ app.add_typer(datasets.app, name="datasets")
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from .. import __version__
+
         typer.echo(f"smoothperf {__version__}")
         raise typer.Exit
 

@@ -5,182 +5,135 @@
  * loops come in quick succession, and waking a thread takes longer than many of them last. One loop at a time uses the
  * pool; others that come at that time, from other threads, are run by their callers alone.
  *
- * A fork leaves its child without workers: the pool begins anew there. Without POSIX threads callers do everything. */
+ * A fork leaves its child without workers: the pool begins anew there. _threads.h has what differs between systems. */
 #ifndef SMOOTHPERF_POOL_H
 #define SMOOTHPERF_POOL_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "_threads.h"
 
 typedef void (*piece_function)(void *context, ptrdiff_t piece);
 
-static void run_alone(piece_function function, void *context, ptrdiff_t pieces)
-{
-    for (ptrdiff_t piece = 0; piece < pieces; piece++)
-        function(context, piece);
-}
-
-#if defined(_WIN32) || defined(__STDC_NO_ATOMICS__)
-
-static void pool_run(piece_function function, void *context, ptrdiff_t pieces)
-{
-    run_alone(function, context, pieces);
-}
-
-#else
-
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <time.h>
-
-enum { MOST_PIECES = 1 << 12, LOOKS_BETWEEN_CLOCKS = 64 };
-/* How long workers look out for work, and callers for the end of it, before they let others run in between; and how long
- * workers go on looking out then before they go to sleep. In nanoseconds. (Measured: what a solver does between two
- * loops takes up to a millisecond, and a thread that slept comes 50 microseconds late.) */
-static const long PATIENCE = 100000, LONG_PATIENCE = 2000000;
+enum {
+    MOST_PIECES = 1 << 12,
+    LOOKS_BETWEEN_CLOCKS = 64,
+    /* How long workers look out for work, and callers for the end of it, before they let others run in between; and how
+     * long workers go on looking out then before they go to sleep. In nanoseconds. (Measured: what a solver does
+     * between two loops takes up to a millisecond, and a thread that slept comes 50 microseconds late.) */
+    PATIENCE = 100000,
+    LONG_PATIENCE = 2000000
+};
 
 /* The loop that runs, if one does. It stays as it is until all of its pieces are done. */
 static struct {
     piece_function function;
     void *context;
-    atomic_int_least32_t done;
+    shared_counter done;
 } pool_loop;
 /* Number of the loop, its pieces and the next piece, in one word: a piece that is taken belongs to the loop that
  * pool_loop describes, however late a worker comes. */
-static atomic_uint_least64_t pool_ticket;
-static atomic_int pool_asleep;
-static int pool_workers;
-static pthread_mutex_t pool_in_use = PTHREAD_MUTEX_INITIALIZER, pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t pool_news = PTHREAD_COND_INITIALIZER;
+static shared_counter pool_ticket;
+static shared_counter pool_asleep;
+static int pool_workers; /* changed by whoever uses the pool */
+static lock_t pool_in_use = LOCK_START, pool_lock = LOCK_START;
+static condition_t pool_news = CONDITION_START;
 
-static inline uint_least64_t ticket_of(uint_least64_t loop, ptrdiff_t pieces)
+static inline int64_t ticket_of(uint64_t loop, ptrdiff_t pieces)
 {
-    return loop << 32 | (uint_least64_t)pieces << 16;
+    return (int64_t)(loop << 32 | (uint64_t)pieces << 16);
 }
 
-static inline ptrdiff_t pieces_of(uint_least64_t ticket) { return ticket >> 16 & 0xffff; }
+static inline ptrdiff_t pieces_of(int64_t ticket) { return (uint64_t)ticket >> 16 & 0xffff; }
 
-static inline ptrdiff_t piece_of(uint_least64_t ticket) { return ticket & 0xffff; }
+static inline ptrdiff_t piece_of(int64_t ticket) { return ticket & 0xffff; }
 
-static inline int has_work(uint_least64_t ticket) { return piece_of(ticket) < pieces_of(ticket); }
-
-static inline void pause_briefly(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
+static inline int has_work(int64_t ticket) { return piece_of(ticket) < pieces_of(ticket); }
 
 static void take_pieces(void)
 {
-    while (has_work(atomic_load(&pool_ticket))) {
-        const uint_least64_t ticket = atomic_fetch_add(&pool_ticket, 1);
+    while (has_work(counter_value(&pool_ticket))) {
+        const int64_t ticket = counter_add(&pool_ticket, 1);
         if (has_work(ticket)) {
             pool_loop.function(pool_loop.context, piece_of(ticket));
-            atomic_fetch_add(&pool_loop.done, 1);
+            counter_add(&pool_loop.done, 1);
         }
     }
 }
 
-static long nanoseconds_since(const struct timespec *begin)
+static void work(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - begin->tv_sec) * 1000000000L + (now.tv_nsec - begin->tv_nsec);
-}
-
-static void *work(void *unused)
-{
-    (void)unused;
     for (;;) {
-        struct timespec begin;
-        long waited = 0;
-        clock_gettime(CLOCK_MONOTONIC, &begin);
-        while (!has_work(atomic_load(&pool_ticket)) && waited < LONG_PATIENCE) {
-            for (int look = 0; look < LOOKS_BETWEEN_CLOCKS && !has_work(atomic_load(&pool_ticket)); look++)
+        const int64_t begin = nanoseconds_now();
+        int64_t waited = 0;
+        while (!has_work(counter_value(&pool_ticket)) && waited < LONG_PATIENCE) {
+            for (int look = 0; look < LOOKS_BETWEEN_CLOCKS && !has_work(counter_value(&pool_ticket)); look++)
                 pause_briefly();
             if (waited > PATIENCE)
-                sched_yield();
-            waited = nanoseconds_since(&begin);
+                let_others_run();
+            waited = nanoseconds_now() - begin;
         }
-        if (!has_work(atomic_load(&pool_ticket))) {
-            pthread_mutex_lock(&pool_lock);
-            atomic_fetch_add(&pool_asleep, 1); /* first this, then another look: a caller does it the other way round */
-            while (!has_work(atomic_load(&pool_ticket)))
-                pthread_cond_wait(&pool_news, &pool_lock);
-            atomic_fetch_sub(&pool_asleep, 1);
-            pthread_mutex_unlock(&pool_lock);
+        if (!has_work(counter_value(&pool_ticket))) {
+            lock(&pool_lock);
+            counter_add(&pool_asleep, 1); /* first this, then another look: a caller does it the other way round */
+            while (!has_work(counter_value(&pool_ticket)))
+                condition_wait(&pool_news, &pool_lock);
+            counter_add(&pool_asleep, -1);
+            unlock(&pool_lock);
         }
         take_pieces();
     }
-    return NULL;
 }
 
 static void begin_anew_after_fork(void)
 {
-    pthread_mutex_init(&pool_in_use, NULL);
-    pthread_mutex_init(&pool_lock, NULL);
-    pthread_cond_init(&pool_news, NULL);
-    atomic_store(&pool_ticket, 0);
-    atomic_store(&pool_asleep, 0);
+    lock_begin(&pool_in_use);
+    lock_begin(&pool_lock);
+    condition_begin(&pool_news);
+    counter_set(&pool_ticket, 0);
+    counter_set(&pool_asleep, 0);
     pool_workers = 0;
 }
 
-/* Have so many workers, if the system lets us. They leave all signals to the threads of Python. */
+/* Have so many workers, if the system lets us. */
 static void hire(ptrdiff_t workers)
 {
     static int knows_forks = 0;
-    pthread_attr_t attributes;
-    sigset_t all, before;
     if (!knows_forks)
-        knows_forks = pthread_atfork(NULL, NULL, begin_anew_after_fork) == 0;
-    if (!knows_forks || pthread_attr_init(&attributes) != 0)
-        return;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (pool_workers < workers) {
-        pthread_t thread;
-        if (pthread_create(&thread, &attributes, work, NULL) != 0)
-            break;
+        knows_forks = hear_of_forks(begin_anew_after_fork);
+    while (knows_forks && pool_workers < workers && thread_start(work))
         pool_workers++;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
 }
 
 /* function(context, piece) for every piece, side by side. Nothing is promised about which thread runs which piece. */
 static void pool_run(piece_function function, void *context, ptrdiff_t pieces)
 {
-    struct timespec begin;
-    if (pieces < 2 || pieces > MOST_PIECES || pthread_mutex_trylock(&pool_in_use) != 0) {
-        run_alone(function, context, pieces);
+    if (pieces < 2 || pieces > MOST_PIECES || !lock_if_free(&pool_in_use)) {
+        for (ptrdiff_t piece = 0; piece < pieces; piece++)
+            function(context, piece);
         return;
     }
     if (pool_workers < pieces - 1)
         hire(pieces - 1);
     pool_loop.function = function;
     pool_loop.context = context;
-    atomic_store(&pool_loop.done, 0);
-    atomic_store(&pool_ticket, ticket_of((atomic_load(&pool_ticket) >> 32) + 1, pieces));
-    if (atomic_load(&pool_asleep) > 0) {
-        pthread_mutex_lock(&pool_lock);
-        pthread_cond_broadcast(&pool_news);
-        pthread_mutex_unlock(&pool_lock);
+    counter_set(&pool_loop.done, 0);
+    counter_set(&pool_ticket, ticket_of(((uint64_t)counter_value(&pool_ticket) >> 32) + 1, pieces));
+    if (counter_value(&pool_asleep) > 0) {
+        lock(&pool_lock);
+        condition_tell_all(&pool_news);
+        unlock(&pool_lock);
     }
     take_pieces();
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    while (atomic_load(&pool_loop.done) < pieces) {
-        if (nanoseconds_since(&begin) < PATIENCE)
+    const int64_t begin = nanoseconds_now();
+    while (counter_value(&pool_loop.done) < pieces) {
+        if (nanoseconds_now() - begin < PATIENCE)
             pause_briefly();
         else
-            sched_yield(); /* its processor may be what a worker waits for */
+            let_others_run(); /* its processor may be what a worker waits for */
     }
-    pthread_mutex_unlock(&pool_in_use);
+    unlock(&pool_in_use);
 }
-
-#endif
 
 #endif
