@@ -23,12 +23,33 @@ def quick(tmp_path_factory):
     return invoke("--quick", "--output", folder), folder
 
 
-def test_succeeds_and_writes_one_figure(quick):
+def test_succeeds_and_writes_a_figure_and_a_report(quick):
     result, folder = quick
     assert result.exit_code == 0, result.output
-    assert [path.name for path in folder.iterdir()] == ["convergence.png"]
+    assert sorted(path.name for path in folder.iterdir()) == ["convergence.png", "report.html"]
     assert (folder / "convergence.png").read_bytes().startswith(b"\x89PNG")
     assert f"Figure: {folder / 'convergence.png'}" in result.stdout
+
+
+def test_ends_with_the_address_of_the_report(quick):
+    result, folder = quick
+    address = result.stdout.splitlines()[-1].split()[-1]
+    assert address == (folder.resolve() / "report.html").as_uri()
+    assert "for PRBEP" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_judges_against_logistic_regression_and_the_verdict_agrees_with_the_table(quick):
+    text = quick[0].stdout
+    ours, theirs = (
+        float(re.search(rf"^{name} .*?(0\.\d{{4}}) +0\.\d{{4}} +0\.\d{{4}} ", text, re.MULTILINE)[1])
+        for name in ("for PRBEP", "logistic regression")
+    )
+    verdict = " ".join(text[text.index("Training for PRBEP has") :].split("Figure:")[0].split())
+    pattern = r"Training for PRBEP has (0\.\d{4}) (more|less) \(95 %: (\S+) to (\S+)\) than logistic regression: (.*)\."
+    amount, direction, low, high, meaning = re.fullmatch(pattern, verdict).groups()
+    assert float(amount) == pytest.approx(abs(ours - theirs), abs=1.1e-4)
+    assert (direction == "more") == (ours >= theirs)
+    assert ("tie" in meaning) == (float(low) <= 0 <= float(high))
 
 
 def test_table_has_all_columns_and_fits_80_columns(quick):
@@ -46,7 +67,7 @@ def test_table_has_all_columns_and_fits_80_columns(quick):
     ):
         assert header in text
     assert "…" not in text
-    assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith("Figure"))
+    assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith(("Figure", "Report")))
     rows = re.findall(r"(L-BFGS|Nesterov|BMRM) +([\d,]+) +[\d.]+ +(0\.\d+) +(\d\.\d\de-\d\d) +(0\.\d+)\b", text)
     assert len(rows) == 12
     assert all(float(gap) <= 1e-3 for _, _, _, gap, _ in rows)

@@ -17,12 +17,15 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from .. import plots
+from .._files import written_whole
 from ..datasets import make_rare_positives
 from ..design import as_design
 from ..measures import PRBEP, Measure, ROCArea
 from ..objective import RegularizedRisk
+from ..report import gather, render_report
 from ..solvers import BMRM, LBFGS, Callback, Nesterov, Result, Solver, Status, TraceRow
 from ._errors import fail
+from ._judged import Contest, judge
 from ._screen import Screen, table
 
 TOL = 1e-3
@@ -34,6 +37,8 @@ SOLVERS: dict[str, Solver] = {
     "BMRM": BMRM(tol=TOL, max_iter=MAX_ITER),
 }
 MEASURES: dict[str, Measure] = {"PRBEP": PRBEP(), "ROC area": ROCArea()}
+#: What the model that is reported on is trained for, and judged by.
+JUDGED_BY = "prbep"
 #: Powers of ten whose measure, by 5-fold cross-validation on the training rows, is within 0.025 of the best;
 #: among these, one whose optimum is well below the objective at w = 0, which is 1, and large beside TOL.
 ALPHAS = {
@@ -88,7 +93,7 @@ Cases = dict[tuple[str, str], list[Run]]
 
 def show(output: Path, *, quick: bool) -> bool:
     """Do all of it; returns whether every run reached the tolerance."""
-    _check_that_figures_can_be_written(output)
+    _check_that_files_can_be_written(output)
     screen = Screen()
     with screen.progress.status("Making the data"):
         problems = load_problems(quick=quick)
@@ -100,17 +105,21 @@ def show(output: Path, *, quick: bool) -> bool:
     screen.say()
     for line in findings(cases):
         screen.say(line, wrap=True)
+    topic = load_topic(quick=quick)
+    contest = compare(topic, screen)
     panels = {", ".join(case): {run.solver: run.result.trace for run in runs} for case, runs in cases.items()}
     figure = plots.convergence_grid(panels, tol=TOL, title="Three solvers on their way to the optimum")
     try:
         path = plots.save(figure, output / "convergence.png")
+        page = write_report(contest, topic, output / "report.html", screen)
     except OSError as error:
-        fail(f"cannot write the figure: {error}")
+        fail(f"cannot write the results: {error}")
     screen.say(f"Figure: {path}")
+    screen.say(f"Report on that model, to open in a browser: {page.resolve().as_uri()}")
     return all(run.converged for runs in cases.values() for run in runs)
 
 
-def _check_that_figures_can_be_written(folder: Path) -> None:
+def _check_that_files_can_be_written(folder: Path) -> None:
     """Fail now rather than after all the work."""
     plots.require_matplotlib()
     try:
@@ -131,8 +140,15 @@ def load_problems(*, quick: bool) -> list[Problem]:
     ]
 
 
-def _split(name: str, question: str, X: Any, y: NDArray[Any]) -> Problem:
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=0)
+def load_topic(*, quick: bool) -> Problem:
+    """Return a generated problem with enough new positives to tell two good models apart, in a few seconds."""
+    rows, columns = (2_000, 300) if quick else (40_000, 3_000)
+    X, y = make_rare_positives(rows, columns, positive_rate=0.03)
+    return _split("topics", "a less rare topic.", X, y, test_size=1 / 2)
+
+
+def _split(name: str, question: str, X: Any, y: NDArray[Any], *, test_size: float = 1 / 3) -> Problem:
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=test_size, stratify=y, random_state=0)
     return Problem(name, question, X_train, y_train, X_test, y_test)
 
 
@@ -163,6 +179,38 @@ def train(problem: Problem, measure: str, solver: str, callback: Callback) -> Ru
     objective = RegularizedRisk(as_design(problem.X), MEASURES[measure].bind(problem.y), alpha)
     result = SOLVERS[solver].run(objective, callback=callback)
     return Run(solver, result, MEASURES[measure].score(problem.y_test, problem.X_test @ result.coef))
+
+
+def compare(problem: Problem, screen: Screen) -> Contest:
+    """Say what training for the measure is worth on new rows, beside logistic regression."""
+    with screen.progress.status("") as status:
+        contest = judge(problem.X, problem.y, problem.X_test, problem.y_test, JUDGED_BY, status.update)
+    screen.say()
+    screen.say(
+        f"Does training for {contest.title} pay? Judged on {problem.X_test.shape[0]:,} new rows of a "
+        f"generated problem, {int((problem.y_test > 0).sum()):,} of them positive:",
+        wrap=True,
+    )
+    screen.say()
+    screen.result(contest.table(), "")
+    screen.say(contest.verdict(), wrap=True)
+    return contest
+
+
+def write_report(contest: Contest, problem: Problem, path: Path, screen: Screen) -> Path:
+    """Write the page on the model that was judged."""
+    with screen.progress.status("Writing the report"):
+        contents = gather(
+            contest.model,
+            problem.X_test,
+            problem.y_test,
+            model_name=f"for {contest.title}",
+            data_name=f"new rows of {problem.name}",
+        )
+        page = render_report(contents).encode()
+        with written_whole(path) as file:
+            file.write(page)
+    return path
 
 
 def results_table(cases: Cases) -> Table:

@@ -1,0 +1,103 @@
+"""What each extra is for, tried in an environment that has one of them or none; see the script beside this file."""
+
+import dataclasses
+import functools
+import hashlib
+import http.server
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import smoothperf
+from smoothperf.datasets import REGISTRY, fetch, make_rare_positives
+from smoothperf.io import read_data
+
+HERE = Path.cwd()
+
+
+def plots() -> None:
+    """Draw and save a figure."""
+    from smoothperf import plots
+
+    X, y = make_rare_positives(500, 50, positive_rate=0.1)
+    path = smoothperf.regularization_path(X, y, n_alphas=3)
+    assert plots.save(plots.path(path).figure, HERE / "path.png").stat().st_size > 1000
+
+
+def parquet() -> None:
+    """Read a table."""
+    table = HERE / "table.parquet"
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        table.write_bytes(b"PAR1" + bytes(16) + b"PAR1")
+    else:
+        pyarrow.parquet.write_table(pyarrow.table({"label": [0, 1, 1], "age": [1.0, 2.0, 3.0]}), table)
+    assert read_data(table).X.shape == (3, 1)
+
+
+def dask() -> None:
+    """Train on a cluster of this process."""
+    from smoothperf.dask import MeasureClassifier
+
+    import dask.array
+    from distributed import Client
+
+    X, y = make_rare_positives(500, 50, positive_rate=0.1)
+    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None):
+        rows = dask.array.from_array(X.toarray(), chunks=(250, 50))
+        model = MeasureClassifier("roc_area").fit(rows, dask.array.from_array(y, chunks=250))
+    assert 0.0 <= model.gap_ <= model.tol
+
+
+def data() -> None:
+    """Fetch a file from a server on this machine."""
+    content = b"1 1:1\n-1 2:1\n"
+    served, kept = HERE / "served", HERE / "kept"
+    served.mkdir(exist_ok=True)
+    (served / "rows").write_bytes(content)
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(served))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        name = next(name for name, entry in REGISTRY.items() if entry.form_to_fetch is not None)
+        form = REGISTRY[name].form_to_fetch
+        file = dataclasses.replace(
+            next(file for file in form.files if file.url is not None),
+            url=f"http://127.0.0.1:{server.server_address[1]}/rows",
+            sha256=hashlib.sha256(content).hexdigest(),
+        )
+        here = dataclasses.replace(form, files=(file,))
+        REGISTRY[name] = dataclasses.replace(REGISTRY[name], forms=(here,))
+        try:
+            (path,) = fetch(name, folder=kept)
+        finally:
+            server.shutdown()
+    assert path.read_bytes() == content
+
+
+def main(installed: str) -> None:
+    """Try everything; what belongs to an extra that is not installed must say which one is missing."""
+    X, y = make_rare_positives(500, 50, positive_rate=0.1)
+    model = smoothperf.MeasureClassifier("prbep", alpha=1e-3).fit(X, y)
+    model.save(HERE / "model")
+    assert np.array_equal(smoothperf.load(HERE / "model").decision_function(X), model.decision_function(X))
+    for feature in (plots, parquet, dask, data):
+        name = feature.__name__
+        try:
+            feature()
+        except (ImportError, ValueError) as error:
+            assert name != installed, error
+            assert f"pip install 'smoothperf[{name}]'" in str(error), error
+            print(f"  without {name}: {error}")
+        else:
+            assert name == installed, f"{name} works without its extra"
+            print(f"  with {name}: works")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main(sys.argv[1])
