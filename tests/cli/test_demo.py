@@ -17,10 +17,16 @@ def invoke(*arguments):
     return CliRunner().invoke(app, ["demo", *map(str, arguments)], env=SIZE)
 
 
+CONTESTS = []
+
+
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    return invoke("--quick", "--output", folder), folder
+    judge = _showcase.judge
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_showcase, "judge", lambda *given: CONTESTS.append(judge(*given)) or CONTESTS[-1])
+        return invoke("--quick", "--output", folder), folder
 
 
 def test_succeeds_and_writes_a_figure_and_a_report(quick):
@@ -92,7 +98,8 @@ def test_progress_is_plain_lines_on_standard_error_when_not_on_a_terminal(quick)
     assert re.fullmatch(r"digits, PRBEP, L-BFGS: \d+ passes, [\d.]+ s, gap \d\.\d\de-\d\d", lines[0])
 
 
-def test_a_missed_tolerance_is_marked_and_makes_the_exit_code_1(monkeypatch, tmp_path):
+def test_a_missed_tolerance_is_marked_and_makes_the_exit_code_1(monkeypatch, tmp_path, quick):
+    monkeypatch.setattr(_showcase, "judge", lambda *given: CONTESTS[0])
     monkeypatch.setitem(_showcase.SOLVERS, "BMRM", replace(_showcase.SOLVERS["BMRM"], max_iter=3))
     result = invoke("--quick", "--output", tmp_path)
     assert result.exit_code == 1

@@ -82,9 +82,9 @@ def info(name: Name, data_dir: options.DataDir = None, as_json: options.AsJson =
 @one_line_errors
 def fetch(
     name: Name,
-    folder: Annotated[
+    data_dir: Annotated[
         Path | None,
-        typer.Option("--to", metavar="FOLDER", show_default=False, help="Where to; the cache folder by default."),
+        typer.Option("--data-dir", metavar="FOLDER", show_default=False, help="Where to; the cache folder by default."),
     ] = None,
 ) -> None:
     """Download a data set, and check it where its SHA-256 is known.
@@ -96,7 +96,7 @@ def fetch(
     """
     from ..datasets import fetch as download
 
-    download(name, folder=folder, tell=Screen().say)
+    download(name, data_dir=data_dir, tell=Screen().say)
 
 
 def _document(entry: PaperDataset, data_dir: Path | None) -> dict[str, Any]:

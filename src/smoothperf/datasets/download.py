@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,19 @@ from .folders import cache_folder
 from .registry import File, Form, describe
 
 
-def fetch(name: str, *, folder: Path | None = None, tell: Callable[[str], None] = lambda text: None) -> list[Path]:
+def fetch(
+    name: str,
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> list[Path]:
     """Download the files of a data set that are not there yet, and check those whose SHA-256 is known.
 
     Parameters
     ----------
     name : str
         The paper's name.
-    folder : Path, optional
+    data_dir : path-like, optional
         Where to; the cache folder by default.
     tell : callable, optional
         Gets a line for every file.
@@ -32,7 +38,7 @@ def fetch(name: str, *, folder: Path | None = None, tell: Callable[[str], None] 
     form = entry.form_to_fetch
     if form is None:
         raise ValueError(f"{name} cannot be fetched: {entry.forms[0].note}")
-    target = cache_folder() if folder is None else Path(folder)
+    target = cache_folder() if data_dir is None else Path(data_dir)
     return [_one(file, form, target, tell) for file in form.files if file.url is not None]
 
 
