@@ -241,6 +241,13 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> P
     -------
     Path
         The path written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matplotlib.figure import Figure
+    >>> save(Figure(), Path(tempfile.mkdtemp(), "empty.png")).name
+    'empty.png'
     """
     target = Path(path)
     if not target.suffix:
@@ -251,7 +258,13 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> P
 
 
 def require_matplotlib() -> type[Figure]:
-    """Return ``matplotlib.figure.Figure``, or raise an ImportError that says how to get it."""
+    """Return ``matplotlib.figure.Figure``, or raise an ImportError that says how to get it.
+
+    Examples
+    --------
+    >>> require_matplotlib().__name__
+    'Figure'
+    """
     try:
         from matplotlib import figure
     except ModuleNotFoundError as error:

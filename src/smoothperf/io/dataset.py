@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Dataset:
-    """Features and labels, and where they come from.
+    r"""Features and labels, and where they come from.
 
     Attributes
     ----------
@@ -29,6 +29,16 @@ class Dataset:
         Whether the indices of an svmlight file were taken to count from 0; None for other formats.
     encoder : TableEncoder or None
         What made numbers of the columns, where not all of them were numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from smoothperf.io import read_data
+    >>> file = Path(tempfile.mkdtemp(), "two.svm")
+    >>> _ = file.write_text("+1 1:0.5 3:2\n-1 2:1\n")
+    >>> data = read_data(file)
+    >>> data.X.shape, data.y, data.format
+    ((2, 3), array([ 1, -1]), 'svmlight')
     """
 
     X: Any
@@ -71,7 +81,17 @@ class Chunk:
 
 
 class DataError(ValueError):
-    """A data file cannot be used; one line says which file, which line of it if one is to blame, and why."""
+    """A data file cannot be used; one line says which file, which line of it if one is to blame, and why.
+
+    Examples
+    --------
+    >>> from smoothperf.io import read_data
+    >>> try:
+    ...     read_data("nowhere.svm")
+    ... except DataError as error:
+    ...     print(error)
+    nowhere.svm: it cannot be read: No such file or directory
+    """
 
 
 class NotNumbersError(DataError):

@@ -131,6 +131,15 @@ class ReportContents:
         For the curves and the slider.
     histogram : Histogram
         Scores by class.
+
+    Examples
+    --------
+    >>> from smoothperf import MeasureClassifier
+    >>> from smoothperf.report import gather
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> contents = gather(MeasureClassifier(alpha=0.1).fit(X, y), X, y)
+    >>> contents.n_positive, contents.measures["roc_area"][0], contents.constant
+    (2, 1.0, False)
     """
 
     model_name: str
