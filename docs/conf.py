@@ -118,9 +118,23 @@ def link_as_code_hosts_do(app: Any, docname: str, source: list[str]) -> None:
     """Turn anchors that code hosts understand into Sphinx's targets, so that links to them are checked.
 
     ``<a id="eq-slack"></a>`` becomes ``(eq-slack)=``, and ``maths.md#eq-slack``, a link from elsewhere, ``#eq-slack``.
+    Links to examples lead to their pages in the gallery.
     """
     text = re.sub(r'^<a id="([^"]+)"></a>$', r"(\1)=", source[0], flags=re.MULTILINE)
-    source[0] = re.sub(r"\]\(maths\.md#([a-z-]+)\)", r"](#\1)", text)
+    text = re.sub(r"\]\(maths\.md#([a-z-]+)\)", r"](#\1)", text)
+    source[0] = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](gallery/\1.rst)", text)
+
+
+def name_no_addresses(app: Any, doctree: nodes.document) -> None:
+    """Take the links off ``precision@100`` and its like, which docutils holds to be somebody's address."""
+    for link in list(doctree.findall(nodes.reference)):
+        if link.get("refuri", "").startswith("mailto:"):
+            link.replace_self(nodes.Text(link.astext()))
+
+
+def link_documents(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Link what docstrings call docs/measures.md to the page that is made of it."""
+    lines[:] = [re.sub(r"\bdocs/([a-z-]+)\.md", r":doc:`docs/\1.md </\1>`", line) for line in lines]
 
 
 def keep_tags(app: Any, doctree: nodes.document) -> None:
@@ -134,4 +148,6 @@ def keep_tags(app: Any, doctree: nodes.document) -> None:
 def setup(app: Any) -> None:
     """Connect what is above with the build."""
     app.connect("source-read", link_as_code_hosts_do)
+    app.connect("autodoc-process-docstring", link_documents)
     app.connect("doctree-read", keep_tags)
+    app.connect("doctree-read", name_no_addresses)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from .estimators.path import RegularizationPath
 
+__all__ = ["convergence", "convergence_grid", "path", "save"]
+
 Array = NDArray[np.float64]
 
 #: Okabe and Ito's colours, which can be told apart with any kind of colour vision.

@@ -250,7 +250,18 @@ def check_column(name: str, found: list[str], path: Path) -> None:
 def read_table(
     path: str | os.PathLike[str], *, label: str | None = None, labelled: bool = True, format: str | None = None
 ) -> Table:
-    """Read a CSV or Parquet file with columns of any kind; the parameters are those of :func:`read_data`."""
+    r"""Read a CSV or Parquet file with columns of any kind; the parameters are those of :func:`read_data`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp(), "people.csv")
+    >>> _ = file.write_text("age,town,bought\n31,Rome,yes\n,Oslo,no\n")
+    >>> table = read_table(file, label="bought")
+    >>> table.y.tolist(), TableEncoder.fit(table).feature_names
+    (['yes', 'no'], ['age', 'age missing', 'town=Oslo', 'town=Rome'])
+    """
     path = Path(path)
     with uncompressed(path) as file:
         format = format_of(file, path, format, label)
