@@ -1,7 +1,7 @@
 """Look at the built site: every link inside it leads somewhere, and no page loads anything from the network.
 
-``python docs/check_links.py docs/_build/html`` prints what is wrong, and ends with status 1 if anything is. Links to other
-sites are looked at for their form only: whether they answer depends on the day.
+``python docs/check_links.py docs/_build/html`` prints what is wrong, and ends with status 1 if anything is. Links to
+other sites are looked at for their form only: whether they answer depends on the day.
 """
 
 import sys

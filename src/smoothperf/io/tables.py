@@ -257,10 +257,10 @@ def read_table(
     >>> import tempfile
     >>> from pathlib import Path
     >>> file = Path(tempfile.mkdtemp(), "people.csv")
-    >>> _ = file.write_text("age,town,bought\n31,Rome,yes\n,Oslo,no\n")
+    >>> _ = file.write_text("age,town,bought\n31,Rome,yes\n,Oslo,no\n47,Rome,no\n")
     >>> table = read_table(file, label="bought")
     >>> table.y.tolist(), TableEncoder.fit(table).feature_names
-    (['yes', 'no'], ['age', 'age missing', 'town=Oslo', 'town=Rome'])
+    (['yes', 'no', 'no'], ['age', 'age missing', 'town=Oslo', 'town=Rome'])
     """
     path = Path(path)
     with uncompressed(path) as file:
