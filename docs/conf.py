@@ -54,7 +54,8 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars: dict[str, list[str]] = {"install": [], "changelog": [], "contributing": []}
+# Pages without neighbours need no list of them.
+html_sidebars: dict[str, list[str]] = {"install": [], "first-steps": [], "scikit-learn": []}
 
 
 #: The gallery, in the order in which it is read.
