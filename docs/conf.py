@@ -109,7 +109,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "show_memory": False,
     "write_computation_times": False,  # its page would load from the network
-    "backreferences_dir": "api/backreferences",
+    "backreferences_dir": "gallery/backreferences",
     "doc_module": ("smoothperf",),
     "abort_on_example_error": False,
 }

@@ -23,7 +23,7 @@ from smoothperf.objective import RegularizedRisk
 from smoothperf.plots import convergence
 
 X, y = make_rare_positives(8000, 4000, positive_rate=0.02)
-objective = RegularizedRisk(as_design(X), PRBEP().bind(y), alpha=1e-5)
+objective = RegularizedRisk(as_design(X), PRBEP().bind(y), 1e-5)  # the last is alpha
 
 solvers = {
     "L-BFGS": LBFGS(tol=1e-3),
