@@ -138,6 +138,11 @@ def link_documents(app: Any, what: str, name: str, thing: Any, options: Any, lin
     lines[:] = [re.sub(r"\bdocs/([a-z-]+)\.md", r":doc:`docs/\1.md </\1>`", line) for line in lines]
 
 
+def leave_out(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator, and what only model files call."""
+    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing|numbers_in_files", name) else None
+
+
 def keep_tags(app: Any, doctree: nodes.document) -> None:
     r"""Hand equations with a ``\tag`` to MathJax as they are: Sphinx would wrap them in one that has no tags."""
     for block in doctree.findall(nodes.math_block):
@@ -150,5 +155,6 @@ def setup(app: Any) -> None:
     """Connect what is above with the build."""
     app.connect("source-read", link_as_code_hosts_do)
     app.connect("autodoc-process-docstring", link_documents)
+    app.connect("autodoc-skip-member", leave_out)
     app.connect("doctree-read", keep_tags)
     app.connect("doctree-read", name_no_addresses)
