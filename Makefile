@@ -1,5 +1,5 @@
-# Two commands matter: `make demo` and `make test`. Each makes .venv and installs what it needs, and again only when
-# something that is installed has changed.
+# Two commands matter: `make demo` and `make test`; `make docs` builds the site. Each makes .venv and installs what it
+# needs, and again only when something that is installed has changed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +12,7 @@ SANITIZERS := -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Db_sanitize=
 WATCHED := tests/kernels tests/measures tests/design tests/solvers tests/store tests/io tests/test_simplex_qp.py \
   tests/test_space.py tests/test_hard_edges.py
 
-.PHONY: demo test test-thorough test-browser browser test-sanitized lint bench clean
+.PHONY: demo test test-thorough test-browser browser test-sanitized lint docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -47,13 +47,21 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, in docs/_build/html: warnings are errors, examples of the gallery that have changed are run, and links are
+# checked. Without the network, but for the packages.
+docs: $(VENV)/installed-docs
+	rm -rf docs/api
+	$(BIN)/python -m sphinx --fresh-env --fail-on-warning --keep-going --quiet docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+	@echo "Open docs/_build/html/index.html in a browser."
+
 # Real data sets are not part of the project: name their folder with DATA=... (docs/benchmarks.md).
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m benchmarks.page
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) build demo
+	rm -rf $(VENV) $(SANITIZED) build demo docs/_build docs/api docs/gallery
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -64,6 +72,10 @@ $(VENV)/installed: $(BIN)/python pyproject.toml meson.build $(PACKAGE)
 
 $(VENV)/installed-dev: $(BIN)/python pyproject.toml meson.build $(PACKAGE)
 	$(BIN)/python -m pip install --quiet '.[test,lint]'
+	touch $@
+
+$(VENV)/installed-docs: $(BIN)/python pyproject.toml meson.build $(PACKAGE)
+	$(BIN)/python -m pip install --quiet '.[docs]'
 	touch $@
 
 $(SANITIZED)/installed: pyproject.toml meson.build $(PACKAGE)

@@ -1,4 +1,4 @@
-"""The documents: examples run, labels that the source cites exist, and the notation table is true."""
+"""The documents: examples run, links lead somewhere, cited labels exist, and tables of names are true."""
 
 from __future__ import annotations
 
@@ -35,6 +35,21 @@ MODULES = [
     )
 ]
 
+#: Modules whose public names docs/api.rst lists, all of them.
+PUBLIC = (
+    "",
+    ".measures",
+    ".solvers",
+    ".design",
+    ".scorers",
+    ".io",
+    ".plots",
+    ".dask",
+    ".evaluation",
+    ".datasets",
+    ".report",
+)
+
 LABEL = r"[a-z]+(?:-[a-z]+)*"
 CITATIONS = (
     # An equation's tag at the end of a line, set apart by spaces.
@@ -66,6 +81,16 @@ def test_examples_run(document: Path) -> None:
         failed += runner.run(test, out=report.append, clear_globs=False).failed
         names = test.globs
     assert failed == 0, "".join(report)
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    # On a code host; `make docs` looks at those of the site. It makes docs/gallery, which only the home page links to.
+    prose = re.sub(r"^```.*?^```$", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose)
+    local = [target for target in targets if not target.startswith(("https://", "gallery/"))]
+    missing = [target for target in local if not (document.parent / target).exists()]
+    assert not missing
 
 
 def test_maths_has_examples() -> None:
@@ -159,3 +184,38 @@ def member(owner: object, name: str) -> object:
 @pytest.mark.parametrize("name", code_names())
 def test_notation_names_exist(name: str) -> None:
     assert_exists(ast.parse(name, mode="eval").body)
+
+
+def listed_names() -> list[str]:
+    """Read the full names in the tables of docs/api.rst."""
+    names, module = [], ""
+    for line in (ROOT / "docs" / "api.rst").read_text(encoding="utf-8").splitlines():
+        if line.startswith(".. currentmodule:: "):
+            module = line.split()[-1]
+        elif re.fullmatch(r"   [A-Za-z_.]+", line):
+            names.append(f"{module}.{line.strip()}")
+    return names
+
+
+def found_object(name: str) -> object:
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
+
+
+def test_reference_lists_everything_public() -> None:
+    listed = [found_object(name) for name in listed_names()]
+    described = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
+    for suffix in PUBLIC:
+        module = importlib.import_module("smoothperf" + suffix)
+        missing = [name for name in module.__all__ if not any(getattr(module, name) is known for known in listed)]
+        # Ready scorers and names of types are in a sentence.
+        assert not [name for name in missing if f"``{name}``" not in described], module.__name__
+
+
+@pytest.mark.parametrize("name", listed_names())
+def test_everything_in_the_reference_has_an_example(name: str) -> None:
+    thing = found_object(name)
+    if inspect.isclass(thing) or inspect.isroutine(thing):
+        assert ">>> " in (thing.__doc__ or "")
+    else:  # a table of names
+        assert isinstance(thing, (dict, tuple))

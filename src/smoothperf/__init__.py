@@ -131,7 +131,19 @@ _HOMES = {
 
 
 def load(path: str | _os.PathLike[str]) -> _Any:
-    """Read a fitted model from a file; see :func:`smoothperf.io.model_file.load_model`."""
+    """Read a fitted model from a file; see :func:`smoothperf.io.model_file.load_model`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import smoothperf
+    >>> clf = smoothperf.MeasureClassifier(alpha=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> file = Path(tempfile.mkdtemp(), "small.model")
+    >>> clf.save(file)
+    >>> smoothperf.load(file).predict([[0.0], [3.0]])
+    array([0, 1])
+    """
     from .estimators import classifier, ranker  # noqa: F401 (which enter what a file may hold)
     from .io.model_file import load_model
 

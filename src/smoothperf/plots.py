@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from .estimators.path import RegularizationPath
 
+__all__ = ["convergence", "convergence_grid", "path", "save"]
+
 Array = NDArray[np.float64]
 
 #: Okabe and Ito's colours, which can be told apart with any kind of colour vision.
@@ -264,6 +266,13 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> P
     -------
     Path
         The path written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matplotlib.figure import Figure
+    >>> save(Figure(), Path(tempfile.mkdtemp(), "empty.png")).name
+    'empty.png'
     """
     target = Path(path)
     if not target.suffix:
@@ -274,7 +283,13 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> P
 
 
 def require_matplotlib() -> type[Figure]:
-    """Return ``matplotlib.figure.Figure``, or raise an ImportError that says how to get it."""
+    """Return ``matplotlib.figure.Figure``, or raise an ImportError that says how to get it.
+
+    Examples
+    --------
+    >>> require_matplotlib().__name__
+    'Figure'
+    """
     try:
         from matplotlib import figure
     except ModuleNotFoundError as error:

@@ -45,11 +45,29 @@ Program = Callable[[Any, Member], Any]
 
 
 class RowsLostError(RuntimeError):
-    """Rows were on a worker that is gone, and cannot be had again."""
+    """Rows were on a worker that is gone, and cannot be had again.
+
+    Examples
+    --------
+    >>> def fit_or_say_why(model, blocks):
+    ...     try:
+    ...         return model.fit(blocks)
+    ...     except RowsLostError as error:   # the only worker that had them is gone, and there is no recipe for them
+    ...         print(f"scatter the blocks again: {error}")
+    """
 
 
 class WorkerError(RuntimeError):
-    """Something failed on a worker; the message has its traceback."""
+    """Something failed on a worker; the message has its traceback.
+
+    Examples
+    --------
+    >>> def fit_or_say_why(model, blocks):
+    ...     try:
+    ...         return model.fit(blocks)
+    ...     except WorkerError as error:
+    ...         print(error)   # what went wrong on the worker, with its traceback
+    """
 
 
 class Placement:

@@ -33,6 +33,16 @@ def fetch(
     -------
     list of Path
         The files.
+
+    Examples
+    --------
+    Not every set can be had. ``fetch("adult9")`` downloads; this does not even begin to:
+
+    >>> try:
+    ...     fetch("aut-avn")
+    ... except ValueError as error:
+    ...     print(str(error).partition(":")[0])
+    aut-avn cannot be fetched
     """
     entry = describe(name)
     form = entry.form_to_fetch

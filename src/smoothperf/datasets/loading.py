@@ -26,7 +26,17 @@ SEED = 0
 
 
 class MissingDataError(ValueError):
-    """A data set is in none of the folders; one line says what was looked for and how to get it."""
+    """A data set is in none of the folders; one line says what was looked for and how to get it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> try:
+    ...     load("web8", data_dir=tempfile.mkdtemp())
+    ... except MissingDataError as error:
+    ...     print(str(error)[:4])
+    web8
+    """
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,15 @@ class PaperData:
         Pairs ``(X, y)`` with labels -1 and +1.
     files : tuple of Path
         What was read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> rows = Part(sp.csr_matrix([[1.0], [-1.0]]), np.array([1, -1]))
+    >>> data = PaperData("tiny", Relation.STAND_IN, "made up", train=rows, validation=rows, test=rows, files=())
+    >>> data.train.X.shape, data.relation.value
+    ((2, 1), 'a stand-in, re-made')
     """
 
     name: str

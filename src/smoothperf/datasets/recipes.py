@@ -20,7 +20,15 @@ from .registry import Form
 
 
 class Part(NamedTuple):
-    """Rows and their labels."""
+    """Rows and their labels.
+
+    Examples
+    --------
+    >>> part = Part(sp.csr_matrix([[1.0, 0.0], [0.0, 2.0]]), np.array([1, -1]))
+    >>> X, y = part
+    >>> X.shape, y
+    ((2, 2), array([ 1, -1]))
+    """
 
     X: sp.csr_matrix
     y: NDArray[np.int64]

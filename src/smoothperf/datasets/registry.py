@@ -23,7 +23,13 @@ ENDINGS = tuple(kind + packed for kind in (".svm", ".libsvm", "") for packed in 
 
 
 class Relation(Enum):
-    """What a form is to the set that the paper used."""
+    """What a form is to the set that the paper used.
+
+    Examples
+    --------
+    >>> Relation.STAND_IN.value
+    'a stand-in, re-made'
+    """
 
     PAPER = "the paper's set"
     PART = "part of the paper's set"
@@ -112,6 +118,12 @@ class PaperDataset:
         halved for validation and test.
     forms : tuple of Form
         In the order in which they are looked for.
+
+    Examples
+    --------
+    >>> entry = describe("adult9")
+    >>> entry.paper_n, entry.n_features, entry.form_to_fetch is not None
+    (32561, 123, True)
     """
 
     name: str

@@ -25,6 +25,13 @@ class Design(ABC):
         Largest Euclidean norm of a row, or an upper bound; the certificate's rounding bound needs it.
     frobenius_norm : float
         Square root of the sum of all squares, or an upper bound, for the same purpose.
+
+    Examples
+    --------
+    >>> from smoothperf.design import as_design
+    >>> X = as_design(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    >>> X.matvec(np.array([1.0, 1.0])), X.rmatvec(np.array([1.0, 0.0])), X.row_norm
+    (array([3., 3.]), array([1., 2.]), 3.0)
     """
 
     wants_blas_threads: bool

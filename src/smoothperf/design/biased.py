@@ -22,6 +22,13 @@ class BiasedDesign(Design):
         X, n by d.
     height : float
         h, the value of the last column.
+
+    Examples
+    --------
+    >>> from smoothperf.design import as_design
+    >>> X = BiasedDesign(as_design(np.eye(2)), height=10.0)
+    >>> X.shape, X.matvec(np.array([1.0, 2.0, 0.5]))
+    ((2, 3), array([6., 7.]))
     """
 
     def __init__(self, design: Design, height: float):

@@ -25,7 +25,13 @@ MOST = 0.75
 
 
 class DenseDesign(Design):
-    """A two-dimensional array, used where it is: any strides, float32 or float64."""
+    """A two-dimensional array, used where it is: any strides, float32 or float64.
+
+    Examples
+    --------
+    >>> DenseDesign(np.eye(2, dtype=np.float32)).matvec(np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
 
     def __init__(self, matrix: NDArray[Any]):
         if matrix.dtype not in (np.float32, np.float64):

@@ -29,6 +29,14 @@ class SharedDesign(Design):
         Rows here, and columns.
     n_entries, row_norm, frobenius_norm
         Those of all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf.collective import ALONE
+    >>> from smoothperf.design import as_design
+    >>> SharedDesign(as_design(np.eye(2)), ALONE).rmatvec(np.array([1.0, 2.0]))   # summed over a group of one
+    array([1., 2.])
     """
 
     def __init__(self, design: Design, together: Collective):

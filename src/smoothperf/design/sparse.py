@@ -195,6 +195,12 @@ class CSRDesign(RowBlocks):
         In CSR format.
     low_memory : bool, default=False
         Do without the copy.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> CSRDesign(sp.csr_matrix([[0.0, 2.0], [1.0, 0.0]])).matvec(np.array([1.0, 10.0]))
+    array([20.,  1.])
     """
 
     def __init__(self, matrix: Any, *, low_memory: bool = False):
@@ -235,7 +241,14 @@ class CSRDesign(RowBlocks):
 
 
 class CSCDesign(Design):
-    """Columns are stored together: ``X w`` scatters the columns with a non-zero weight, ``X^T g`` gathers."""
+    """Columns are stored together: ``X w`` scatters the columns with a non-zero weight, ``X^T g`` gathers.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> CSCDesign(sp.csc_matrix([[0.0, 2.0], [1.0, 0.0]])).rmatvec(np.array([1.0, 10.0]))
+    array([10.,  2.])
+    """
 
     wants_blas_threads = False
 

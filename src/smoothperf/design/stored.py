@@ -36,6 +36,17 @@ class StoredDesign(RowBlocks):
     ----------
     store : Store
         The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from smoothperf.io import StoreWriter, open_store
+    >>> file = Path(tempfile.mkdtemp(), "made.store")
+    >>> with StoreWriter(file) as writer:
+    ...     writer.add([[0.0, 1.0], [2.0, 0.0]], [0, 1])
+    >>> StoredDesign(open_store(file)).matvec(np.array([1.0, 10.0]))
+    array([10.,  2.])
     """
 
     def __init__(self, store: Store):

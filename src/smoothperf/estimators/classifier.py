@@ -27,7 +27,20 @@ Array = NDArray[np.float64]
 
 
 class ZeroModelWarning(UserWarning):
-    """At this alpha no weights are better than none by more than tol."""
+    """At this alpha no weights are better than none by more than tol.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from smoothperf import MeasureClassifier
+    >>> X, y = np.random.default_rng(0).normal(size=(200, 2)), np.arange(200) % 4 == 0   # y has nothing to do with X
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     clf = MeasureClassifier("prbep", alpha=0.1).fit(X, y)
+    >>> caught[0].category.__name__
+    'ZeroModelWarning'
+    """
 
 
 ZERO_MODEL_REMEDY = (

@@ -55,7 +55,21 @@ class _HeldOutScores:
 
 
 class GridEdgeWarning(UserWarning):
-    """The best strength of the regulariser lies at the end of those that were tried."""
+    """The best strength of the regulariser lies at the end of those that were tried.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from smoothperf import MeasureClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     clf = MeasureClassifierCV(bound="convex", alphas=[100.0, 10.0], cv=0.5).fit(scale(X), y)
+    >>> {warning.category.__name__ for warning in caught}
+    {'GridEdgeWarning'}
+    """
 
 
 def warn_of_the_edge(race: Race[Any, E, Any], winner: E, index: int, alpha: float) -> None:

@@ -67,6 +67,17 @@ class RegularizationPath:
         The negative label and the positive one; None for rankers.
     zero_is_best : ndarray of bool of shape (n_alphas,)
         Where w = 0 is optimal within tol: where the model may tell nothing.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from smoothperf import regularization_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
+    >>> path = regularization_path(X[::2], y[::2], n_alphas=5, validation=(X[1::2], y[1::2]))
+    >>> path.coefs.shape, bool((path.gaps <= 1e-3).all()), bool(path.validation_scores[path.best] > 0.95)
+    ((5, 30), True, True)
     """
 
     alphas: Array

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Dataset:
-    """Features and labels, and where they come from.
+    r"""Features and labels, and where they come from.
 
     Attributes
     ----------
@@ -32,6 +32,16 @@ class Dataset:
     qid : ndarray of shape (n,) or None
         The query of each row: whole numbers as int64, other numbers as float64, anything else as str. None if the file
         has none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from smoothperf.io import read_data
+    >>> file = Path(tempfile.mkdtemp(), "two.svm")
+    >>> _ = file.write_text("+1 1:0.5 3:2\n-1 2:1\n")
+    >>> data = read_data(file)
+    >>> data.X.shape, data.y, data.format
+    ((2, 3), array([ 1, -1]), 'svmlight')
     """
 
     X: Any
@@ -78,7 +88,17 @@ class Chunk:
 
 
 class DataError(ValueError):
-    """A data file cannot be used; one line says which file, which line of it if one is to blame, and why."""
+    """A data file cannot be used; one line says which file, which line of it if one is to blame, and why.
+
+    Examples
+    --------
+    >>> from smoothperf.io import read_data
+    >>> try:
+    ...     read_data("nowhere.svm")
+    ... except DataError as error:
+    ...     print(error)
+    nowhere.svm: it cannot be read: No such file or directory
+    """
 
 
 class NotNumbersError(DataError):

@@ -252,9 +252,19 @@ def read_table(
     format: str | None = None,
     only: Collection[str] | None = None,
 ) -> Table:
-    """Read a CSV or Parquet file with columns of any kind; the parameters are those of :func:`read_data`.
+    r"""Read a CSV or Parquet file with columns of any kind; the parameters are those of :func:`read_data`.
 
     Of a Parquet file, ``only`` the columns with these names and the label need to hold numbers or text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp(), "people.csv")
+    >>> _ = file.write_text("age,town,bought\n31,Rome,yes\n,Oslo,no\n47,Rome,no\n")
+    >>> table = read_table(file, label="bought")
+    >>> table.y.tolist(), TableEncoder.fit(table).feature_names
+    (['yes', 'no', 'no'], ['age', 'age missing', 'town=Oslo', 'town=Rome'])
     """
     path = Path(path)
     with uncompressed(path) as file:

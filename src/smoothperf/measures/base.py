@@ -43,6 +43,16 @@ class Plane(NamedTuple):
         ``b`` of the plane.
     rounding : float
         Floating-point error of the plane.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import PRBEP
+    >>> risk = PRBEP().bind([1, 1, -1, -1])
+    >>> plane = risk.exact(np.array([2.0, -1.0, 0.5, 0.0])).plane
+    >>> other = np.array([0.0, 1.0, 0.0, -2.0])
+    >>> bool(plane.gradient @ other + plane.offset <= risk.exact_value(other))   # below the risk everywhere
+    True
     """
 
     gradient: Array
@@ -51,7 +61,17 @@ class Plane(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """What a number lies between, up to rounding."""
+    """What a number lies between, up to rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import PRBEP
+    >>> risk, scores = PRBEP().bind([1, 1, -1, -1]), np.array([2.0, -1.0, 0.5, 0.0])
+    >>> low, high = risk.smoothed(scores, mu=0.1).exact
+    >>> low <= risk.exact_value(scores) <= high
+    True
+    """
 
     low: float
     high: float
@@ -76,6 +96,15 @@ class RiskValue:
         Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`.
     derivative : float or None
         ``<gradient, direction>`` of all examples, where a direction was given and it is a by-product.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import PRBEP
+    >>> risk, scores = PRBEP().bind([1, 1, -1, -1]), np.array([2.0, -1.0, 0.5, 0.0])
+    >>> exact, smoothed = risk.exact(scores), risk.smoothed(scores, mu=0.1)
+    >>> exact.value == exact.height, exact.value - 0.1 * risk.diameter <= smoothed.value <= exact.value
+    (True, True)
     """
 
     plane: Plane
@@ -134,6 +163,14 @@ class DiagonalCurvature(Curvature):
         ``k`` on these rows.
     centred : bool
         Whether it has the second term: labels are exchanged for one another, so that a shift changes nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import LogLoss
+    >>> risk, scores = LogLoss().bind([1, -1]), np.zeros(2)
+    >>> risk.curvature(risk.smoothed(scores, mu=0.0), mu=0.0, following=0.0).weights   # p (1 - p) / n, with p = 1/2
+    array([0.125, 0.125])
     """
 
     rows: NDArray[np.intp]
@@ -185,6 +222,16 @@ class Risk(ABC):
         Whether the scores that are ranked or cut are the given ones; else something is added to them first.
     extra_rounding : float
         Values are off by as much times ``1 + max|f|``, beyond what is usual for a sum over examples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import ROCArea
+    >>> risk = ROCArea().bind([1, 1, -1])
+    >>> risk.exact_value(np.array([1.0, 0.0, -1.0]))   # both pairs have the right order, by a margin of 1 at least
+    0.0
+    >>> risk.exact_value(np.zeros(3)), risk.shift_invariant
+    (1.0, True)
     """
 
     examples: Supervision
@@ -252,6 +299,15 @@ class Measure(ABC):
         Whether the measure cuts at score 0, so that a bias is fitted with the weights. The others only compare scores.
     works_in_groups : bool
         Whether its risk works for rows on several machines.
+
+    Examples
+    --------
+    >>> from smoothperf import PrecisionAtK
+    >>> y, scores = [1, -1, 1, -1], [4.0, 3.0, 2.0, 1.0]
+    >>> PrecisionAtK(2).score(y, scores), PrecisionAtK(2).threshold(y, scores)
+    (0.5, 2.5)
+    >>> PrecisionAtK(2) == PrecisionAtK(2), PrecisionAtK(2).name, PrecisionAtK(2).fits_bias
+    (True, 'precision@2', False)
     """
 
     fits_bias: ClassVar[bool] = False

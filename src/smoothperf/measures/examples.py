@@ -57,6 +57,12 @@ class Examples:
         How many examples there are, and how many of them are positive; of all members.
     weight, positive_weight, negative_weight : float
         Their weights.
+
+    Examples
+    --------
+    >>> examples = Examples.of([1, 0, 0], [2.0, 1.0, 3.0])
+    >>> examples.count, examples.positives, examples.positive_weight, examples.weight
+    (3, 1, 2.0, 6.0)
     """
 
     def __init__(self, positive: NDArray[np.bool_], weights: Array | None = None, together: Collective = ALONE):

@@ -33,7 +33,18 @@ from .threshold_search import Cuts
 
 
 class TargetWarning(UserWarning):
-    """A goal cannot be promised for new rows; the cut is one that meets it on the given rows, as far as possible."""
+    """A goal cannot be promised for new rows; the cut is one that meets it on the given rows, as far as possible.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from smoothperf import RecallAtPrecision
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     threshold = RecallAtPrecision(0.9).threshold([1, 1, 0, 0], [4.0, 3.0, 2.0, 1.0])   # four rows prove nothing
+    >>> caught[0].category.__name__
+    'TargetWarning'
+    """
 
 
 class Goal(Measure):
@@ -43,6 +54,12 @@ class Goal(Measure):
     ----------
     trained_with : Measure
         The measure whose risk is minimised instead.
+
+    Examples
+    --------
+    >>> from smoothperf import AveragePrecision
+    >>> isinstance(AveragePrecision(), Goal), AveragePrecision().trained_with
+    (True, ROCArea(as_printed=False))
     """
 
     trained_with: ClassVar[Measure] = ROCArea()

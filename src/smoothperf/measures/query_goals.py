@@ -34,6 +34,12 @@ class QueryGoal(QueryMeasure):
     ----------
     trained_with : QueryMeasure
         The measure whose risk is minimised instead.
+
+    Examples
+    --------
+    >>> from smoothperf import ReciprocalRank
+    >>> isinstance(ReciprocalRank(), QueryGoal), ReciprocalRank().trained_with.name
+    (True, 'ndcg')
     """
 
     trained_with: ClassVar[QueryMeasure]

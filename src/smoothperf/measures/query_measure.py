@@ -33,7 +33,17 @@ class QueryRisk(Risk):
 
 
 class QueryMeasure(ABC):
-    """What to be good at, as a mean over queries; higher is better. Immutable, comparable and hashable."""
+    """What to be good at, as a mean over queries; higher is better. Immutable, comparable and hashable.
+
+    Examples
+    --------
+    >>> from smoothperf import NDCG
+    >>> grades, qid = [2, 0, 1, 0, 1], [7, 7, 7, 8, 8]
+    >>> NDCG().score(grades, [3.0, 1.0, 2.0, 0.0, 1.0], qid)   # both queries are in the best order
+    1.0
+    >>> NDCG(10) == NDCG(k=10), NDCG(10).name
+    (True, 'ndcg@10')
+    """
 
     @property
     @abstractmethod

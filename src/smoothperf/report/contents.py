@@ -150,6 +150,15 @@ class ReportContents:
         What the features weigh.
     made : str
         When, and by which version.
+
+    Examples
+    --------
+    >>> from smoothperf import MeasureClassifier
+    >>> from smoothperf.report import gather
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> contents = gather(MeasureClassifier(alpha=0.1).fit(X, y), X, y)
+    >>> contents.n_positive, contents.measures["roc_area"][0], contents.constant
+    (2, 1.0, False)
     """
 
     model_name: str

@@ -27,6 +27,13 @@ class Solver(ABC):
         Stop when the certified gap of the exact objective is at most this.
     max_iter : int
         Most iterations.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from smoothperf import LBFGS
+    >>> isinstance(LBFGS(), Solver), replace(LBFGS(), tol=1e-6).tol
+    (True, 1e-06)
     """
 
     tol: float = 1e-3
@@ -88,6 +95,12 @@ class ConvexSolver(Solver):
     ----------
     max_planes : int, optional
         Most planes kept for the certificate; 40 by default, with which a smooth solver loses nothing.
+
+    Examples
+    --------
+    >>> from smoothperf import BMRM, LBFGS
+    >>> isinstance(BMRM(), ConvexSolver), LBFGS(max_planes=10).max_planes
+    (True, 10)
     """
 
     max_planes: int | None = None

@@ -15,7 +15,15 @@ Array = NDArray[np.float64]
 
 
 class Status(Enum):
-    """How a run ended."""
+    """How a run ended.
+
+    Examples
+    --------
+    >>> from smoothperf import MeasureClassifier
+    >>> clf = MeasureClassifier(alpha=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> clf.result_.status.name, clf.result_.status.value
+    ('CONVERGED', 'The certified gap is within the tolerance.')
+    """
 
     CONVERGED = "The certified gap is within the tolerance."
     ITERATION_LIMIT = "The iteration limit was reached before the certified gap was within the tolerance."
@@ -70,6 +78,14 @@ class TraceRow:
         Smoothing parameter; 0 for none.
     exact : bool
         Whether ``objective`` is J itself, not an upper bound.
+
+    Examples
+    --------
+    >>> from smoothperf import MeasureClassifier
+    >>> clf = MeasureClassifier(alpha=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> last = clf.result_.trace.rows[-1]
+    >>> last.gap <= 1e-3, last.objective >= last.lower_bound
+    (True, True)
     """
 
     iteration: int
@@ -156,6 +172,16 @@ class Result:
     stationarity_gap : float
         For a tight bound, which has no ``lower_bound`` and no ``gap`` (both are NaN): what the last convex step could
         gain at most. NaN otherwise.
+
+    Examples
+    --------
+    >>> from smoothperf import MeasureClassifier
+    >>> clf = MeasureClassifier(alpha=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> result = clf.result_
+    >>> result.gap == result.objective - result.lower_bound <= 1e-3
+    True
+    >>> bool(result.trace["passes"][-1] <= result.n_matvec + result.n_rmatvec)
+    True
     """
 
     coef: Array

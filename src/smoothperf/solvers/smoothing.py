@@ -111,6 +111,16 @@ class Adaptive:
         Shrink when the slack exceeds this share of the gap.
     factor : float, default=0.4
         What mu is multiplied by then.
+
+    Examples
+    --------
+    >>> from smoothperf import PRBEP
+    >>> smoothing = Adaptive()
+    >>> mu = smoothing.first(PRBEP().bind([1, 1, -1, -1, -1]))
+    >>> smoothing.following(mu, slack=0.001, gap=0.1) == mu   # smoothing is not what keeps the gap open
+    True
+    >>> smoothing.following(mu, slack=0.09, gap=0.1) < mu
+    True
     """
 
     deviation: float = 0.03

@@ -34,7 +34,21 @@ CHECKED_PART_OF_TRAILER = 20
 
 
 class StoreError(DataError):
-    """A store cannot be written or used; one line says which file, which block if one is to blame, and why."""
+    """A store cannot be written or used; one line says which file, which block if one is to blame, and why.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from smoothperf.io import open_store
+    >>> file = Path(tempfile.mkdtemp(), "notes.txt")
+    >>> _ = file.write_text("no store")
+    >>> try:
+    ...     open_store(file)
+    ... except StoreError as error:
+    ...     print(error.args[0].partition("notes.txt")[1])
+    notes.txt
+    """
 
 
 def store_error(path: str | os.PathLike[str], reason: str) -> StoreError:

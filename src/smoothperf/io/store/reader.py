@@ -49,6 +49,18 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     ------
     StoreError
         If there is no such file, or it is truncated, damaged, of another kind, or of a later version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from smoothperf.io import StoreWriter
+    >>> file = Path(tempfile.mkdtemp(), "made.store")
+    >>> with StoreWriter(file) as writer:
+    ...     writer.add([[0.0, 1.0], [2.0, 0.0]], [0, 1])
+    >>> store = open_store(file)
+    >>> store.shape, store.labels()
+    ((2, 2), array([0, 1]))
     """
     return Store(path)
 
