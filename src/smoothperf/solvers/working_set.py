@@ -52,7 +52,7 @@ def pays(run: PenalisedRun) -> bool:
     return (
         run.together.size == 1
         and d >= MANY_COLUMNS
-        and 2 * np.count_nonzero(run.penalty.l1) >= d
+        and 2 * int(np.count_nonzero(run.penalty.l1)) >= d
         and run.design.columns(np.arange(1)) is not None
     )
 
