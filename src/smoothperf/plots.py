@@ -178,7 +178,8 @@ def path(found: RegularizationPath, *, measure: str = "measure", title: str | No
     Parameters
     ----------
     found : RegularizationPath
-        From :func:`smoothperf.regularization_path`. If it has validation scores, a dot marks the best.
+        From :func:`smoothperf.regularization_path`. If it has validation scores, a dot marks the best. Tight bounds of
+        rankers have no lower bound to show.
     measure : str
         Name of the measure, for the axis.
     title : str, optional
@@ -213,7 +214,8 @@ def path(found: RegularizationPath, *, measure: str = "measure", title: str | No
             label=f"best, alpha {found.alphas[best]:.2g}",
         )
     below.plot(found.alphas, found.objectives, color=COLOURS[0], label="objective", **OBJECTIVE)
-    below.plot(found.alphas, found.lower_bounds, color=COLOURS[2], label="lower bound of the optimum", **GAP)
+    if np.isfinite(found.lower_bounds).any():
+        below.plot(found.alphas, found.lower_bounds, color=COLOURS[2], label="lower bound of the optimum", **GAP)
     _plain_axes(above, xlabel="", ylabel=measure, title=title)
     _plain_axes(below, xlabel="alpha, the strength of the regulariser", ylabel="objective", title=None)
     below.set_xscale("log")

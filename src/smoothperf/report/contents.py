@@ -217,11 +217,12 @@ def _training(model: MeasureClassifier) -> Training:
         gap=float(result.reached),
         status=result.status.value,
         converged=bool(result.reached <= model.tol),
-        trace=_trace(result.trace),
+        trace=traced(result.trace),
     )
 
 
-def _trace(trace: Any) -> dict[str, Array]:
+def traced(trace: Any) -> dict[str, Array]:
+    """Return the columns of a trace, thinned if they are long."""
     columns = {name: trace[name] for name in ("iteration", "passes", "objective", "lower_bound", "gap")}
     columns["objective"] = np.minimum.accumulate(columns["objective"])
     passes = columns["passes"]

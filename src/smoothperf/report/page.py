@@ -25,7 +25,7 @@ SOLVERS = {
     "bmrm": "BMRM (cutting planes)",
 }
 #: What is minimised itself, not a bound of one less it.
-LOSSES = ("log_loss", "squared_hinge")
+LOSSES = ("log_loss", "squared_hinge", "squared_loss")
 #: Shown for a share of nothing.
 NOTHING = "\u2013"
 MARKS = {
@@ -54,15 +54,33 @@ def render_report(contents: ReportContents) -> str:
     >>> "breast &lt;cancer&gt;" in page, "https://" in page
     (True, False)
     """
-    script = _resource("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     title = f"{contents.model_name} on {contents.data_name}"
+    main = f"""{_tiles(contents)}
+<h2 id="choose">What a threshold does</h2>
+{_threshold(contents)}
+<h2>How good the training is</h2>
+{certificate(contents.training)}
+{convergence(contents.training)}
+<h2>What was trained</h2>
+{_facts(contents)}"""
+    script = _resource("page.js")
+    scripts = f"""<script type="application/json" id="data">{_data(contents)}</script>
+<script>{script}</script>
+"""
+    return framed(title, _header(contents), main, script=script, scripts=scripts)
+
+
+def framed(title: str, header: str, main: str, *, script: str | None = None, scripts: str = "") -> str:
+    """Return a whole page; the one ``script`` that may run is in ``scripts``."""
+    allowed = "'none'"
+    if script is not None:
+        allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
-script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'">
+script-src {allowed}; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <style>
@@ -70,22 +88,13 @@ script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'">
 </head>
 <body>
 <header>
-{_header(contents)}
+{header}
 </header>
 <main>
-{_tiles(contents)}
-<h2 id="choose">What a threshold does</h2>
-{_threshold(contents)}
-<h2>How good the training is</h2>
-{_certificate(contents.training)}
-{_convergence(contents.training)}
-<h2>What was trained</h2>
-{_facts(contents)}
+{main}
 </main>
 <footer>Made by smoothperf. This page needs no network.</footer>
-<script type="application/json" id="data">{_data(contents)}</script>
-<script>{script}</script>
-</body>
+{scripts}</body>
 </html>
 """
 
@@ -115,7 +124,7 @@ def _header(contents: ReportContents) -> str:
     training = contents.training
     for_what = f"trained for {_measure(training.measure)}"
     if training.trained_with != training.measure:
-        for_what = f"chosen for {_measure(training.measure)}, trained with {_risk(training)}"
+        for_what = f"chosen for {_measure(training.measure)}, trained with {risk_of(training)}"
     return (
         f"<h1>{escape(contents.model_name)} on {escape(contents.data_name)}</h1>"
         f'<p class="lead">A linear model {escape(for_what)}, judged on {n:,} '
@@ -125,24 +134,34 @@ def _header(contents: ReportContents) -> str:
 
 
 def _tiles(contents: ReportContents) -> str:
-    tiles = "".join(
-        f'<div class="card tile"><p class="name">{escape(_tile(name, contents))}</p><p class="value">{value:.4f}</p>'
-        f'<p class="range">95 %: {low:.4f} to {high:.4f}</p></div>'
-        for name, (value, low, high) in contents.measures.items()
-    )
-    training = contents.training
+    tiles = "".join(tile(_tile(name, contents), judged) for name, judged in contents.measures.items())
     return (
-        f'<div class="tiles">{tiles}<div class="card tile certified"><p class="name">Training</p>{_verdict(contents)}'
-        f'<p class="range">objective {training.objective:.5f}, gap asked for {training.tol:g}</p></div></div>'
+        f'<div class="tiles">{tiles}{training_tile(contents.training, constant=contents.constant)}</div>'
         '<p class="aside below">The intervals are from a bootstrap of the examples. If these are '
         "the examples the model was trained on, all figures flatter it.</p>"
     )
 
 
-def _verdict(contents: ReportContents) -> str:
+def tile(name: str, judged: tuple[float, float, float]) -> str:
+    """Return a measure with its interval."""
+    value, low, high = judged
+    return (
+        f'<div class="card tile"><p class="name">{escape(name)}</p><p class="value">{value:.4f}</p>'
+        f'<p class="range">95 %: {low:.4f} to {high:.4f}</p></div>'
+    )
+
+
+def training_tile(training: Training, *, constant: bool) -> str:
+    """Say how good the training is."""
+    return (
+        f'<div class="card tile certified"><p class="name">Training</p>{_verdict(training, constant=constant)}'
+        f'<p class="range">objective {training.objective:.5f}, gap asked for {training.tol:g}</p></div>'
+    )
+
+
+def _verdict(training: Training, *, constant: bool) -> str:
     """Return the most important thing about the model, in green, orange or red."""
-    training = contents.training
-    if contents.constant:
+    if constant:
         return '<p class="verdict bad">\u2717 This model tells nothing: all examples have the same score</p>'
     tight = training.bound == "tight"
     if training.converged:
@@ -315,7 +334,8 @@ def _scores(contents: ReportContents) -> str:
     return chart.render()
 
 
-def _certificate(training: Training) -> str:
+def certificate(training: Training) -> str:
+    """Say what was minimised, and how close to the optimum it is."""
     share = f" ({training.gap / training.lower_bound:.2%})" if training.lower_bound > 0.0 else ""
     reached = (
         f"That is within the tolerance of {training.tol:g} that was asked for."
@@ -343,7 +363,8 @@ def _certificate(training: Training) -> str:
     )
 
 
-def _convergence(training: Training) -> str:
+def convergence(training: Training) -> str:
+    """Draw how training went."""
     trace = training.trace
     if trace["passes"].shape[0] < 2:
         return '<p class="aside">The model holds no trace of more than one iteration, so there is no curve.</p>'
@@ -367,7 +388,7 @@ def _convergence(training: Training) -> str:
     gap.legend("reference", f"tolerance {training.tol:g}")
 
     if tight:  # whose steps have a lower bound each, and all together have none
-        return f'<div class="card">{gap.render()}</div>'
+        return f'<div class="card wide">{gap.render()}</div>'
     height = Axis("objective", 0.0, 1.05 * float(trace["objective"].max()))
     if 0.0 < training.lower_bound < 0.02 * height.high:  # all that matters would be at the very bottom
         decade = float(np.floor(np.log10(training.lower_bound)))
@@ -390,7 +411,7 @@ def _facts(contents: ReportContents) -> str:
     training = contents.training
     facts = {
         "Measure": _measure(training.measure),
-        "Trained with": _risk(training),
+        "Trained with": risk_of(training),
         "Regulariser alpha": f"{training.alpha:g}",
         "Solver": SOLVERS.get(training.solver, training.solver),
         "Tolerance": f"{training.tol:g}",
@@ -411,7 +432,7 @@ def _measure(name: str) -> str:
     return title_of(name)
 
 
-def _risk(training: Training) -> str:
+def risk_of(training: Training) -> str:
     """Name what was minimised: a loss, or the bound of a measure."""
     name = _measure(training.trained_with).removeprefix("minus ")
     return name if training.trained_with in LOSSES else f"{name}, {training.bound} bound"
