@@ -184,7 +184,8 @@ def path(
     Parameters
     ----------
     found : RegularizationPath
-        From :func:`smoothperf.regularization_path`. If it has validation scores, a dot marks the best.
+        From :func:`smoothperf.regularization_path`. If it has validation scores, a dot marks the best. Tight bounds of
+        rankers have no lower bound to show.
     measure : str
         Name of the measure, for the axis.
     title : str, optional
@@ -221,7 +222,8 @@ def path(
             label=f"best, alpha {found.alphas[best]:.2g}",
         )
     below.plot(found.alphas, found.objectives, color=COLOURS[0], label="objective", **OBJECTIVE)
-    below.plot(found.alphas, found.lower_bounds, color=COLOURS[2], label="lower bound of the optimum", **GAP)
+    if np.isfinite(found.lower_bounds).any():
+        below.plot(found.alphas, found.lower_bounds, color=COLOURS[2], label="lower bound of the optimum", **GAP)
     if found.zero_is_best.any():
         for ax in (above, below):
             ax.axvspan(*_collapsed(found), color=GRID, alpha=0.6, linewidth=0, label="w = 0 is optimal within tol")

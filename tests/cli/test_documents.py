@@ -15,12 +15,12 @@ NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?%?")
 
 @pytest.fixture(scope="module")
 def examples_folder(tmp_path_factory):
-    """The files that docs/first-steps.md makes."""
+    """The files that docs/first-steps.md makes, and for rankings docs/command-line.md."""
     folder = tmp_path_factory.mktemp("documents")
-    script = re.search(r"^```python\n(.*?)^```$", (DOCS / "first-steps.md").read_text("utf-8"), re.M | re.S)[1]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        exec(script, {})
+        for name in ("first-steps.md", "command-line.md"):
+            exec(re.search(r"^```python\n(.*?)^```$", (DOCS / name).read_text("utf-8"), re.M | re.S)[1], {})
     return folder
 
 

@@ -18,7 +18,7 @@ from problems import TunedError
 from smoothperf import PRBEP, MeasureClassifier
 from smoothperf.evaluation import resamples
 from smoothperf.report import gather, render_report
-from smoothperf.report.contents import BINS, TRACE_COLUMNS, _raw_thresholds, _trace
+from smoothperf.report.contents import BINS, TRACE_COLUMNS, _raw_thresholds, traced
 from smoothperf.report.thinning import separating_thresholds
 from smoothperf.solvers import LBFGS, Status, Trace, TraceRow
 
@@ -206,12 +206,12 @@ def test_long_traces_are_thinned_and_keep_their_ends():
         TraceRow(i, i / 1e3, 2 * i + 1, 1.0 + (i % 2), 0.0, -1.0 / (i + 1), 1.0 / (i + 1) + 1.0, 0.0)
         for i in range(20_000)
     ]
-    thinned = _trace(Trace(rows))
+    thinned = traced(Trace(rows))
     assert thinned["passes"].size <= 4 * TRACE_COLUMNS
     assert thinned["passes"][[0, -1]].tolist() == [1, 39_999]
     assert thinned["gap"][0] == 2.0
     assert (thinned["objective"] == 1.0).all()  # the best so far, not the last
-    short = _trace(Trace(rows[:10]))
+    short = traced(Trace(rows[:10]))
     assert short["passes"].size == 10
 
 

@@ -1,4 +1,4 @@
-"""What :class:`~smoothperf.MeasureClassifierCV` has chosen, in words and for machines."""
+"""What :class:`~smoothperf.MeasureClassifierCV` or a ranker has chosen, in words and for machines."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..estimators.cross_validation import MeasureClassifierCV
+    from ..estimators.ranker_cv import MeasureRankerCV
     from ..io import Dataset
 
 #: Means over folds that differ by less are equal: they may be sums of the same numbers.
 ROUNDING = 1e-9
 
 
-def choice_lines(model: MeasureClassifierCV, title: str, where: str) -> list[str]:
+def choice_lines(
+    model: MeasureClassifierCV | MeasureRankerCV, title: str, where: str, held_out: str = "rows"
+) -> list[str]:
     """Say what was chosen, how it did on rows held out, and how it compares with the best on the other side.
 
-    Safe risks (log loss and squared hinge) are on one side, those that must be better on the other.
+    Safe risks (log loss and squared hinge; squared loss and pairs) are on one side, those that must be better on the
+    other.
     """
     params = model.cv_results_["params"][model.best_index_]
-    lines = [f"Chose {_named(params)}: {title} {model.best_score_:.4f} on rows held out ({where})"]
+    lines = [f"Chose {_named(params)}: {title} {model.best_score_:.4f} on {held_out} held out ({where})"]
     rival = _best(model, safe=not model.trained_for_.safe)
     if rival is None:
         return lines
@@ -28,7 +32,7 @@ def choice_lines(model: MeasureClassifierCV, title: str, where: str) -> list[str
     return [*lines, f"The best {which}, {_named(rival)}, has {rival['score']:.4f}{ahead}"]
 
 
-def choice_document(model: MeasureClassifierCV, where: str) -> dict[str, Any]:
+def choice_document(model: MeasureClassifierCV | MeasureRankerCV, where: str) -> dict[str, Any]:
     """Return the same for machines, with all that was tried."""
     return {
         "held_out": where,
@@ -48,20 +52,23 @@ def held_out_words(model: MeasureClassifierCV, y: Any) -> str:
 
 
 def _named(params: dict[str, Any]) -> str:
-    return f"{params['measure']}, {params['bound']}, alpha {params['alpha']:.3g}"
+    target = f", {params['target']}" if params.get("target") else ""
+    return f"{params['measure']}, {params['bound']}{target}, alpha {params['alpha']:.3g}"
 
 
-def _tried(model: MeasureClassifierCV) -> list[dict[str, Any]]:
+def _tried(model: MeasureClassifierCV | MeasureRankerCV) -> list[dict[str, Any]]:
     results = model.cv_results_
     rows = zip(results["params"], results["mean_test_score"], results["std_test_score"], strict=True)
     return [{**params, "score": float(mean), "deviation": float(spread)} for params, mean, spread in rows]
 
 
-def _best(model: MeasureClassifierCV, *, safe: bool) -> dict[str, Any] | None:
+def _best(model: MeasureClassifierCV | MeasureRankerCV, *, safe: bool) -> dict[str, Any] | None:
     """The best of the safe candidates or of the others; None if there is none that all splits have tried."""
     from ..estimators.candidates import SAFE
+    from ..estimators.ranker_cv import MeasureRankerCV
 
-    names = {candidate.measure.name for candidate in SAFE}
+    ranks = isinstance(model, MeasureRankerCV)
+    names = {"squared_loss", "roc_area"} if ranks else {candidate.measure.name for candidate in SAFE}
     found = [row for row in _tried(model) if (row["measure"] in names) == safe and math.isfinite(row["score"])]
     return max(found, key=lambda row: row["score"], default=None)
 

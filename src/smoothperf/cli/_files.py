@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from ._visible import visible
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
+    from ..estimators.ranker import MeasureRanker
     from ..io import Dataset
     from ..io.store import Store
     from ..io.tables import TableEncoder
@@ -29,6 +30,7 @@ class Form:
     label: str | None = None
     format: str | None = None
     zero_based: bool | None = None
+    query: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,18 +52,19 @@ class Likeness:
         return cls(data.X.shape[1], data.feature_names, data.encoder, labels)
 
     @classmethod
-    def of_model(cls, model: MeasureClassifier) -> Likeness:
+    def of_model(cls, model: MeasureClassifier | MeasureRanker) -> Likeness:
         """To what a model was trained on.
 
         The names of features are taken from the model: files are compared with them here, and scikit-learn would warn
         that the arrays that follow have none.
         """
         names = model.__dict__.pop("feature_names_in_", None)
+        classes = getattr(model, "classes_", None)  # which rankers do not have
         return cls(
-            model.coef_.shape[1],
+            model.n_features_in_,
             None if names is None else list(names),
             getattr(model, "table_encoder_", None),
-            tuple(model.classes_.tolist()),
+            None if classes is None else tuple(classes.tolist()),
         )
 
 
@@ -75,18 +78,39 @@ def read_examples(
     stored: bool = False,
     pos_label: str | None = None,
 ) -> Dataset:
-    """Read examples and say their shape and, if they have labels, the balance of their classes.
+    """Read examples, as :func:`read_rows` does, and say what they are, as :func:`as_examples` does."""
+    data = read_rows(screen, path, form, like=like, labelled=labelled, stored=stored)
+    return as_examples(screen, data, form, like=like, pos_label=pos_label)
 
-    With ``stored`` a store is opened only: ``X`` is the store then. Of three labels or more, that which ``pos_label``
-    names is held against the rest.
-    """
+
+def read_rows(
+    screen: Screen,
+    path: Path,
+    form: Form,
+    *,
+    like: Likeness | None = None,
+    labelled: bool = True,
+    stored: bool = False,
+) -> Dataset:
+    """Read a file; with ``stored`` a store is opened only: ``X`` is the store then."""
     with screen.progress.status(reading(path)):
         data = _read(path, form, like, labelled=labelled, stored=stored)
     if like is None:
-        data = _one_against_the_rest(data, pos_label, form.label)
         for name in data.encoder.left_out if data.encoder is not None else ():
             screen.note(f"column {name!r} is left out: it has no value, or another word in every row.")
-    elif labelled and like.labels is not None:
+    return data
+
+
+def as_examples(
+    screen: Screen, data: Dataset, form: Form, *, like: Likeness | None = None, pos_label: str | None = None
+) -> Dataset:
+    """Say the shape of examples and, if they have labels, the balance of their classes.
+
+    Of three labels or more, that which ``pos_label`` names is held against the rest.
+    """
+    if like is None:
+        data = _one_against_the_rest(data, pos_label, form.label)
+    elif data.y is not None and like.labels is not None:
         data = _labels_as(data, like.labels)
     for line in summary_lines(data, label_named(data, pos_label)):
         screen.say(line)
@@ -106,11 +130,13 @@ def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, stor
     by_name = like is not None and like.feature_names is not None and is_table(path, format)
     if like is not None and like.encoder is not None:
         only = [column.name for column in like.encoder.columns]
-        return read_table(path, label=label, labelled=labelled, format=format, only=only).encoded(like.encoder)
+        table = read_table(path, label=label, query=form.query, labelled=labelled, format=format, only=only)
+        return table.encoded(like.encoder)
     try:
         data = read_data(
             path,
             label=label,
+            query=form.query,
             labelled=labelled,
             format=format,
             n_features=None if like is None or by_name else like.n_features,
@@ -120,11 +146,11 @@ def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, stor
         if like is not None and not by_name:
             raise
         if like is None:
-            table = read_table(path, label=label, labelled=labelled, format=format)
+            table = read_table(path, label=label, query=form.query, labelled=labelled, format=format)
             return table.encoded(TableEncoder.fit(table))
         # The words may be in columns that training did not have, which are left out.
         names = like.feature_names or []
-        table = read_table(path, label=label, labelled=labelled, format=format, only=names)
+        table = read_table(path, label=label, query=form.query, labelled=labelled, format=format, only=names)
         return replace(table.encoded(TableEncoder.of_numbers(names)), encoder=None)
     return _columns_as(data, like)
 
@@ -222,10 +248,8 @@ def summary_lines(data: Dataset, positive_label: Any = None) -> list[str]:
     """Return shape and, with labels, class balance as lines; the larger label is positive by default."""
     import numpy as np
 
-    rows, columns = data.X.shape
-    entries = getattr(data.X, "nnz", getattr(data.X, "n_entries", None))
-    stored = "" if entries is None else f", {entries:,} stored values"
-    lines = [f"{visible(data.path)}: {data.format}, {rows:,} rows x {columns:,} features{stored}"]
+    rows = data.X.shape[0]
+    lines = [shape_line(data)]
     if data.y is None:
         return lines
     labels, counts = np.unique(data.y, return_counts=True)
@@ -245,6 +269,14 @@ def summary_lines(data: Dataset, positive_label: Any = None) -> list[str]:
     return lines
 
 
+def shape_line(data: Dataset) -> str:
+    """Return name, format and shape of a file as a line."""
+    rows, columns = data.X.shape
+    entries = getattr(data.X, "nnz", getattr(data.X, "n_entries", None))
+    stored = "" if entries is None else f", {entries:,} stored values"
+    return f"{visible(data.path)}: {data.format}, {rows:,} rows x {columns:,} features{stored}"
+
+
 def summary(data: Dataset) -> dict[str, Any]:
     """Return shape and class balance for machines."""
     import numpy as np
@@ -261,12 +293,15 @@ def summary(data: Dataset) -> dict[str, Any]:
 
 def read_others(screen: Screen, path: Path, examples: Dataset, form: Form) -> Dataset:
     """Read labelled examples of the same kind as those to train on: the same features, indices that count alike."""
-    if examples.zero_based is not None:
-        form = replace(form, zero_based=examples.zero_based)
-    return read_examples(screen, path, form, like=Likeness.of_data(examples))
+    return read_examples(screen, path, form_as(form, examples), like=Likeness.of_data(examples))
 
 
-def remember_data(model: MeasureClassifier, examples: Dataset) -> None:
+def form_as(form: Form, examples: Dataset) -> Form:
+    """Let indices count as they do in other examples."""
+    return form if examples.zero_based is None else replace(form, zero_based=examples.zero_based)
+
+
+def remember_data(model: MeasureClassifier | MeasureRanker, examples: Dataset) -> None:
     """Keep in a model what files for it have to agree with."""
     import numpy as np
 
@@ -296,8 +331,9 @@ def read_for_model(
     """
     import numpy as np
 
-    if form.zero_based is None:
-        form = replace(form, zero_based=getattr(model, "zero_based_", None))
+    if form.query is not None:
+        fail(f"--query {form.query} is for models that rank, and this one tells classes apart: leave it out.")
+    form = form_for(model, form)
     data = read_examples(
         screen,
         path,
@@ -318,6 +354,11 @@ def read_for_model(
     return data
 
 
+def form_for(model: MeasureClassifier | MeasureRanker, form: Form) -> Form:
+    """Let indices count as they did in training, unless the user says how they do."""
+    return form if form.zero_based is not None else replace(form, zero_based=getattr(model, "zero_based_", None))
+
+
 def _listed(labels: set[Any]) -> str:
     shown = sorted(map(repr, labels))
     return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
@@ -333,13 +374,20 @@ def csv_lines(rows: Iterable[Iterable[object]]) -> str:
     return lines.getvalue()
 
 
-def check_training(measures: Iterable[str], solvers: Iterable[str], *, tol: float, max_iter: int) -> None:
-    """Fail before a large file is read if there is no such measure or solver, or a setting makes no sense."""
+def check_training(
+    measures: Sequence[str | None], solvers: Iterable[str], *, query: str | None, tol: float, max_iter: int
+) -> None:
+    """Fail before a large file is read if there is no such measure or solver, or a setting makes no sense.
+
+    Measures may be those of labels or of rankings; which they are is seen when the file is read, unless a column of
+    queries is named.
+    """
     from ..estimators.problem import make_solver
-    from ..measures import get_measure
+    from .ranking.documents import check_measure
 
     for measure in measures:
-        get_measure(measure)
+        if measure is not None:
+            check_measure(measure, query)
     for solver in solvers:
         make_solver(solver, tol=tol, max_iter=max_iter, smoothing="adaptive")
 

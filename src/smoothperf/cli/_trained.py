@@ -14,7 +14,8 @@ from ._point import expectations
 from ._screen import Screen
 
 if TYPE_CHECKING:
-    from ..estimators.classifier import MeasureClassifier
+    from numpy.typing import NDArray
+
     from ..io import Dataset
     from ..measures import Measure
 
@@ -28,7 +29,7 @@ class Trained:
 
     def __init__(
         self,
-        model: MeasureClassifier,
+        model: Any,
         examples: Dataset,
         where: str,
         caught: list[Any],
@@ -38,16 +39,32 @@ class Trained:
         lines: Sequence[str] = (),
     ):
         from ..evaluation import tells_nothing
-        from ..measures import get_measure
 
         self.model, self.examples, self.where, self.interrupted = model, examples, where, interrupted
         self.choice, self.lines = choice, lines
-        scores = model.positive_scores(examples.X)
-        self.score = get_measure(model.measure).score(examples.y == model.label_pair[1], scores)
+        scores, self.score = self._judged()
         self.constant = tells_nothing(scores)
         self.converged = bool(model.result_.reached <= model.tol)
         self.expected = getattr(model, "expected_", None)
         self.notes = _notes(caught, constant=self.constant)
+
+    def _judged(self) -> tuple[NDArray[Any], float]:
+        """Return the scores of the rows, and what they are worth."""
+        from ..measures import get_measure
+
+        model, examples = self.model, self.examples
+        scores = model.positive_scores(examples.X)
+        return scores, get_measure(model.measure).score(examples.y == model.label_pair[1], scores)
+
+    @property
+    def title(self) -> str:
+        """What people call the measure."""
+        return title(self.model.measure)
+
+    @property
+    def bound(self) -> str:
+        """Which bound was minimised."""
+        return str(self.model.bound)
 
     def save(self, output: Path) -> None:
         """Write the model, without what is of this machine."""
@@ -60,7 +77,7 @@ class Trained:
         for line in self.lines:
             screen.say(line)
         self._tell_ending(screen)
-        screen.say(f"{title(self.model.measure)} on these rows: {self.score:.4f}")
+        screen.say(f"{self.title} on these rows: {self.score:.4f}")
         for line in [] if self.expected is None else expectations(self.expected, self.where):
             screen.say(line)
         screen.say(f"Saved: {output}")
@@ -71,7 +88,7 @@ class Trained:
         model, result = self.model, self.model.result_
         work = f"{result.n_iter:,} iterations, {result.n_matvec + result.n_rmatvec:,} passes over the data"
         screen.say(f"Finished: {work}, {result.seconds:.2f} s", wrap=True)
-        if model.bound == "tight":
+        if self.bound == "tight":
             meaning = f"with which no convex step can gain more than {result.reached:.2g}"
         else:
             meaning = f"certified to be at most {result.reached:.2g} above the optimum"
@@ -85,11 +102,8 @@ class Trained:
         model, result = self.model, self.model.result_
         return {
             "command": "train",
-            "data": summary(self.examples),
-            "measure": model.measure,
-            "pos_label": model.label_pair[1].item(),
-            "trained_with": model.trained_with.name,
-            "bound": model.bound,
+            **self._what(),
+            "bound": self.bound,
             "alpha": model.alpha,
             "choice": self.choice,
             "scale": kind,
@@ -110,6 +124,15 @@ class Trained:
             "expected": self.expected,
             "notes": self.notes,
             "model": output,
+        }
+
+    def _what(self) -> dict[str, Any]:
+        """What was trained for, on what."""
+        return {
+            "data": summary(self.examples),
+            "measure": self.model.measure,
+            "pos_label": self.model.label_pair[1].item(),
+            "trained_with": self.model.trained_with.name,
         }
 
     def leave(self, output: Path) -> None:

@@ -9,11 +9,14 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, one_line_errors
-from ._files import Form, check_training, label_named, read_examples, read_others, summary
+from ._files import Form, as_examples, check_training, label_named, read_others, read_rows, summary
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
     from ..evaluation.comparison import Outcome
+    from ..io import Dataset
+
+DEFAULT_MEASURES = ("prbep", "roc_area")
 
 
 @one_line_errors
@@ -26,7 +29,10 @@ def compare(
     measure: Annotated[
         list[str] | None,
         typer.Option(
-            "--measure", "-m", metavar="NAME", help="Train for this; again for more. By default prbep and roc_area."
+            "--measure",
+            "-m",
+            metavar="NAME",
+            help="Train for this; again for more. By default prbep and roc_area, or ndcg@10 if rows have queries.",
         ),
     ] = None,
     solver: Annotated[
@@ -43,6 +49,7 @@ def compare(
     threads: options.Threads = None,
     pos_label: options.PosLabel = None,
     label: options.Label = None,
+    query: options.Query = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
@@ -57,27 +64,80 @@ def compare(
     every model by every measure. These choose, for each measure, their
     regularisation and their threshold on rows held out, as ours do; other rows
     judge. Differences that chance in those rows could explain are called ties.
+    If rows have queries, rankers compete with pairs, Ridge on grades,
+    LogisticRegression on grade > 0 and, if it is installed, LightGBM.
 
     Exit code: 0 if all our models reached the tolerance, 1 if one did not,
     2 if the comparison could not run.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
-    measures = list(dict.fromkeys(measure or ["prbep", "roc_area"]))
+    measures = list(dict.fromkeys(measure or []))
     solvers = list(dict.fromkeys(solver or ["lbfgs"]))
-    check_training(measures, solvers, tol=tol, max_iter=max_iter)
+    check_training(measures, solvers, query=query, tol=tol, max_iter=max_iter)
     kind = options.kind_of_scaling(scale)
-    form = Form(label, format, zero_based)
-    examples = read_examples(screen, data, form, pos_label=pos_label)
-    others = None if test is None else read_others(screen, test, examples, form)
+    form = Form(label, format, zero_based, query)
+    rows = read_rows(screen, data, form)
 
+    from ..evaluation import comparison
+    from .ranking.compare import ranking_outcomes
+    from .ranking.documents import is_ranking, refuse_for_rankings
+
+    settings = {"bound": bound, "tol": tol, "max_iter": max_iter, "n_threads": threads}
+    how: dict[str, Any] = {"folds": folds, "kind": kind, "bootstrap": bootstrap, "seed": seed}
+    if is_ranking(screen, rows, measures):
+        refuse_for_rankings(pos_label=pos_label)
+        lines, about = ranking_outcomes(screen, rows, test, form, measures, solvers, settings, **how)
+    else:
+        lines, about = _outcomes(screen, rows, test, form, measures, solvers, settings, **how, pos_label=pos_label)
+    marks = {column: comparison.best_or_tied(lines, column) for column in lines[0].values}
+    verdicts = [comparison.verdict(lines, column) for column in marks]
+    _tell(screen, lines, marks, verdicts, f"Mean of {folds} folds" if test is None else f"On {test}")
+    missed = sum(line.missed for line in lines)
+    if missed:
+        screen.note(f"{missed} of our models stopped before the certified gap was {tol:g}; raise --max-iter.")
+    screen.document(
+        {
+            "command": "compare",
+            **about,
+            "seed": seed,
+            "scale": kind,
+            "bound": bound,
+            "tol": tol,
+            "bootstrap": bootstrap,
+            "models": [_document(line, marks, at) for at, line in enumerate(lines)],
+            "verdicts": verdicts,
+        }
+    )
+    if missed:
+        raise typer.Exit(MISSED_TOLERANCE)
+
+
+def _outcomes(
+    screen: Screen,
+    rows: Dataset,
+    test: Path | None,
+    form: Form,
+    measures: list[str],
+    solvers: list[str],
+    settings: dict[str, Any],
+    *,
+    folds: int,
+    kind: str,
+    bootstrap: int,
+    seed: int,
+    pos_label: str | None,
+) -> tuple[list[Outcome], dict[str, Any]]:
+    """Let all train, and judge them; return the lines of the table, and the data for machines."""
     import warnings
 
     from ..estimators.contenders import contenders
     from ..estimators.problem import encode_labels, known_labels
     from ..evaluation import comparison
 
+    examples = as_examples(screen, rows, form, pos_label=pos_label)
+    others = None if test is None else read_others(screen, test, examples, form)
     classes, positive = encode_labels(examples.y, label_named(examples, pos_label))
-    players = contenders(measures, solvers, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
+    players = contenders(measures or DEFAULT_MEASURES, solvers, **settings)
     if others is None:
         splits = list(comparison.cross_validation_splits(examples.X, positive, folds=folds, seed=seed, scale=kind))
     else:
@@ -94,29 +154,8 @@ def compare(
             seed=seed,
             tell=lambda text: screen.progress.print(text, soft_wrap=True),
         )
-    marks = {column: comparison.best_or_tied(lines, column) for column in lines[0].values}
-    verdicts = [comparison.verdict(lines, column) for column in marks]
-    _tell(screen, lines, marks, verdicts, f"Mean of {folds} folds" if test is None else f"On {test}")
-    missed = sum(line.missed for line in lines)
-    if missed:
-        screen.note(f"{missed} of our models stopped before the certified gap was {tol:g}; raise --max-iter.")
-    screen.document(
-        {
-            "command": "compare",
-            "data": summary(examples),
-            "test": None if others is None else summary(others),
-            "splits": len(splits),
-            "seed": seed,
-            "scale": kind,
-            "bound": bound,
-            "tol": tol,
-            "bootstrap": bootstrap,
-            "models": [_document(line, marks, at) for at, line in enumerate(lines)],
-            "verdicts": verdicts,
-        }
-    )
-    if missed:
-        raise typer.Exit(MISSED_TOLERANCE)
+    data = {"data": summary(examples), "test": None if others is None else summary(others), "splits": len(splits)}
+    return lines, data
 
 
 def _tell(screen: Screen, lines: list[Outcome], marks: dict[str, list[bool]], verdicts: list[str], how: str) -> None:

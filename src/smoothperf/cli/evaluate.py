@@ -20,6 +20,7 @@ def evaluate(
     bootstrap: options.Resamples = 1000,
     seed: options.Seed = 0,
     label: options.Label = None,
+    query: options.Query = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
@@ -33,11 +34,20 @@ def evaluate(
 
     The intervals say how much the figures could differ had other rows of the
     same kind been drawn. They come from a bootstrap with a fixed seed, so the
-    same command prints the same numbers.
+    same command prints the same numbers. For a ranker it is queries that are
+    drawn.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
     fitted = load(model)
-    examples = read_for_model(screen, fitted, data, Form(label, format, zero_based), stored=True)
+    form = Form(label, format, zero_based, query)
+
+    from .ranking.documents import is_ranker
+    from .ranking.evaluate import evaluate_ranker
+
+    if is_ranker(fitted):
+        evaluate_ranker(screen, model, fitted, data, form, bootstrap, seed)
+        return
+    examples = read_for_model(screen, fitted, data, form, stored=True)
 
     from ..evaluation import NAMES, Ranking, column_of, interval, resamples, tells_nothing, title_of
     from ..measures import get_measure

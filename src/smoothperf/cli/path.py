@@ -9,7 +9,16 @@ import typer
 
 from . import _options as options
 from ._errors import INTERRUPTED, MISSED_TOLERANCE, fail, one_line_errors
-from ._files import Form, check_training, check_writable, label_named, read_examples, read_others, summary
+from ._files import (
+    Form,
+    as_examples,
+    check_training,
+    check_writable,
+    label_named,
+    read_others,
+    read_rows,
+    summary,
+)
 from ._progress import Watch
 from ._screen import Screen, table
 from ._trained import title
@@ -19,11 +28,13 @@ if TYPE_CHECKING:
     from ..estimators.path import RegularizationPath
     from ..io import Dataset
 
+DEFAULT_MEASURE = "roc_area"
+
 
 @one_line_errors
 def path(
     data: options.Data,
-    measure: options.MeasureName = "roc_area",
+    measure: options.MeasureName = None,
     figure: Annotated[
         Path | None,
         typer.Option("--figure", metavar="FILE", help="Draw it too, as .png, .pdf or .svg (needs matplotlib)."),
@@ -47,6 +58,7 @@ def path(
     seed: options.Seed = 0,
     pos_label: options.PosLabel = None,
     label: options.Label = None,
+    query: options.Query = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
@@ -58,7 +70,8 @@ def path(
 
     The largest alpha is the one at which w = 0 is best already. Rows that are
     held out judge; a star marks the alpha that they like best. It is one for
-    'smoothperf train --alpha', with the same --scale.
+    'smoothperf train --alpha', with the same --scale. If rows have queries,
+    rankers are trained, and whole queries are held out.
 
     Exit code: 0 if every alpha reached the tolerance, 1 if one did not, 2 if
     the path could not be trained, 130 after Ctrl-C.
@@ -69,52 +82,87 @@ def path(
 
         plots.require_matplotlib()
         check_writable(figure)
-    check_training([measure], [solver], tol=tol, max_iter=max_iter)
+    check_training([measure], [solver], query=query, tol=tol, max_iter=max_iter)
     kind = options.kind_of_scaling(scale)
-    form = Form(label, format, zero_based)
-    examples = read_examples(screen, data, form, pos_label=pos_label)
-    X, y, held_out = _split(screen, examples, validation, holdout, seed, form)
+    form = Form(label, format, zero_based, query)
+    rows = read_rows(screen, data, form)
 
     import warnings
 
-    from .. import regularization_path
-    from ..design.scaling import Scaling
+    from .ranking.documents import is_ranking, refuse_for_rankings
+    from .ranking.path import rankers
 
-    scaling = Scaling.of(kind, X)
-    if held_out is not None:
-        held_out = scaling.apply(held_out[0]), held_out[1]
-    with warnings.catch_warnings(action="ignore"), Watch(screen) as watch:  # the table says all that they would
-        found = regularization_path(
-            scaling.apply(X),
-            y,
-            measure=measure,
-            n_alphas=n_alphas,
-            alpha_ratio=alpha_ratio,
-            validation=held_out,
-            pos_label=label_named(examples, pos_label),
-            tol=tol,
-            max_iter=max_iter,
-            solver=solver,
-            n_threads=threads,
-            callback=watch,
-        )
-    _tell(screen, found, title(measure), 0 if held_out is None else held_out[1].shape[0])
+    settings = {
+        "measure": measure,
+        "n_alphas": n_alphas,
+        "alpha_ratio": alpha_ratio,
+        "tol": tol,
+        "max_iter": max_iter,
+        "solver": solver,
+        "n_threads": threads,
+    }
+    how: dict[str, Any] = {"kind": kind, "validation": validation, "holdout": holdout, "seed": seed, "form": form}
+    watch = Watch(screen)
+    with warnings.catch_warnings(action="ignore"):  # the table says all that they would
+        if is_ranking(screen, rows, [measure]):
+            refuse_for_rankings(pos_label=pos_label)
+            found, name, held_out, about = rankers(screen, rows, settings, **how, watch=watch)
+        else:
+            found, name, held_out, about = _classifiers(screen, rows, settings, **how, watch=watch, pos_label=pos_label)
+    _tell(screen, found, name, held_out)
     if figure is not None:
-        heading = f"{title(measure)} over the strength of the regulariser"
-        plots.save(plots.path(found, measure=title(measure), title=heading, data=_about(examples, X, held_out)), figure)
+        heading = f"{name} over the strength of the regulariser"
+        plots.save(plots.path(found, measure=name, title=heading, data=_about(about["data"], held_out)), figure)
         screen.say(f"Saved: {figure}")
-    missed = int((found.gaps > tol).sum())
+    missed = int((found.reached > tol).sum())
     if watch.interrupted:
         screen.note(f"interrupted: the path ends at alpha {found.alphas[-1]:.3g} instead of going on.")
     elif missed:
         screen.note(f"{missed} of {n_alphas} alphas stopped before the certified gap was {tol:g}.")
-    settings = {"data": summary(examples), "measure": measure, "scale": kind, "solver": solver, "tol": tol}
     ending = {"interrupted": watch.interrupted, "figure": figure}
-    screen.document({"command": "path", **settings, **_document(found), **ending})
+    about |= {"scale": kind, "solver": solver, "tol": tol}
+    screen.document({"command": "path", **about, **_document(found), **ending})
     if watch.interrupted:
         raise typer.Exit(INTERRUPTED)
     if missed:
         raise typer.Exit(MISSED_TOLERANCE)
+
+
+def _classifiers(
+    screen: Screen,
+    rows: Dataset,
+    settings: dict[str, Any],
+    *,
+    kind: str,
+    validation: Path | None,
+    holdout: float,
+    seed: int,
+    form: Form,
+    watch: Watch,
+    pos_label: str | None,
+) -> tuple[RegularizationPath, str, str, dict[str, Any]]:
+    """Train the path; return it with the title of its measure, what was held out, and the data for machines."""
+    from .. import regularization_path
+    from ..design.scaling import Scaling
+
+    examples = as_examples(screen, rows, form, pos_label=pos_label)
+    X, y, held_out = _split(screen, examples, validation, holdout, seed, form)
+    scaling = Scaling.of(kind, X)
+    if held_out is not None:
+        held_out = scaling.apply(held_out[0]), held_out[1]
+    settings = {**settings, "measure": settings["measure"] or DEFAULT_MEASURE}
+    with watch:
+        found = regularization_path(
+            scaling.apply(X),
+            y,
+            validation=held_out,
+            pos_label=label_named(examples, pos_label),
+            callback=watch,
+            **settings,
+        )
+    number = 0 if held_out is None else held_out[1].shape[0]
+    about = {"data": summary(examples), "measure": settings["measure"]}
+    return found, title(settings["measure"]), f"{number:,} rows", about
 
 
 def _best(found: RegularizationPath) -> int:
@@ -123,12 +171,15 @@ def _best(found: RegularizationPath) -> int:
     return int((found.train_scores if scores is None else scores).argmax())
 
 
-def _tell(screen: Screen, found: RegularizationPath, name: str, n_held_out: int) -> None:
+def _tell(screen: Screen, found: RegularizationPath, name: str, held_out: str) -> None:
     """Show a path as a table."""
+    import numpy as np
+
+    convex = bool(np.isfinite(found.lower_bounds).any())
     columns: dict[str, list[str]] = {
         "alpha": [f"{alpha:.3g}" for alpha in found.alphas],
         "objective": [f"{value:.5f}" for value in found.objectives],
-        "certified gap": [f"{gap:.1e}" for gap in found.gaps],
+        "certified gap" if convex else "a step gains": [f"{gap:.1e}" for gap in found.reached],
         "passes": [f"{count:,}" for count in found.n_passes],
         "seconds": [f"{value:.2f}" for value in found.seconds],
         "training": [f"{value:.4f}" for value in found.train_scores],
@@ -139,13 +190,13 @@ def _tell(screen: Screen, found: RegularizationPath, name: str, n_held_out: int)
     screen.say()
     screen.result(table(list(columns), list(zip(*columns.values(), strict=True)), words=0))
     if scores is not None:
-        screen.say(f"\n* best {name} on the {n_held_out:,} rows held out")
+        screen.say(f"\n* best {name} on the {held_out} held out")
 
 
-def _about(examples: Dataset, X: Any, held_out: Any) -> str:
+def _about(data: dict[str, Any], held_out: str) -> str:
     """Say in a line what the path was trained on and judged by."""
-    judged = "" if held_out is None else f", {held_out[0].shape[0]:,} rows held out"
-    return f"{visible(Path(examples.path).name)}: {X.shape[0]:,} rows x {X.shape[1]:,} features{judged}"
+    judged = "" if held_out.startswith("0 ") else f", {held_out} of them held out"
+    return f"{visible(Path(data['path']).name)}: {data['rows']:,} rows x {data['features']:,} features{judged}"
 
 
 def _document(found: RegularizationPath) -> dict[str, Any]:
@@ -155,6 +206,7 @@ def _document(found: RegularizationPath) -> dict[str, Any]:
         "objectives": found.objectives,
         "lower_bounds": found.lower_bounds,
         "gaps": found.gaps,
+        "stationarity_gaps": found.stationarity_gaps,
         "passes": found.n_passes,
         "seconds": found.seconds,
         "train_scores": found.train_scores,

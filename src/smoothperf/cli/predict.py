@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,9 @@ from ._files import Form, check_writable, csv_lines, read_for_model
 from ._point import operating_point
 from ._screen import Screen
 from ._visible import visible
+
+if TYPE_CHECKING:
+    from ..estimators.classifier import MeasureClassifier
 
 
 @one_line_errors
@@ -54,13 +57,18 @@ def predict(
             "'comment', which is what follows a #.",
         ),
     ] = None,
+    ranks: Annotated[
+        bool,
+        typer.Option("--ranks", help="Of a ranker: write a CSV table with the query, the score and the rank in it."),
+    ] = False,
     label: options.Label = None,
+    query: options.Query = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Predict the labels of new examples, one to a line.
+    """Predict the labels of new examples, one to a line; scores, if MODEL ranks.
 
     Example: smoothperf predict mails.model new.svm -o labels.txt
 
@@ -77,29 +85,33 @@ def predict(
         check_writable(output)
     fitted = load(model)
     ids = None if id_column is None else _ids(data, id_column, format)
-    examples = read_for_model(screen, fitted, data, Form(label, format, zero_based), labelled=False, stored=True)
-    found = fitted.positive_scores(examples.X)
-    if not scores:
-        cut = threshold or 0.0
-        if point is not None:
-            import numpy as np
+    form = Form(label, format, zero_based, query)
 
-            from ..measures.targets import threshold_for_target
+    from .ranking.documents import is_ranker, refuse_for_rankings
+    from .ranking.predict import predicted
 
-            unknown = np.zeros(found.shape[0], dtype=bool)  # a number of predictions does not depend on labels
-            cut = threshold_for_target(unknown, found, **point)
-        found = fitted.label_pair[(found > cut).astype(int)]
-    values = found.tolist()
-    what = "score" if scores else "label"
+    if is_ranker(fitted):
+        refuse_for_rankings(at=at, threshold=threshold)
+        columns = predicted(screen, fitted, data, form, with_ranks=ranks)
+    elif ranks:
+        fail(f"--ranks is for models that rank, and {model} tells classes apart: leave it out.")
+    else:
+        examples = read_for_model(screen, fitted, data, form, labelled=False, stored=True)
+        found = fitted.positive_scores(examples.X)
+        values = found if scores else _labels(fitted, found, threshold, point)
+        columns = {"score" if scores else "label": values.tolist()}
     if as_json:
         known = {} if ids is None else {"ids": ids}
-        screen.document({"command": "predict", "model": model, **known, f"{what}s": values})
+        plural = {f"{name}s" if name != "query" else "queries": column for name, column in columns.items()}
+        screen.document({"command": "predict", "model": model, **known, **plural})
         if output is None:
             return
-    if ids is None:
+    if ids is None and len(columns) == 1:
+        [values] = columns.values()
         lines = "".join(f"{visible(value)}\n" for value in values)
     else:
-        lines = csv_lines([(id_column, what), *zip(ids, values, strict=True)])
+        columns = columns if ids is None else {str(id_column): ids, **columns}
+        lines = csv_lines([tuple(columns), *zip(*columns.values(), strict=True)])
     if output is None:
         typer.echo(lines, nl=False)
     else:
@@ -112,6 +124,19 @@ def _ids(data: Path, column: str, format: str | None) -> list[str]:
     from ..io.ids import read_ids
 
     return read_ids(data, column, format=format)
+
+
+def _labels(fitted: MeasureClassifier, scores: Any, threshold: float | None, point: dict[str, Any] | None) -> Any:
+    """Return the labels of rows with given scores."""
+    cut = threshold or 0.0
+    if point is not None:
+        import numpy as np
+
+        from ..measures.targets import threshold_for_target
+
+        unknown = np.zeros(scores.shape[0], dtype=bool)  # a number of predictions does not depend on labels
+        cut = threshold_for_target(unknown, scores, **point)
+    return fitted.label_pair[(scores > cut).astype(int)]
 
 
 def _point(at: str | None, threshold: float | None, *, scores: bool) -> dict[str, Any] | None:

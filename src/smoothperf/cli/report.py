@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +24,7 @@ def report(
     bootstrap: options.Resamples = 200,
     seed: options.Seed = 0,
     label: options.Label = None,
+    query: options.Query = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
@@ -34,16 +35,35 @@ def report(
     Example: smoothperf report mails.model test.svm -o report.html
 
     A threshold to move or to set by a goal, precision/recall and ROC curves,
-    what the features weigh, the certificate and how training went. It is one
+    what the features weigh, the certificate and how training went. For a
+    ranker, how NDCG is spread over queries, and which are the worst. It is one
     file that opens in any browser without a network.
     """
     screen = Screen(as_json=as_json, quiet=quiet)
     check_writable(output)
     fitted = load(model)
-    names = getattr(fitted, "feature_names_in_", None)  # which reading takes from it
-    examples = read_for_model(screen, fitted, data, Form(label, format, zero_based))
+    form = Form(label, format, zero_based, query)
 
     from .._files import written_whole
+    from .ranking.documents import is_ranker
+    from .ranking.report import ranking_page
+
+    make = ranking_page if is_ranker(fitted) else _classifier_page
+    text, about = make(screen, model, fitted, data, form, bootstrap, seed)
+    page = text.encode()
+    with written_whole(output) as file:
+        file.write(page)
+    screen.say(f"Saved: {output} ({len(page) / 1000:.0f} kB); open it in a browser")
+    screen.document({"command": "report", "model": model, "data": about, "report": output, "bytes": len(page)})
+
+
+def _classifier_page(
+    screen: Screen, model: Path, fitted: Any, data: Path, form: Form, bootstrap: int, seed: int
+) -> tuple[str, dict[str, Any]]:
+    """Return the page as text, and the data for machines."""
+    names = getattr(fitted, "feature_names_in_", None)  # which reading takes from it
+    examples = read_for_model(screen, fitted, data, form)
+
     from ..report import gather, render_report
 
     with screen.progress.status("Writing the report"):
@@ -57,10 +77,4 @@ def report(
             n_resamples=bootstrap,
             seed=seed,
         )
-        page = render_report(contents).encode()
-        with written_whole(output) as file:
-            file.write(page)
-    screen.say(f"Saved: {output} ({len(page) / 1000:.0f} kB); open it in a browser")
-    screen.document(
-        {"command": "report", "model": model, "data": summary(examples), "report": output, "bytes": len(page)}
-    )
+        return render_report(contents), summary(examples)

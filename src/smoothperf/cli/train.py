@@ -10,7 +10,7 @@ import typer
 
 from . import _options as options
 from ._errors import fail, one_line_errors
-from ._files import Form, check_training, check_writable, label_named, read_examples, read_others
+from ._files import Form, as_examples, check_training, check_writable, label_named, read_others, read_rows
 from ._point import At, operating_point
 from ._progress import Watch
 from ._screen import Screen
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from ..io import Dataset
 
 AUTO = "auto"
+DEFAULT_MEASURE = "roc_area"
 
 
 @one_line_errors
 def train(
     data: options.Data,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")],
-    measure: options.MeasureName = "roc_area",
+    measure: options.MeasureName = None,
     alpha: Annotated[
         str,
         typer.Option(
@@ -73,6 +74,7 @@ def train(
     ] = False,
     pos_label: options.PosLabel = None,
     label: options.Label = None,
+    query: options.Query = None,
     format: options.Format = None,
     zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
@@ -92,7 +94,9 @@ def train(
     while the choice is made there is none.
 
     Of the two labels in DATA, the one that sorts last is the positive one,
-    or that of --pos-label.
+    or that of --pos-label. If rows have queries (--query COLUMN, or qid: in
+    svmlight), labels are grades, and a ranker is trained: whole queries are
+    held out then.
 
     Exit code: 0 if the tolerance is reached, 1 if not, or if the model tells
     nothing (it is saved all the same), 2 if training could not begin, 130
@@ -100,41 +104,72 @@ def train(
     """
     from ..io.checkpoint import Checkpoint
     from ..io.store import is_store
+    from .ranking.documents import is_ranking, refuse_for_rankings
+    from .ranking.train import train_ranker
 
     screen = Screen(as_json=as_json, quiet=quiet)
     strength, point = _strength(alpha), operating_point(at)
     check_writable(output)
-    check_training([measure], [solver], tol=tol, max_iter=max_iter)
+    check_training([measure], [solver], query=query, tol=tol, max_iter=max_iter)
     stored = is_store(data, format)
     kind = options.kind_of_scaling(scale, stored=stored)
     _check_options(data, measure, strength, bound, at, validation, stored=stored)
     _check_checkpoint(checkpoint, resume, strength)
-    form = Form(label, format, zero_based)
-    examples = read_examples(screen, data, form, pos_label=pos_label, stored=True)
-    others = None if validation is None else read_others(screen, validation, examples, form)
+    form = Form(label, format, zero_based, query)
+    rows = read_rows(screen, data, form, stored=True)
     settings = {
         "measure": measure,
+        "bound": bound,
         "tol": tol,
         "max_iter": max_iter,
         "solver": solver,
-        "class_weight": "balanced" if balanced else None,
-        "pos_label": label_named(examples, pos_label),
         "n_threads": threads,
+        "checkpoint": None if checkpoint is None else Checkpoint(checkpoint, every, resume),
     }
-    with Watch(screen) as watch:
-        if strength is None:
-            screen.say(f"Choosing what to train with, to be good at {title(measure)}")
-            settings |= {"bound": bound, "cv": folds, "operating_point": point}
-            trained = _choose(screen, examples, others, settings, kind, watch)
-        else:
-            screen.say(f"Training for {title(measure)}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
-            state = None if checkpoint is None else Checkpoint(checkpoint, every, resume)
-            settings |= {"alpha": strength, "bound": "convex" if bound == AUTO else bound, "checkpoint": state}
-            trained = _train(examples, others, settings, kind, point, watch)
+    if is_ranking(screen, rows, [measure]):
+        refuse_for_rankings(at=at, balanced=balanced, pos_label=pos_label)
+        how: dict[str, Any] = {
+            "strength": strength,
+            "folds": folds,
+            "kind": kind,
+            "validation": validation,
+            "form": form,
+        }
+        trained: Trained = train_ranker(screen, rows, settings, **how)
+    else:
+        examples = as_examples(screen, rows, form, pos_label=pos_label)
+        others = None if validation is None else read_others(screen, validation, examples, form)
+        settings |= {"measure": measure or DEFAULT_MEASURE, "class_weight": "balanced" if balanced else None}
+        settings |= {"pos_label": label_named(examples, pos_label)}
+        trained = _classifier(screen, examples, others, settings, strength, point, folds, kind)
     trained.save(output)
     trained.tell(screen, output)
     screen.document(trained.document(kind, output))
     trained.leave(output)
+
+
+def _classifier(
+    screen: Screen,
+    examples: Dataset,
+    others: Dataset | None,
+    settings: dict[str, Any],
+    strength: float | None,
+    point: dict[str, Any] | None,
+    folds: int,
+    kind: str,
+) -> Trained:
+    """Train for a measure of labels; without a strength, what to train with is chosen."""
+    words = title(settings["measure"])
+    with Watch(screen) as watch:
+        if strength is None:
+            screen.say(f"Choosing what to train with, to be good at {words}")
+            del settings["checkpoint"]
+            settings |= {"cv": folds, "operating_point": point}
+            return _choose(screen, examples, others, settings, kind, watch)
+        tol, solver = settings["tol"], settings["solver"]
+        screen.say(f"Training for {words}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
+        settings |= {"alpha": strength, "bound": "convex" if settings["bound"] == AUTO else settings["bound"]}
+        return _train(examples, others, settings, kind, point, watch)
 
 
 def _choose(
@@ -213,7 +248,7 @@ def _strength(alpha: str) -> float | None:
 
 def _check_options(
     data: Path,
-    measure: str,
+    measure: str | None,
     strength: float | None,
     bound: str,
     at: str | None,
@@ -224,6 +259,7 @@ def _check_options(
     """Fail where options do not go together, before a large file is read."""
     from .._validation import choice
     from ..measures import Goal, get_measure
+    from .ranking.documents import is_label_measure
 
     choice("--bound", bound, (AUTO, "convex", "tight"))
     if strength is None:
@@ -235,7 +271,8 @@ def _check_options(
             f"--at {at} needs rows that are not trained on: with --alpha NUMBER give them as --validation FILE, or "
             "leave out --alpha."
         )
-    if validation is not None and at is None and not isinstance(get_measure(measure), Goal):
+    is_goal = measure is not None and is_label_measure(measure) and isinstance(get_measure(measure), Goal)
+    if validation is not None and at is None and not is_goal:
         fail("--validation is for a choice: leave out --alpha, or say with --at where to cut.")
 
 

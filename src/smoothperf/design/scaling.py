@@ -94,6 +94,10 @@ class Scaling:
         scaled = np.subtract(X, shift, out=np.empty_like(X), casting="same_kind")
         return np.divide(scaled, self.scale, out=scaled, casting="same_kind")
 
+    def unscaled(self, coef: Array) -> Array:
+        """Weights for rows as they are, of those for scaled rows; scores differ by a constant, which ranks nothing."""
+        return coef if self.scale is None else coef / self.scale
+
     def fold_into(self, model: LinearMeasureClassifier) -> None:
         """Turn a model of scaled rows into one of rows as they are; it must not have probabilities.
 
@@ -102,7 +106,7 @@ class Scaling:
         assert not hasattr(model, "calibration_")
         if self.scale is None:
             return
-        coef = model.coef_[0] / self.scale
+        coef = self.unscaled(model.coef_[0])
         model.coef_ = coef.reshape(1, -1)
         if self.shift is not None:
             model.intercept_ = model.intercept_ - float(coef @ self.shift)

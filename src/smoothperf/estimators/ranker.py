@@ -24,7 +24,7 @@ from ..threads import check_n_threads, use_threads
 from .classifier import ZeroModelWarning
 from .linear import CertifiedModel, make_callback, report_end
 from .problem import ACCEPTED, as_store, check_lengths, make_solver, remember_features
-from .ranking_candidates import candidate_for
+from .ranking_candidates import RankingCandidate, candidate_for
 from .tight import fit_tight, retargeting
 
 Array = NDArray[np.float64]
@@ -36,6 +36,7 @@ class LinearRanker(CertifiedModel):
     """Base of the rankers: everything but ``fit``."""
 
     measure: str | QueryMeasure
+    bound: Any
     intercept_: float
 
     labels_in_files: ClassVar[dict[str, int]] = {}
@@ -44,6 +45,12 @@ class LinearRanker(CertifiedModel):
     def numbers_in_files(n_features: int) -> dict[str, tuple[int, ...]]:
         """Shapes of the arrays that a model file must have."""
         return {"coef_": (n_features,)}
+
+    @property
+    def trained_with(self) -> RankingCandidate:
+        """What was minimised: the risk that was chosen, or that of the measure."""
+        chosen: RankingCandidate | None = getattr(self, "trained_for_", None)
+        return candidate_for(get_query_measure(self.measure), self.bound) if chosen is None else chosen
 
     def predict(self, X: Any) -> Array:
         """Return the score of every row, ``X @ coef_``: within a query the documents with the highest come first.

@@ -2,6 +2,19 @@
 
 from .bootstrap import interval, resamples
 from .names import NAMES, column_of, title_of
+from .query_scores import QUERY_COLUMNS, QueryScores, drawn_interval, query_resamples
 from .ranking import Ranking, tells_nothing
 
-__all__ = ["NAMES", "Ranking", "column_of", "interval", "resamples", "tells_nothing", "title_of"]
+__all__ = [
+    "NAMES",
+    "QUERY_COLUMNS",
+    "QueryScores",
+    "Ranking",
+    "column_of",
+    "drawn_interval",
+    "interval",
+    "query_resamples",
+    "resamples",
+    "tells_nothing",
+    "title_of",
+]

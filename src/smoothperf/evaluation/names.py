@@ -23,6 +23,9 @@ TITLES = {
     "jaccard": "Jaccard",
     "log_loss": "minus log loss",
     "squared_hinge": "minus squared hinge",
+    "squared_loss": "minus squared loss",
+    "ndcg": "NDCG",
+    "reciprocal_rank": "reciprocal rank",
 }
 
 

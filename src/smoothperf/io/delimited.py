@@ -51,8 +51,8 @@ class Codes(dict[str, int]):
     def first_of(self, members: NDArray[np.intp], texts: Iterable[str]) -> int | None:
         """The first row with one of some texts; None if there is none."""
         wanted = [self[text] for text in texts if text in self]
-        rows = np.flatnonzero(np.isin(members, wanted)) if wanted else ()
-        return int(rows[0]) if len(rows) else None
+        rows = np.flatnonzero(np.isin(members, wanted))
+        return int(rows[0]) if rows.size else None
 
 
 def read_csv(
@@ -134,7 +134,7 @@ def _read(
         raise data_error(path, "there are no examples in it")
     line_of_row = array("q")
 
-    converters: dict[int, Callable[[str], int]] = {}
+    converters: dict[int | str, Callable[[str], int]] = {}  # NumPy's type; all of them are places
     if by_query is not None:
         converters[by_query] = queries.number
     if at is not None:
@@ -182,7 +182,7 @@ def _read(
             raise data_error(path, f"the label, column {label!r}, is missing", line=line_of_row[row])
         if of_query is not None and (row := queries.first_of(of_query, labels.MISSING)) is not None:
             raise data_error(path, missing_query(query), line=line_of_row[row])
-        X = np.delete(table, list(converters), axis=1) if converters else table
+        X = np.delete(table, [place for place in (at, by_query) if place is not None], axis=1) if converters else table
         if not np.isfinite(X).all():
             row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
             value = X[row, column]

@@ -1,8 +1,20 @@
-"""A report on a model as one HTML page: :func:`gather` the numbers, :func:`render_report` them."""
+"""A report on a model as one HTML page: :func:`gather` the numbers, :func:`render_report` them.
+
+:func:`gather_ranking` and :func:`render_ranking_report` do the same for rankers.
+"""
 
 from __future__ import annotations
 
 from .contents import ReportContents, gather
 from .page import render_report
+from .ranking_contents import RankingContents, gather_ranking
+from .ranking_page import render_ranking_report
 
-__all__ = ["ReportContents", "gather", "render_report"]
+__all__ = [
+    "RankingContents",
+    "ReportContents",
+    "gather",
+    "gather_ranking",
+    "render_ranking_report",
+    "render_report",
+]

@@ -236,7 +236,7 @@ def gather(
         recall_band=bands[1],
         histogram=_histogram(positive, scores),
         weights=weights_of(model, X, feature_names),
-        made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC by smoothperf {__version__}",
+        made=made_now(),
     )
 
 
@@ -262,11 +262,17 @@ def _training(model: MeasureClassifier) -> Training:
         gap=float(result.reached),
         status=result.status.value,
         converged=bool(result.reached <= model.tol),
-        trace=_trace(result.trace),
+        trace=traced(result.trace),
     )
 
 
-def _trace(trace: Any) -> dict[str, Array]:
+def made_now() -> str:
+    """When a page is made, and by which version."""
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC by smoothperf {__version__}"
+
+
+def traced(trace: Any) -> dict[str, Array]:
+    """Return the columns of a trace, thinned if they are long."""
     columns = {name: trace[name] for name in ("iteration", "passes", "objective", "lower_bound", "gap")}
     columns["objective"] = np.minimum.accumulate(columns["objective"])
     passes = columns["passes"]

@@ -28,7 +28,7 @@ SOLVERS = {
     "bmrm": "BMRM (cutting planes)",
 }
 #: What is minimised itself, not a bound of one less it.
-LOSSES = ("log_loss", "squared_hinge")
+LOSSES = ("log_loss", "squared_hinge", "squared_loss")
 #: Of models that were saved by earlier versions, or fitted in Python.
 UNKNOWN = "not known"
 
@@ -52,15 +52,37 @@ def render_report(contents: ReportContents) -> str:
     >>> "breast &lt;cancer&gt;" in page, "https://" in page
     (True, False)
     """
-    script = _resource("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     title = f"{contents.model_name} on {contents.data_name}"
+    empty = contents.weights.n_used == 0
+    main = f"""{banner(contents.training, constant=contents.constant, empty=empty)}
+{_tiles(contents)}
+<h2 id="choose">What a threshold does</h2>
+{threshold_section(contents)}
+<h2 id="weigh">What the features weigh</h2>
+{weights_section(contents)}
+<h2>How good the training is</h2>
+{certificate(contents.training)}
+{convergence(contents.training)}
+<h2>What was trained</h2>
+{_facts(contents)}"""
+    script = _resource("page.js")
+    scripts = f"""<script type="application/json" id="data">{_data(contents)}</script>
+<script>{script}</script>
+"""
+    return framed(title, _header(contents), main, made=contents.made, script=script, scripts=scripts)
+
+
+def framed(title: str, header: str, main: str, *, made: str, script: str | None = None, scripts: str = "") -> str:
+    """Return a whole page; the one ``script`` that may run is in ``scripts``."""
+    allowed = "'none'"
+    if script is not None:
+        allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
-script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'">
+script-src {allowed}; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <style>
@@ -68,25 +90,13 @@ script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'">
 </head>
 <body>
 <header>
-{_header(contents)}
+{header}
 </header>
 <main>
-{_banner(contents)}
-{_tiles(contents)}
-<h2 id="choose">What a threshold does</h2>
-{threshold_section(contents)}
-<h2 id="weigh">What the features weigh</h2>
-{weights_section(contents)}
-<h2>How good the training is</h2>
-{_certificate(contents.training)}
-{_convergence(contents.training)}
-<h2>What was trained</h2>
-{_facts(contents)}
+{main}
 </main>
-<footer>Made {escape(contents.made)}. This page needs no network.</footer>
-<script type="application/json" id="data">{_data(contents)}</script>
-<script>{script}</script>
-</body>
+<footer>Made {escape(made)}. This page needs no network.</footer>
+{scripts}</body>
 </html>
 """
 
@@ -124,7 +134,7 @@ def _header(contents: ReportContents) -> str:
     training = contents.training
     for_what = f"trained for {_measure(training.measure)}"
     if training.trained_with != training.measure:
-        for_what = f"chosen for {_measure(training.measure)}, trained with {_risk(training)}"
+        for_what = f"chosen for {_measure(training.measure)}, trained with {risk_of(training)}"
     return (
         f"<h1>{escape(contents.model_name)} on {escape(contents.data_name)}</h1>"
         f'<p class="lead">A linear model {escape(for_what)}, judged on {n:,} '
@@ -133,13 +143,13 @@ def _header(contents: ReportContents) -> str:
     )
 
 
-def _banner(contents: ReportContents) -> str:
-    """Say so, before anything else, if the model tells nothing."""
-    if not contents.constant:
+def banner(training: Training, *, constant: bool, empty: bool) -> str:
+    """Say so, before anything else, if the model tells nothing; ``empty`` if it has no weight at all."""
+    if not constant:
         return ""
-    if contents.weights.n_used == 0:
+    if empty:
         why = (
-            f"All its weights are 0, as the regulariser, alpha {contents.training.alpha:g}, is too strong for what the "
+            f"All its weights are 0, as the regulariser, alpha {training.alpha:g}, is too strong for what the "
             "measure has to gain. Train with a smaller alpha or with the tight bound, or let both be chosen."
         )
     else:
@@ -153,34 +163,42 @@ def _banner(contents: ReportContents) -> str:
 def _tiles(contents: ReportContents) -> str:
     training = contents.training
     names = sorted(contents.measures, key=lambda name: name != training.measure)  # that one first
-    tiles = "".join(_measure_tile(name, contents) for name in names)
+    tiles = "".join(tile(_tile(name, contents), contents.measures[name], tag_of(name, training)) for name in names)
     return (
-        f'<div class="tiles">{tiles}<div class="card tile certified"><p class="name">Training</p>{_verdict(contents)}'
-        f'<p class="range">objective {training.objective:.5f}, gap asked for {training.tol:g}</p></div></div>'
+        f'<div class="tiles">{tiles}{training_tile(training, constant=contents.constant)}</div>'
         '<p class="aside below">The intervals, and the bands around the curves, are from a bootstrap of the examples. '
         "If these are the examples the model was trained on, all figures flatter it.</p>"
     )
 
 
-def _measure_tile(name: str, contents: ReportContents) -> str:
-    """Return a measure with its interval; the one that the model was made for stands out."""
-    value, low, high = contents.measures[name]
-    training = contents.training
-    own, tag = "", ""
-    if name == training.measure:
-        own = " own"
-        how = "Trained" if training.trained_with == training.measure else "Chosen"
-        tag = f'<p class="tag">{how} for this</p>'
+def tile(name: str, judged: tuple[float, float, float], tag: str = "") -> str:
+    """Return a measure with its interval; one with a tag stands out."""
+    value, low, high = judged
     return (
-        f'<div class="card tile{own}"><p class="name">{escape(_tile(name, contents))}</p>'
-        f'<p class="value">{value:.4f}</p><p class="range">95 %: {low:.4f} to {high:.4f}</p>{tag}</div>'
+        f'<div class="card tile{" own" if tag else ""}"><p class="name">{escape(name)}</p>'
+        f'<p class="value">{value:.4f}</p><p class="range">95 %: {low:.4f} to {high:.4f}</p>'
+        + (f'<p class="tag">{tag}</p></div>' if tag else "</div>")
     )
 
 
-def _verdict(contents: ReportContents) -> str:
+def tag_of(name: str, training: Training) -> str:
+    """What to say of the measure that the model was made for; nothing of the others."""
+    if name != training.measure:
+        return ""
+    return "Trained for this" if training.trained_with == training.measure else "Chosen for this"
+
+
+def training_tile(training: Training, *, constant: bool) -> str:
+    """Say how good the training is."""
+    return (
+        f'<div class="card tile certified"><p class="name">Training</p>{_verdict(training, constant=constant)}'
+        f'<p class="range">objective {training.objective:.5f}, gap asked for {training.tol:g}</p></div>'
+    )
+
+
+def _verdict(training: Training, *, constant: bool) -> str:
     """Return the most important thing about the model, in green, orange or red."""
-    training = contents.training
-    if contents.constant:
+    if constant:
         return '<p class="verdict bad">\u2717 It tells nothing</p>'
     tight = training.bound == "tight"
     if training.converged:
@@ -190,7 +208,8 @@ def _verdict(contents: ReportContents) -> str:
     return f'<p class="verdict warn">\u26a0 Stopped early: {words.format(f"{training.gap:.2g}")}</p>'
 
 
-def _certificate(training: Training) -> str:
+def certificate(training: Training) -> str:
+    """Say what is certified."""
     share = f" ({training.gap / training.lower_bound:.2%})" if training.lower_bound > 0.0 else ""
     reached = (
         f"That is within the tolerance of {training.tol:g} that was asked for."
@@ -218,7 +237,8 @@ def _certificate(training: Training) -> str:
     )
 
 
-def _convergence(training: Training) -> str:
+def convergence(training: Training) -> str:
+    """Draw how training went."""
     trace = training.trace
     if trace["passes"].shape[0] < 2:
         return '<p class="aside">The model holds no trace of more than one iteration, so there is no curve.</p>'
@@ -265,7 +285,7 @@ def _facts(contents: ReportContents) -> str:
     training, origin = contents.training, contents.training.origin
     facts = {
         "Measure": _measure(training.measure),
-        "Trained with": _risk(training),
+        "Trained with": risk_of(training),
         "Regulariser alpha": f"{training.alpha:g}",
         "Solver": SOLVERS.get(training.solver, training.solver),
         "Tolerance": f"{training.tol:g}",
@@ -304,7 +324,7 @@ def _measure(name: str) -> str:
     return title_of(name)
 
 
-def _risk(training: Training) -> str:
+def risk_of(training: Training) -> str:
     """Name what was minimised: a loss, or the bound of a measure."""
     name = _measure(training.trained_with).removeprefix("minus ")
     return name if training.trained_with in LOSSES else f"{name}, {training.bound} bound"

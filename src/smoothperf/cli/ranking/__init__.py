@@ -1,0 +1,1 @@
+"""The commands for rankings: models that order the documents of queries."""

@@ -1,0 +1,82 @@
+"""``smoothperf path`` for rankings: what regularisation does to a ranker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._errors import fail
+from .._files import Form
+from .._progress import Watch
+from .._screen import Screen
+from .documents import (
+    DEFAULT_MEASURE,
+    as_documents,
+    queries_of,
+    ranking_title,
+    read_other_documents,
+    summary,
+)
+
+if TYPE_CHECKING:
+    from ...estimators.path import RegularizationPath
+    from ...io import Dataset
+
+
+def rankers(
+    screen: Screen,
+    rows: Dataset,
+    settings: dict[str, Any],
+    *,
+    kind: str,
+    validation: Path | None,
+    holdout: float,
+    seed: int,
+    form: Form,
+    watch: Watch,
+) -> tuple[RegularizationPath, str, str, dict[str, Any]]:
+    """Train the path; return it with the title of its measure, what was held out, and the data for machines."""
+    from ... import regularization_path
+    from ...design.scaling import Scaling
+
+    documents = as_documents(screen, rows)
+    X, y, qid, held_out = _split(screen, documents, validation, holdout, seed, form)
+    scaling = Scaling.of(kind, X)
+    judge = None if held_out is None else (scaling.apply(held_out[0]), *held_out[1:])
+    settings = {**settings, "measure": settings["measure"] or DEFAULT_MEASURE}
+    with watch:
+        found = regularization_path(scaling.apply(X), y, qid=qid, validation=judge, callback=watch, **settings)
+    measure = settings["measure"]
+    number = 0 if held_out is None else _count(held_out[2])
+    return found, ranking_title(measure), f"{number:,} queries", {"data": summary(documents), "measure": measure}
+
+
+def _count(qid: Any) -> int:
+    import numpy as np
+
+    return int(np.unique(qid).size)
+
+
+def _split(
+    screen: Screen, documents: Dataset, validation: Path | None, holdout: float, seed: int, form: Form
+) -> tuple[Any, Any, Any, Any]:
+    """Return features, grades and queries to train on, and the same to judge on, or None."""
+    if validation is not None:
+        others = read_other_documents(screen, validation, documents, form)
+        return documents.X, documents.y, documents.qid, (others.X, others.y, others.qid)
+    if holdout == 0.0:
+        return documents.X, documents.y, documents.qid, None
+
+    import numpy as np
+
+    from ...estimators.ranking_choice import query_splits
+    from ...measures import NDCG
+
+    queries = queries_of(documents)
+    counted = NDCG().counted(queries)
+    if counted.size < 2:
+        fail(f"{documents.path}: one query only has different grades, so none can be held out; use --holdout 0.")
+    counted = np.random.default_rng(seed).permutation(counted)
+    [(train, judge)] = query_splits(float(holdout), queries.numbers, counted)
+    held_out = tuple(part[judge] for part in (documents.X, documents.y, documents.qid))
+    return documents.X[train], documents.y[train], documents.qid[train], held_out

@@ -1,0 +1,88 @@
+"""What scores are worth query by query, and how far chance could have moved the mean: queries are drawn again.
+
+Documents of a query stand and fall together, so it is queries that a bootstrap draws, with replacement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import vector, whole_number
+from ..measures import Queries, QueryMeasure
+from .bootstrap import interval
+
+Array = NDArray[np.float64]
+#: The measures of every table of rankings, by name.
+QUERY_COLUMNS = ("ndcg@10", "ndcg", "precision@10", "average_precision", "reciprocal_rank", "roc_area")
+
+
+@dataclass(frozen=True, eq=False)
+class QueryScores:
+    """A measure of every query, and its mean over those that count.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_queries,)
+        The measure; NaN for queries that are left out, as every order of them is equally good.
+    weights : ndarray of shape (n_queries,)
+        What queries count.
+
+    Examples
+    --------
+    >>> from smoothperf import NDCG
+    >>> queries = Queries.of([1, 0, 2, 0, 0, 0], ["a", "a", "b", "b", "c", "c"])
+    >>> worth = QueryScores.of(NDCG(), queries, np.array([2.0, 1.0, 1.0, 2.0, 1.0, 2.0]))
+    >>> worth.values.round(2), worth.count, round(worth.mean(), 3)
+    (array([1.  , 0.63,  nan]), 2, 0.815)
+    """
+
+    values: Array
+    weights: Array
+
+    @classmethod
+    def of(cls, measure: QueryMeasure, queries: Queries, scores: Array) -> QueryScores:
+        """Judge scores by a measure."""
+        checked = vector("scores", scores, length=queries.here_count)
+        return cls(measure.of_queries(queries, checked), measure.weights(queries))
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """Which queries count."""
+        return ~np.isnan(self.values)
+
+    @property
+    def count(self) -> int:
+        """How many queries count."""
+        return int(self.counted.sum())
+
+    def mean(self, multiplicity: Array | None = None) -> float:
+        """The mean, where queries count so many times as they were drawn; NaN if there is none that counts."""
+        weights = np.where(self.counted, self.weights, 0.0)
+        if multiplicity is not None:
+            weights = weights * multiplicity
+        total = float(weights.sum())
+        return float((weights * np.nan_to_num(self.values)).sum()) / total if total > 0.0 else float("nan")
+
+
+def query_resamples(n_queries: int, n_resamples: int, seed: int) -> Iterator[Array]:
+    """Draw queries with replacement, as multiplicities.
+
+    Examples
+    --------
+    >>> [int(draw.sum()) for draw in query_resamples(5, n_resamples=2, seed=0)]
+    [5, 5]
+    """
+    rng = np.random.default_rng(seed)
+    for _ in range(whole_number("n_resamples", n_resamples, at_least=1)):
+        yield np.bincount(rng.integers(n_queries, size=n_queries), minlength=n_queries).astype(np.float64)
+
+
+def drawn_interval(values: Sequence[float] | Array) -> tuple[float, float]:
+    """The middle 95 % of means of resamples; of those that drew a query that counts, NaN if none did."""
+    found = np.asarray(values, dtype=np.float64)
+    found = found[~np.isnan(found)]
+    return interval(found) if found.size else (float("nan"), float("nan"))

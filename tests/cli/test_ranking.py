@@ -1,0 +1,299 @@
+"""Rankings on the command line: queries in svmlight, CSV and Parquet files, and every command for them."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from smoothperf import load
+from smoothperf.cli.ranking.predict import ranks_within
+from smoothperf.measures import get_query_measure
+
+NAMES = np.array(["red shoes", "green tea", "old map"])
+
+
+def _documents(n_queries, seed):
+    """Three features, two of them useful within a query, with an offset that differs; grades 0, 1 and 2."""
+    rng = np.random.default_rng(seed)
+    qid = rng.permutation(np.repeat(np.arange(n_queries), 6))
+    X = rng.normal(size=(qid.size, 3)) + 3.0 * rng.normal(size=(n_queries, 1))[qid]
+    spread = X - X[:, [2]]
+    y = np.digitize(2.0 * spread[:, 0] - spread[:, 1] + rng.normal(size=qid.size), [1.0, 3.0])
+    return X.round(3), y, qid
+
+
+def _svmlight(X, y, qid):
+    lines = zip(X.tolist(), y.tolist(), qid.tolist(), strict=True)
+    return "".join(f"{g} qid:{q} " + " ".join(f"{j}:{v}" for j, v in enumerate(x, 1)) + "\n" for x, g, q in lines)
+
+
+def _csv(X, y, qid):
+    rows = zip(X.tolist(), y.tolist(), [f"{NAMES[q % 3]} {q // 3}" for q in qid], strict=True)
+    lines = [f"doc{at},{q},{','.join(map(str, x))},{g}" for at, (x, g, q) in enumerate(rows)]
+    return "doc,search,a,b,c,grade\n" + "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ranking")
+    for name, size, seed in (("train", 24, 0), ("test", 12, 1)):
+        documents = _documents(size, seed)
+        (folder / f"{name}.svm").write_text(_svmlight(*documents))
+        (folder / f"{name}.csv").write_text(_csv(*documents))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ranker(files):
+    from typer.testing import CliRunner
+
+    from smoothperf.cli import app
+
+    path = files / "pairs.model"
+    arguments = ["train", str(files / "train.svm"), "-m", "pairs", "-a", "1e-2", "-o", str(path)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    return path
+
+
+# --- train ------------------------------------------------------------------------------------------------------------
+
+
+def test_queries_make_a_ranker_that_is_chosen(run, files, tmp_path):
+    text = run("train", files / "train.svm", "-o", tmp_path / "model", "--folds", 2).stdout
+    assert "Queries: 24 with 6 to 6 documents, " in text
+    assert "Choosing what to train with, to be good at NDCG@10\n" in text
+    assert re.search(
+        r"Chose \S+, (convex|tight)(, \w+)?, alpha \S+: NDCG@10 0\.9\d+ on queries held out \(2 folds, 3", text
+    )
+    model = load(tmp_path / "model")
+    X, y, qid = _documents(12, 1)
+    assert model.score(X, y, qid=qid) > 0.9
+
+
+def test_the_same_ranker_from_csv_with_words_as_queries(run_json, files, tmp_path):
+    arguments = ["-m", "pairs", "-a", "1e-2", "-o", tmp_path / "model"]
+    columns = ["--label", "grade", "--query", "search"]
+    found = run_json("train", files / "train.svm", *arguments)
+    coef = load(tmp_path / "model").coef_
+    table = run_json("train", files / "train.csv", *arguments, *columns)
+    np.testing.assert_allclose(load(tmp_path / "model").coef_, coef)
+    assert table["objective"] == pytest.approx(found["objective"])
+    assert found["data"]["queries"] == table["data"]["queries"] == 24
+    assert (found["trained_with"], found["bound"], found["converged"]) == ("roc_area", "convex", True)
+
+
+def test_parquet_with_queries(run, run_json, files, tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pd.read_csv(files / "train.csv").drop(columns="doc").to_parquet(tmp_path / "train.parquet")
+    columns = ["--label", "grade", "--query", "search"]
+    run("train", tmp_path / "train.parquet", *columns, "-m", "pairs", "-a", "1e-2", "-o", tmp_path / "model")
+    assert run_json("evaluate", tmp_path / "model", files / "test.csv", *columns)["measures"]["ndcg"]["value"] > 0.9
+
+
+def test_measures_of_both_kinds_are_meant_within_queries(run, files, tmp_path):
+    text = run("train", files / "train.svm", "-m", "precision@2", "-a", "1e-2", "-o", tmp_path / "model").stdout
+    assert "Training for precision@2 within queries, alpha 0.01" in text
+    assert re.search(r"^precision@2 within queries on these rows: 0\.\d+$", text, re.M)
+
+
+def test_a_measure_of_labels_leaves_queries_alone(run, files, tmp_path):
+    arguments = ["-m", "f1", "--pos-label", "2", "-a", "1e-2", "-o", tmp_path / "model"]
+    result = run("train", files / "train.svm", *arguments)
+    assert "Note: the queries of" in result.stderr
+    assert type(load(tmp_path / "model")).__name__ == "MeasureClassifier"
+
+
+def test_validation_queries_of_the_same_names_are_others(run_json, files, tmp_path):
+    arguments = ["--validation", files / "test.svm", "-m", "pairs", "-o", tmp_path / "model"]
+    found = run_json("train", files / "train.svm", *arguments)
+    assert found["choice"]["held_out"] == str(files / "test.svm")
+    assert 0.9 < found["choice"]["score"] <= 1.0
+
+
+def test_a_store_keeps_queries(run, run_json, files, tmp_path):
+    run("convert", files / "train.svm", tmp_path / "train.store")
+    needs_alpha = run("train", tmp_path / "train.store", "-o", tmp_path / "model", code=2).stderr
+    assert "a store cannot be cross-validated" in needs_alpha
+    arguments = ["-m", "pairs", "-a", "1e-2", "--scale", "none", "-o", tmp_path / "model"]
+    found = run_json("train", tmp_path / "train.store", *arguments)
+    assert found["objective"] == pytest.approx(run_json("train", files / "train.svm", *arguments)["objective"])
+    judged = [
+        run_json("evaluate", tmp_path / "model", file, "--bootstrap", 5)["measures"]["ndcg"]["value"]
+        for file in (tmp_path / "train.store", files / "train.svm")
+    ]
+    assert judged[0] == judged[1]
+
+
+def test_a_checkpoint_of_a_ranker(run, files, tmp_path):
+    arguments = ["-m", "pairs", "-a", "1e-3", "--checkpoint", tmp_path / "state", "--every", "1e-9"]
+    run("train", files / "train.svm", *arguments, "-o", tmp_path / "one")
+    assert (tmp_path / "state").exists()
+    run("train", files / "train.svm", *arguments, "--resume", "-o", tmp_path / "two")
+    assert load(tmp_path / "two").gap_ <= 1e-3
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+WRONG = {
+    "no queries": ("1 1:1\n0 1:2\n", ["-m", "ndcg@5"], "ndcg@5 is a measure of rankings, and"),
+    "one grade": ("1 qid:1 1:1\n1 qid:1 1:2\n0 qid:2 1:2\n", [], "no query has documents of two grades, of 2 queries"),
+    "negative grade": ("1 qid:1 1:1\n-1 qid:1 1:2\n", [], "grades are numbers, 0 or more, but row 2 has -1"),
+    "huge grade": ("999 qid:1 1:1\n0 qid:1 1:2\n", [], "row 1 has the grade 999, so that its gain, 2^grade - 1,"),
+    "infinite grade": ("inf qid:1 1:1\n0 qid:1 1:2\n", [], "line 1: the label 'inf' is not finite"),
+    "a row without query": ("1 qid:1 1:1\n0 1:2\n", [], "line 2: there is no query in this line"),
+    "a measure of nothing": ("1 qid:1 1:1\n", ["-m", "ndgc"], "Of rankings there are 'ndcg', "),
+    "no number of places": ("1 qid:1 1:1\n", ["-m", "ndcg@0"], "measure 'ndcg@0' cannot be read"),
+    "where to cut": ("1 qid:1 1:1\n0 qid:1 1:2\n", ["--at", "recall=0.9"], "--at is for classes, and these rows"),
+    "balanced": ("1 qid:1 1:1\n0 qid:1 1:2\n", ["--balanced"], "--balanced is for classes, and these rows"),
+    "positive label": ("1 qid:1 1:1\n0 qid:1 1:2\n", ["--pos-label", "1"], "--pos-label is for classes"),
+    "a column of svmlight": ("1 qid:1 1:1\n", ["--query", "q"], "has no named columns, so query='q' means nothing"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "options", "reason"), WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_is_said(run, tmp_path, text, options, reason):
+    (tmp_path / "bad.svm").write_text(text)
+    message = run("train", tmp_path / "bad.svm", *options, "-o", tmp_path / "model", code=2).stderr
+    assert reason in message
+    assert not (tmp_path / "model").exists()
+
+
+def test_too_few_queries_to_choose_by(run, tmp_path):
+    (tmp_path / "few.svm").write_text("1 qid:1 1:1\n0 qid:1 1:2\n")
+    result = run("train", tmp_path / "few.svm", "-o", tmp_path / "model", code=None)
+    assert result.exit_code == 2
+    assert "cv needs at least 5 queries whose order makes a difference to the measure, but there are 1" in result.stderr
+
+
+WRONG_TABLES = {
+    "no such column": ("q,a,y\n1,1,0\n1,2,1\n", "r", "there is no column 'r' for the queries; there are 'q', 'a', 'y'"),
+    "missing query": ("q,a,y\n1,1,0\n,2,1\n", "q", "line 3: the query, column 'q', is missing"),
+    "missing word": ("q,a,y\nred,1,0\nNA,2,1\n", "q", "line 3: the query, column 'q', is missing"),
+    "missing beside words": ("q,a,y\n1,x,0\n,y,1\n", "q", "line 3: the query, column 'q', is missing"),
+    "label as query": ("q,a,y\n1,1,0\n", "y", "the column 'y' cannot hold both the labels and the queries"),
+    "grades in words": ("q,a,y\n1,1,bad\n1,2,good\n", "q", "grades are numbers, 0 or more, but row 1 has 'bad'"),
+    "a grade that is nan": ("q,a,y\n1,1,0\n1,2,nan\n", "q", "grades are numbers, 0 or more, but row 2 has 'nan'"),
+    "no features": ("q,y\n1,1\n1,0\n", "q", "there are no features beside the queries, column 'q'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "query", "reason"), WRONG_TABLES.values(), ids=WRONG_TABLES.keys())
+def test_what_is_wrong_with_a_table_is_said(run, tmp_path, text, query, reason):
+    (tmp_path / "bad.csv").write_text(text)
+    arguments = ["--label", "y", "--query", query, "-o", tmp_path / "model"]
+    assert reason in run("train", tmp_path / "bad.csv", *arguments, code=2).stderr
+
+
+def test_a_measure_of_labels_with_a_query_column(run, files, tmp_path):
+    arguments = ["--label", "grade", "--query", "search", "-m", "prbep", "-o", tmp_path / "model"]
+    assert "prbep is not a measure of rankings" in run("train", files / "train.csv", *arguments, code=2).stderr
+
+
+def test_models_and_data_must_be_of_one_kind(run, files, ranker, model_file, train_file, tmp_path):
+    plain = tmp_path / "plain.svm"
+    plain.write_text("1 1:1 2:1 3:1\n0 1:2 2:2 3:2\n")
+    assert "does not say which rows belong to the same query" in run("evaluate", ranker, plain, code=2).stderr
+    classes = run("evaluate", model_file, files / "test.csv", "--label", "grade", "--query", "search", code=2)
+    assert "--query search is for models that rank" in classes.stderr
+    assert "--ranks is for models that rank" in run("predict", model_file, train_file, "--ranks", code=2).stderr
+    assert "--threshold is for classes" in run("predict", ranker, files / "test.svm", "--threshold", 1, code=2).stderr
+    assert "--ranks needs queries" in run("predict", ranker, plain, "--ranks", "-q", code=2).stderr
+
+
+# --- predict ----------------------------------------------------------------------------------------------------------
+
+
+def test_scores_and_ranks(run, run_json, files, ranker):
+    X, _, qid = _documents(12, 1)
+    scores = load(ranker).predict(X)
+    printed = run("predict", ranker, files / "test.svm", "--quiet").stdout.splitlines()
+    np.testing.assert_allclose([float(line) for line in printed], scores)
+    header, first, *_ = run("predict", ranker, files / "test.svm", "--ranks", "-q").stdout.splitlines()
+    assert header == "query,score,rank"
+    assert first == f"{qid[0]},{scores[0]},{1 + int((scores[qid == qid[0]] > scores[0]).sum())}"
+    found = run_json("predict", ranker, files / "test.svm", "--ranks")
+    np.testing.assert_array_equal(found["queries"], qid)
+    np.testing.assert_array_equal(found["ranks"], ranks_within(qid, scores))
+
+
+def test_ranks_are_one_more_than_there_are_higher_scores():
+    rng = np.random.default_rng(0)
+    qid, scores = rng.integers(5, size=60), rng.integers(4, size=60).astype(float)
+    expected = [1 + int((scores[qid == q] > s).sum()) for q, s in zip(qid, scores, strict=True)]
+    np.testing.assert_array_equal(ranks_within(qid, scores), expected)
+
+
+def test_an_id_column_beside_ranks(run, files, tmp_path):
+    columns = ["--query", "search"]
+    # One word for each row tells nothing, so that the column is left out.
+    run("train", files / "train.csv", "--label", "grade", *columns, "-m", "pairs", "-a", 1e-2, "-o", tmp_path / "model")
+    printed = run("predict", tmp_path / "model", files / "test.csv", "--id", "doc", "--ranks", *columns, "-q").stdout
+    assert printed.startswith("doc,query,score,rank\ndoc0,")
+    assert run("predict", tmp_path / "model", files / "test.csv", "--id", "doc", "-q").stdout.startswith("doc,score\n")
+
+
+# --- evaluate ---------------------------------------------------------------------------------------------------------
+
+
+def test_all_measures_with_intervals_of_queries(run, run_json, files, ranker):
+    found = run_json("evaluate", ranker, files / "test.svm", "--bootstrap", 200)["measures"]
+    X, y, qid = _documents(12, 1)
+    scores = load(ranker).predict(X)
+    assert next(iter(found)) == "roc_area"
+    for name in ("roc_area", "ndcg@10", "average_precision", "reciprocal_rank"):
+        assert found[name]["value"] == pytest.approx(get_query_measure(name).score(y, scores, qid))
+        assert found[name]["low"] <= found[name]["value"] <= found[name]["high"]
+    # Ten documents of six are all of them: no order is better than another.
+    assert found["precision@10"]["queries"] <= 12
+    text = run("evaluate", ranker, files / "test.svm", "--bootstrap", 20).stdout
+    assert re.search(r"^NDCG@10 +0\.\d{4} +0\.\d{4} +[01]\.\d{4} +\d+ *$", text, re.M)
+
+
+# --- report, compare, path --------------------------------------------------------------------------------------------
+
+
+def test_report_of_a_ranker(run_json, files, ranker, tmp_path):
+    columns = ["--label", "grade", "--query", "search"]
+    run_json("train", files / "train.csv", *columns, "-m", "pairs", "-a", 1e-2, "-o", tmp_path / "model")
+    found = run_json("report", tmp_path / "model", files / "test.csv", *columns, "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert found["bytes"] == len(page.encode())
+    assert "green tea" in page
+    assert "best single feature" in page
+
+
+def test_compare_rankers(run_json, files, monkeypatch):
+    from smoothperf.estimators import ranking_contenders
+
+    monkeypatch.setattr(ranking_contenders, "C_GRID", (1e-2, 1.0))
+    monkeypatch.setattr(ranking_contenders, "LEAVES", (2,))
+    monkeypatch.setattr(ranking_contenders, "TREES", (2, 4))
+    found = run_json("compare", files / "train.svm", "--test", files / "test.svm", "--bootstrap", 20, code=None)
+    names = [line["name"] for line in found["models"]]
+    assert names[:4] == ["for NDCG@10", "pairs", "Ridge", "LogisticRegression"]
+    assert found["models"][0]["measures"]["ndcg@10"]["value"] > 0.9
+    assert any(verdict.startswith("NDCG@10: ") for verdict in found["verdicts"])
+
+
+@pytest.mark.parametrize("measure", ["ndcg@3", "pairs"])
+def test_path_of_rankers(run_json, files, measure, tmp_path):
+    arguments = ["-m", measure, "--n-alphas", 4, "--alpha-ratio", 1e-4, "--figure", tmp_path / "path.png"]
+    found = run_json("path", files / "train.svm", *arguments)
+    assert len(found["alphas"]) == len(found["validation_scores"]) == 4
+    assert max(found["validation_scores"]) > 0.85
+    tight = measure == "ndcg@3"
+    assert max(found["stationarity_gaps" if tight else "gaps"]) <= 1e-3
+    assert (found["lower_bounds"][0] is None) == tight
+    assert (tmp_path / "path.png").stat().st_size > 1000
+
+
+def test_path_judged_on_another_file(run, files):
+    arguments = ["--validation", files / "test.svm", "--n-alphas", 2, "--alpha-ratio", 1e-2]
+    assert "best NDCG@10 on the 12 queries held out" in run("path", files / "train.svm", *arguments).stdout
+
+
+def test_one_document_for_machines(run, files, ranker):
+    assert json.loads(run("evaluate", ranker, files / "test.svm", "--json", "--bootstrap", 5).stdout)["bootstrap"] == 5
