@@ -15,12 +15,12 @@ from ..estimators.problem import make_solver, penalty_of
 from ..io.checkpoint import Checkpoint
 from ..measures import Measure, get_measure
 from ..measures.base import IN_GROUPS
-from ..solvers import Callback, Newton, Solver
+from ..solvers import Callback, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads
 from .agreement import agree, class_counts
 from .blocks import Summary
-from .cluster import OnCluster
+from .cluster import OnCluster, check_works_apart
 from .inputs import sources
 from .jobs import LabelJob
 from .parts import LabelSettings
@@ -213,5 +213,4 @@ def check_works_in_groups(measure: Measure, solver: Solver) -> None:
         raise ValueError(
             f"{measure.name} needs all rows in memory; the measures that work on a cluster are {IN_GROUPS}."
         )
-    if isinstance(solver, Newton):
-        raise ValueError('solver "newton" needs all rows in memory; use "lbfgs".')
+    check_works_apart(solver)

@@ -17,7 +17,7 @@ from .._validation import positive_number
 from ..design.base import Array
 from ..estimators.linear import CertifiedModel, make_callback, report_end
 from ..io.checkpoint import Checkpoint
-from ..solvers import Callback
+from ..solvers import Callback, Newton, Solver
 from .agreement import common_names, digest_of
 from .blocks import Summary
 from .group import Traffic
@@ -120,3 +120,9 @@ class OnCluster(CertifiedModel):
         if not isinstance(client, Client) or client.asynchronous:
             raise ValueError(f"client must be a distributed.Client that is not asynchronous, got {client!r}.")
         return client
+
+
+def check_works_apart(solver: Solver) -> None:
+    """Say before the work begins that a solver needs all rows in one place."""
+    if isinstance(solver, Newton):
+        raise ValueError('solver "newton" needs all rows in memory; use "lbfgs".')

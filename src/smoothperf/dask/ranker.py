@@ -19,7 +19,7 @@ from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads
 from .agreement import agree_on_queries, extreme_grades
 from .blocks import Summary
-from .cluster import OnCluster
+from .cluster import OnCluster, check_works_apart
 from .inputs import ranked_sources
 from .jobs import QueryJob
 from .parts import QuerySettings
@@ -118,7 +118,7 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
         measure = get_query_measure(self.measure)
         candidate = candidate_for(measure, self.bound)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
-        local.check_ranks(solver, candidate.measure)
+        check_works_apart(solver)
         check_n_threads(self.n_threads)
         tight = candidate.bound == "tight"
         job = QueryJob(measure=candidate.measure, penalty=Quadratic(self.alpha), solver=solver, tight=tight)
