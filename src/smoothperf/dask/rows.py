@@ -169,3 +169,7 @@ class SomeRows(Design):
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows."""
         return self._design.gram(self._rows[rows], weights)
+
+    def dense(self, rows: NDArray[np.intp]) -> Array:
+        """Some of them."""
+        return self._design.dense(self._rows[rows])
