@@ -141,6 +141,14 @@ class Curvature(ABC):
         These examples.
     change : ndarray of float64
         How the gradient changes on these rows when mu does, at the same scores and as long as the rows stay the same.
+
+    Examples
+    --------
+    >>> from smoothperf import QueryROCArea
+    >>> risk = QueryROCArea().bind([0, 1, 0], [1, 1, 1])
+    >>> scores = np.array([0.0, 0.9, 0.5])
+    >>> risk.curvature(scores, risk.smoothed(scores, 0.2), 0.2, 0.2).rows.tolist()   # of the pair on the ramp
+    [0, 1]
     """
 
     rows: NDArray[np.intp]
