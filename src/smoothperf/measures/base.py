@@ -177,7 +177,7 @@ class DiagonalCurvature(Curvature):
     >>> import numpy as np
     >>> from smoothperf import LogLoss
     >>> risk, scores = LogLoss().bind([1, -1]), np.zeros(2)
-    >>> risk.curvature(risk.smoothed(scores, mu=0.0), mu=0.0, following=0.0).weights   # p (1 - p) / n, with p = 1/2
+    >>> risk.curvature(scores, risk.smoothed(scores, 0.0), 0.0, 0.0).weights   # p (1 - p) / n, with p = 1/2
     array([0.125, 0.125])
     """
 
