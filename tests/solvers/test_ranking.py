@@ -12,6 +12,7 @@ from smoothperf.measures import query_pairs, ranking_risk
 from smoothperf.measures.ndcg import NDCG
 from smoothperf.measures.queries import Queries
 from smoothperf.measures.query_names import get_query_measure
+from smoothperf.measures.shifted import Shifted
 from smoothperf.objective import RegularizedRisk
 from smoothperf.solvers import BMRM, LBFGS, Nesterov, Newton, Status
 from smoothperf.solvers.retargeting import Retargeting
@@ -66,6 +67,15 @@ def test_newton_finds_the_minimiser_for_pairs_in_few_steps(data, form, order):
         assert 0.0 <= result.gap <= 1e-6
     assert results[0].n_iter < results[1].n_iter
     np.testing.assert_allclose(results[0].coef, results[1].coef, atol=0.1)
+
+
+def test_newton_with_given_scores(data):
+    """Second derivatives are those at the sum of given scores and new ones."""
+    X, y, qid = data
+    risk = Shifted(get_query_measure("roc_area").bind(y, qid), 0.5 * X[:, 0])
+    newton, lbfgs = (solver(tol=1e-6).run(RegularizedRisk(as_design(X), risk, 1e-3)) for solver in (Newton, LBFGS))
+    assert max(newton.gap, lbfgs.gap) <= 1e-6
+    assert newton.n_iter < lbfgs.n_iter
 
 
 def test_newton_takes_tight_steps_for_pairs(data):

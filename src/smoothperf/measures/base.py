@@ -141,6 +141,14 @@ class Curvature(ABC):
         These examples.
     change : ndarray of float64
         How the gradient changes on these rows when mu does, at the same scores and as long as the rows stay the same.
+
+    Examples
+    --------
+    >>> from smoothperf import QueryROCArea
+    >>> risk = QueryROCArea().bind([0, 1, 0], [1, 1, 1])
+    >>> scores = np.array([0.0, 0.9, 0.5])
+    >>> risk.curvature(scores, risk.smoothed(scores, 0.2), 0.2, 0.2).rows.tolist()   # of the pair on the ramp
+    [0, 1]
     """
 
     rows: NDArray[np.intp]
@@ -169,7 +177,7 @@ class DiagonalCurvature(Curvature):
     >>> import numpy as np
     >>> from smoothperf import LogLoss
     >>> risk, scores = LogLoss().bind([1, -1]), np.zeros(2)
-    >>> risk.curvature(risk.smoothed(scores, mu=0.0), mu=0.0, following=0.0).weights   # p (1 - p) / n, with p = 1/2
+    >>> risk.curvature(scores, risk.smoothed(scores, 0.0), 0.0, 0.0).weights   # p (1 - p) / n, with p = 1/2
     array([0.125, 0.125])
     """
 

@@ -104,7 +104,7 @@ class Shifted(Risk):
 
     def curvature(self, scores: Array, smoothed: RiskValue, mu: float, following: float) -> Curvature:
         """That of R at ``f0 + f``."""
-        return self._risk.curvature(self.base_scores + scores, smoothed, mu, following)
+        return self._risk.curvature(self.whole_scores(scores), smoothed, mu, following)
 
     def _moved(self, risk: RiskValue) -> RiskValue:
         plane = risk.plane
