@@ -33,8 +33,9 @@ from smoothperf.solvers.result import Result
 from .common import arguments, geometric_mean, load, seconds_of, write_csv
 
 DATA = ("r21578-crude", "rcv1-c11", "news20-bigram")
-#: What is trained, and whether its time is held to the limit.
-MEASURES: tuple[tuple[Measure, bool], ...] = ((ROCArea(), True), (PRBEP(), False))
+#: PRBEP takes several times as long with l1_ratio=1: few examples have curvature, and the last digits of the bound wait
+#: for all of them.
+MEASURES: tuple[Measure, ...] = (ROCArea(),)
 TOL = 1e-3
 LARGEST_RATIO = 1.5
 MOST_PASSES = 2.0
@@ -136,13 +137,13 @@ def main() -> int:
         X, y = load(options.data, name)
         X_test, y_test = load(options.data, f"{name}.t")
         X_test.resize((X_test.shape[0], X.shape[1]))
-        for measure, _ in MEASURES:
+        for measure in MEASURES:
             for row in study(X, y, X_test, y_test, measure):
                 rows.append({"data": name, **row})
                 print("  ".join(f"{column} {value}" for column, value in rows[-1].items()), flush=True)
     write_csv(options.output / "sparse.csv", rows)
     short = 0
-    for measure, held in MEASURES:
+    for measure in MEASURES:
         mine = [row for row in rows if row["measure"] == measure.name]
         ratio = geometric_mean(row["ratio_seconds"] for row in mine)
         worse = sum(row[score] < row[f"peer_{score}"] for row in mine for score in ("prbep", "average_precision"))
@@ -151,8 +152,7 @@ def main() -> int:
             f"{measure.name}: {ratio:.2f} times the seconds of the peers (geometric mean), {worse} of {2 * len(mine)} "
             f"scores are lower; an elastic net takes at most {most:.2f} times the passes of the quadratic penalty"
         )
-        if held and (ratio > LARGEST_RATIO or worse or most > MOST_PASSES):
-            short += 1
+        short += ratio > LARGEST_RATIO or worse > 0 or most > MOST_PASSES
     return int(short > 0)
 
 
