@@ -13,9 +13,11 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
@@ -79,6 +81,11 @@ def with_as_many_weights(make: Callable[[float], Any], X: Any, y: Any, count: in
     return best
 
 
+def fit_anew(make: Callable[[float], Any], C: float, X: Any, y: Any) -> Any:
+    """A peer with a C."""
+    return make(C).fit(X, y)
+
+
 def worth(y: Any, scores: Any) -> tuple[float, float]:
     """PRBEP and average precision."""
     return PRBEP().score(y, scores), float(average_precision_score(y, scores))
@@ -100,7 +107,7 @@ def study(X: Any, y: Any, X_test: Any, y_test: Any, measure: Measure) -> list[di
     for name, make in PEERS.items():
         peer = with_as_many_weights(make, X, y, count)
         seconds, peer_seconds = seconds_of(
-            lambda: fit(1.0), lambda make=make, peer=peer: make(peer.C).fit(X, y), repetitions=REPETITIONS
+            partial(fit, 1.0), partial(fit_anew, make, peer.C, X, y), repetitions=REPETITIONS
         )
         peer_prbep, peer_precision = worth(y_test, peer.decision_function(X_test))
         rows.append(
@@ -136,7 +143,7 @@ def main() -> int:
     for name in DATA:
         X, y = load(options.data, name)
         X_test, y_test = load(options.data, f"{name}.t")
-        X_test.resize((X_test.shape[0], X.shape[1]))
+        X_test = sp.csr_matrix((X_test.data, X_test.indices, X_test.indptr), shape=(X_test.shape[0], X.shape[1]))
         for measure in MEASURES:
             for row in study(X, y, X_test, y_test, measure):
                 rows.append({"data": name, **row})
