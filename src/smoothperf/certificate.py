@@ -189,7 +189,7 @@ class Bundle:
         self._design = design
         self._penalty = as_penalty(penalty).on(design.shape[1])
         self._ceiling = ceiling
-        self._softness = ceiling if ceiling < math.inf else 1.0
+        self._softness = max(ceiling, tolerance) if ceiling < math.inf else 1.0
         self._max_planes = max(2, max_planes)
         self._tolerance = tolerance
         self._extra_rounding = extra_rounding

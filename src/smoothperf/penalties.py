@@ -317,9 +317,9 @@ class Separable(BoundPenalty):
         flat = self.l2 == 0.0
         if not flat.any():
             return self
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.minimum(np.maximum(-self.lower, self.upper), ceiling / self.s)
-            extra = 2.0 * softness / self.alpha / np.maximum(reach, 1e-100) ** 2
+            extra = 2.0 * softness / self.alpha / np.clip(reach, 1e-50, 1e50) ** 2
         return replace(self, l2=np.where(flat, extra, self.l2))
 
     def radius(self, ceiling: float) -> float:

@@ -506,3 +506,22 @@ def test_indices_outside_the_matrix_are_refused(enter, index):
     matrix.indices[2] = index
     with pytest.raises(ValueError, match="X has column or row indices outside"):
         as_design(matrix)
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_are_those_of_the_matrix(make, dtype):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(30, 12)) * (rng.random((30, 12)) < 0.4), 1).astype(dtype)
+    design, chosen = as_design(make(X)), np.array([1, 4, 5, 11])
+    for _ in range(20):  # after some products with it a design may have a copy of its indices
+        design.matvec(np.ones(12))
+    some, w, g = design.columns(chosen), rng.normal(size=4), rng.normal(size=30)
+    assert design.gives_columns
+    assert some.shape == (30, 4)
+    np.testing.assert_allclose(some.matvec(w), X[:, chosen].astype(float) @ w, atol=1e-12)
+    np.testing.assert_allclose(some.rmatvec(g), g @ X[:, chosen].astype(float), atol=1e-12)
+    biased = BiasedDesign(design, 2.0)
+    with_bias = biased.columns(np.append(chosen, 12))
+    np.testing.assert_allclose(with_bias.matvec(np.append(w, 3.0)), some.matvec(w) + 6.0, atol=1e-12)
+    assert biased.columns(chosen).shape == (30, 4)

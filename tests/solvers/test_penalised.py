@@ -16,6 +16,7 @@ from smoothperf import (
     Contingency,
     ErrorRate,
     LogLoss,
+    Nesterov,
     Newton,
     PrecisionAtK,
     ROCArea,
@@ -100,6 +101,18 @@ def test_cutting_planes_find_the_same(measure, penalty):
     X, y = small_problem()
     objective = RegularizedRisk(as_design(X), measure.bind(y), ElasticNet(ALPHA, **PENALTIES[penalty]))
     result = BMRM(tol=1e-4, max_iter=300).run(objective)
+    other = LBFGS(tol=1e-4).run(objective)
+    assert result.status is Status.CONVERGED
+    assert max(result.lower_bound, other.lower_bound) <= min(result.objective, other.objective)
+
+
+@pytest.mark.parametrize("solver", [Nesterov(tol=1e-4), Nesterov(tol=1e-4, form="convex", backtracking=False)])
+@pytest.mark.parametrize("penalty", ["elastic net", "lasso", "factors", "bounds"])
+@pytest.mark.parametrize("measure", [ROCArea(), LogLoss()], ids=lambda each: each.name)
+def test_accelerated_gradients_find_the_same(measure, penalty, solver):
+    X, y = small_problem()
+    objective = RegularizedRisk(as_design(X), measure.bind(y), ElasticNet(ALPHA, **PENALTIES[penalty]))
+    result = solver.run(objective)
     other = LBFGS(tol=1e-4).run(objective)
     assert result.status is Status.CONVERGED
     assert max(result.lower_bound, other.lower_bound) <= min(result.objective, other.objective)

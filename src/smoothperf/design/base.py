@@ -17,6 +17,8 @@ class Design(ABC):
     ----------
     wants_blas_threads : bool
         Whether products with X are BLAS calls large enough for threads to pay.
+    gives_columns : bool
+        Whether there is :meth:`columns`.
     shape : tuple of int
         ``(n, d)``.
     n_entries : int
@@ -35,6 +37,7 @@ class Design(ABC):
     """
 
     wants_blas_threads: bool
+    gives_columns: bool = False
     shape: tuple[int, int]
     n_entries: int
     row_norm: float
@@ -48,9 +51,9 @@ class Design(ABC):
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:
         """``X^T g``; ``out`` is overwritten if given."""
 
-    def columns(self, features: NDArray[np.intp]) -> Design | None:
-        """Return some columns of X, as a copy; None if they cannot be had for about a pass over X."""
-        return None
+    def columns(self, features: NDArray[np.intp]) -> Design:
+        """Return some columns of X, in ascending order, as a copy; for about a pass over X."""
+        raise NotImplementedError(f"{type(self).__name__} gives no columns.")
 
     @abstractmethod
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:

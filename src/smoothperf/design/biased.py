@@ -36,6 +36,7 @@ class BiasedDesign(Design):
         self._design = design
         self._height = height
         self.wants_blas_threads = design.wants_blas_threads
+        self.gives_columns = design.gives_columns
         self.shape = (n, d + 1)
         self.n_entries = design.n_entries
         self.row_norm = math.hypot(design.row_norm, height)
@@ -54,14 +55,11 @@ class BiasedDesign(Design):
         result[-1] = self._height * g.sum()
         return result
 
-    def columns(self, features: NDArray[np.intp]) -> Design | None:
-        """Return some columns of X, with the constant one if that is among them."""
+    def columns(self, features: NDArray[np.intp]) -> Design:
+        """Return some columns of X, with the constant one if that is the last of them."""
         last = self.shape[1] - 1
         some = self._design.columns(features[features != last])
-        if some is None or not (features == last).any():
-            return some
-        assert features[-1] == last, "the constant column stays the last one"
-        return BiasedDesign(some, self._height)
+        return BiasedDesign(some, self._height) if (features == last).any() else some
 
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows; one more pass over X than without the column."""

@@ -33,6 +33,8 @@ class DenseDesign(Design):
     array([3., 4.])
     """
 
+    gives_columns = True
+
     def __init__(self, matrix: NDArray[Any]):
         if matrix.dtype not in (np.float32, np.float64):
             matrix = matrix.astype(np.float64)

@@ -203,6 +203,8 @@ class CSRDesign(RowBlocks):
     array([20.,  1.])
     """
 
+    gives_columns = True
+
     def __init__(self, matrix: Any, *, low_memory: bool = False):
         super().__init__()
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
@@ -251,6 +253,7 @@ class CSCDesign(Design):
     """
 
     wants_blas_threads = False
+    gives_columns = True
 
     def __init__(self, matrix: Any):
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))

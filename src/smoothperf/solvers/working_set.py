@@ -53,7 +53,7 @@ def pays(run: PenalisedRun) -> bool:
         run.together.size == 1
         and d >= MANY_COLUMNS
         and 2 * int(np.count_nonzero(run.penalty.l1)) >= d
-        and run.design.columns(np.arange(1)) is not None
+        and run.design.gives_columns
     )
 
 
@@ -69,9 +69,7 @@ def minimise(solver: LBFGS, run: PenalisedRun, monitor: Monitor, memory_size: in
     while status is None:
         size = min(max(size, PER_WEIGHT * int(np.count_nonzero(coef))), d)
         chosen = _working_set(penalty, coef, slope, size)
-        some = run.design.columns(chosen)
-        assert some is not None
-        small = RegularizedRisk(some, run.risk, penalty.some(chosen))
+        small = RegularizedRisk(run.design.columns(chosen), run.risk, penalty.some(chosen))
         inner = PenalisedRun(small, coef[chosen])
         watch = Monitor(
             inner,
