@@ -141,6 +141,16 @@ class Curvature(ABC):
         These examples.
     change : ndarray of float64
         How the gradient changes on these rows when mu does, at the same scores and as long as the rows stay the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import LogLoss
+    >>> from smoothperf.design import as_design
+    >>> risk, scores = LogLoss().bind([1, -1]), np.zeros(2)
+    >>> curvature = risk.curvature(scores, risk.smoothed(scores, mu=0.0), mu=0.0, following=0.0)
+    >>> curvature.hessian(as_design(np.array([[1.0], [3.0]])))[0]   # (1 + 9) / 8
+    array([[1.25]])
     """
 
     rows: NDArray[np.intp]
@@ -169,7 +179,8 @@ class DiagonalCurvature(Curvature):
     >>> import numpy as np
     >>> from smoothperf import LogLoss
     >>> risk, scores = LogLoss().bind([1, -1]), np.zeros(2)
-    >>> risk.curvature(risk.smoothed(scores, mu=0.0), mu=0.0, following=0.0).weights   # p (1 - p) / n, with p = 1/2
+    >>> curvature = risk.curvature(scores, risk.smoothed(scores, mu=0.0), mu=0.0, following=0.0)
+    >>> curvature.weights   # p (1 - p) / n, with p = 1/2
     array([0.125, 0.125])
     """
 
