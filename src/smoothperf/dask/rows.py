@@ -108,6 +108,7 @@ def stacked(parts: Sequence[Design]) -> Design:
 
     Examples
     --------
+    >>> from smoothperf.design import as_design
     >>> X = stacked([as_design(np.eye(2)), as_design(sp.csr_array(2.0 * np.eye(2)))])
     >>> X.matvec(np.array([1.0, 3.0]))
     array([1., 3., 2., 6.])
