@@ -144,11 +144,13 @@ class Curvature(ABC):
 
     Examples
     --------
-    >>> from smoothperf import QueryROCArea
-    >>> risk = QueryROCArea().bind([0, 1, 0], [1, 1, 1])
-    >>> scores = np.array([0.0, 0.9, 0.5])
-    >>> risk.curvature(scores, risk.smoothed(scores, 0.2), 0.2, 0.2).rows.tolist()   # of the pair on the ramp
-    [0, 1]
+    >>> import numpy as np
+    >>> from smoothperf import LogLoss
+    >>> from smoothperf.design import as_design
+    >>> risk, scores = LogLoss().bind([1, -1]), np.zeros(2)
+    >>> curvature = risk.curvature(scores, risk.smoothed(scores, mu=0.0), mu=0.0, following=0.0)
+    >>> curvature.hessian(as_design(np.array([[1.0], [3.0]])))[0]   # (1 + 9) / 8
+    array([[1.25]])
     """
 
     rows: NDArray[np.intp]
@@ -177,7 +179,8 @@ class DiagonalCurvature(Curvature):
     >>> import numpy as np
     >>> from smoothperf import LogLoss
     >>> risk, scores = LogLoss().bind([1, -1]), np.zeros(2)
-    >>> risk.curvature(scores, risk.smoothed(scores, 0.0), 0.0, 0.0).weights   # p (1 - p) / n, with p = 1/2
+    >>> curvature = risk.curvature(scores, risk.smoothed(scores, mu=0.0), mu=0.0, following=0.0)
+    >>> curvature.weights   # p (1 - p) / n, with p = 1/2
     array([0.125, 0.125])
     """
 
