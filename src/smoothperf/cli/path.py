@@ -106,13 +106,14 @@ def path(
     with warnings.catch_warnings(action="ignore"):  # the table says all that they would
         if is_ranking(screen, rows, [measure]):
             refuse_for_rankings(pos_label=pos_label)
-            found, name, held_out, about = rankers(screen, rows, settings, **how, watch=watch)
+            found, name, size, held_out, about = rankers(screen, rows, settings, **how, watch=watch)
         else:
-            found, name, held_out, about = _classifiers(screen, rows, settings, **how, watch=watch, pos_label=pos_label)
+            how |= {"pos_label": pos_label}
+            found, name, size, held_out, about = _classifiers(screen, rows, settings, **how, watch=watch)
     _tell(screen, found, name, held_out)
     if figure is not None:
         heading = f"{name} over the strength of the regulariser"
-        plots.save(plots.path(found, measure=name, title=heading, data=_about(about["data"], held_out)), figure)
+        plots.save(plots.path(found, measure=name, title=heading, data=_about(rows, size, held_out)), figure)
         screen.say(f"Saved: {figure}")
     missed = int((found.reached > tol).sum())
     if watch.interrupted:
@@ -140,8 +141,8 @@ def _classifiers(
     form: Form,
     watch: Watch,
     pos_label: str | None,
-) -> tuple[RegularizationPath, str, str, dict[str, Any]]:
-    """Train the path; return it with the title of its measure, what was held out, and the data for machines."""
+) -> tuple[RegularizationPath, str, tuple[int, int], str, dict[str, Any]]:
+    """Train the path; return it, the title of its measure, the size of X, what was held out, and data for machines."""
     from .. import regularization_path
     from ..design.scaling import Scaling
 
@@ -160,9 +161,9 @@ def _classifiers(
             callback=watch,
             **settings,
         )
-    number = 0 if held_out is None else held_out[1].shape[0]
+    number = "" if held_out is None else f"{held_out[1].shape[0]:,} rows"
     about = {"data": summary(examples), "measure": settings["measure"]}
-    return found, title(settings["measure"]), f"{number:,} rows", about
+    return found, title(settings["measure"]), X.shape, number, about
 
 
 def _best(found: RegularizationPath) -> int:
@@ -193,10 +194,10 @@ def _tell(screen: Screen, found: RegularizationPath, name: str, held_out: str) -
         screen.say(f"\n* best {name} on the {held_out} held out")
 
 
-def _about(data: dict[str, Any], held_out: str) -> str:
+def _about(rows: Dataset, size: tuple[int, int], held_out: str) -> str:
     """Say in a line what the path was trained on and judged by."""
-    judged = "" if held_out.startswith("0 ") else f", {held_out} of them held out"
-    return f"{visible(Path(data['path']).name)}: {data['rows']:,} rows x {data['features']:,} features{judged}"
+    judged = f", {held_out} held out" if held_out else ""
+    return f"{visible(Path(rows.path).name)}: {size[0]:,} rows x {size[1]:,} features{judged}"
 
 
 def _document(found: RegularizationPath) -> dict[str, Any]:

@@ -254,7 +254,7 @@ def read_table(
 ) -> Table:
     r"""Read a CSV or Parquet file with columns of any kind; the parameters are those of :func:`read_data`.
 
-    Of a Parquet file, ``only`` the columns with these names and the label need to hold numbers or text.
+    Of a Parquet file, ``only`` the columns with these names, labels and queries need to hold numbers or text.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def read_table(
         if format == "csv":
             columns, lines = _csv_columns(file, path)
         else:
-            columns = columns_of(file, path, None if only is None else {*only, label})
+            columns = columns_of(file, path, None if only is None else {*only, label, query})
     at = label_column(list(columns), label, path, labelled=labelled)
     query_column(list(columns), query, label, path)
     y = None if at is None else columns.pop(list(columns)[at])

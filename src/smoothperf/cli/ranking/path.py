@@ -34,8 +34,8 @@ def rankers(
     seed: int,
     form: Form,
     watch: Watch,
-) -> tuple[RegularizationPath, str, str, dict[str, Any]]:
-    """Train the path; return it with the title of its measure, what was held out, and the data for machines."""
+) -> tuple[RegularizationPath, str, tuple[int, int], str, dict[str, Any]]:
+    """Train the path; return it, the title of its measure, the size of X, what was held out, and data for machines."""
     from ... import regularization_path
     from ...design.scaling import Scaling
 
@@ -47,8 +47,8 @@ def rankers(
     with watch:
         found = regularization_path(scaling.apply(X), y, qid=qid, validation=judge, callback=watch, **settings)
     measure = settings["measure"]
-    number = 0 if held_out is None else _count(held_out[2])
-    return found, ranking_title(measure), f"{number:,} queries", {"data": summary(documents), "measure": measure}
+    number = "" if held_out is None else f"{_count(held_out[2]):,} queries"
+    return found, ranking_title(measure), X.shape, number, {"data": summary(documents), "measure": measure}
 
 
 def _count(qid: Any) -> int:
