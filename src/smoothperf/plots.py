@@ -6,7 +6,7 @@ matplotlib is optional, ``pip install smoothperf[plots]``, and is imported when 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,8 @@ INK, GRID = "#333333", "#DDDDDD"
 OBJECTIVE: dict[str, Any] = {"linewidth": 2.0}
 GAP: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (4, 2))}
 TOLERANCE: dict[str, Any] = {"linewidth": 1.0, "linestyle": ":", "color": INK}
+#: Most lines of weights, and most letters of the name of one.
+DRAWN, LONGEST_NAME = 200, 24
 AXES = {"passes": "passes over the data", "seconds": "seconds"}
 
 
@@ -175,7 +177,13 @@ def convergence_grid(
 
 
 def path(
-    found: RegularizationPath, *, measure: str = "measure", title: str | None = None, data: str | None = None
+    found: RegularizationPath,
+    *,
+    measure: str = "measure",
+    title: str | None = None,
+    data: str | None = None,
+    weights: bool = False,
+    feature_names: Sequence[str] | None = None,
 ) -> Figure:
     """Draw a regularization path: above the measure, below the certified objective, both against alpha.
 
@@ -192,6 +200,10 @@ def path(
         Above everything.
     data : str, optional
         What the path was trained on, below the title.
+    weights : bool, default=False
+        Whether to draw how the weights of features come in, between the two; worth while where most are zero.
+    feature_names : sequence of str, optional
+        What to call the features with the largest weights; their numbers by default.
 
     Returns
     -------
@@ -206,8 +218,9 @@ def path(
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['ROC area', 'objective']
     """
-    figure = require_matplotlib()(figsize=(6.4, 6.6), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    heights = (3, 3, 2) if weights else (3, 2)
+    figure = require_matplotlib()(figsize=(8.0 if weights else 6.4, 1.6 + sum(heights)), layout="constrained")
+    above, *between, below = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
     above.plot(found.alphas, found.train_scores, color=COLOURS[0], label="training rows", **OBJECTIVE)
     scores = found.validation_scores
     if scores is not None:
@@ -225,7 +238,7 @@ def path(
     if np.isfinite(found.lower_bounds).any():
         below.plot(found.alphas, found.lower_bounds, color=COLOURS[2], label="lower bound of the optimum", **GAP)
     if found.zero_is_best.any():
-        for ax in (above, below):
+        for ax in (above, *between, below):
             ax.axvspan(*_collapsed(found), color=GRID, alpha=0.6, linewidth=0, label="w = 0 is optimal within tol")
     _plain_axes(above, xlabel="", ylabel=measure, title=None)
     if data is not None:
@@ -234,12 +247,37 @@ def path(
         figure.suptitle(title, x=0.02, ha="left", color=INK, fontsize="large", fontweight="bold")
     _plain_axes(below, xlabel="alpha, the strength of the regulariser", ylabel="objective", title=None)
     below.set_xscale("log")
+    for ax in between:
+        _draw_weights(ax, found, feature_names)
     # Below everything, where no curve runs; what both have in common is explained once.
     handles = {
         label: line for ax in (above, below) for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
     figure.legend(handles.values(), handles.keys(), loc="outside lower left", ncols=3, frameon=False, fontsize="small")
     return figure
+
+
+def _draw_weights(ax: Axes, found: RegularizationPath, feature_names: Sequence[str] | None) -> None:
+    """Draw the weights over alpha; the largest have colours, and names on the right."""
+    order = np.argsort(-np.abs(found.coefs).max(axis=0), kind="stable")
+    order = order[: min(DRAWN, int(found.n_features_in_model.max()))]
+    for place, feature in reversed(list(enumerate(order))):
+        name = f"feature {feature + 1}" if feature_names is None else str(feature_names[feature])
+        look: dict[str, Any] = {"color": GRID, "linewidth": 0.7}
+        if place < len(COLOURS):
+            shown = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}\u2026"
+            look = {"color": COLOURS[place], "linewidth": 1.6, "label": shown}
+        ax.plot(found.alphas, found.coefs[:, feature], **look)
+    lines = sorted(
+        (line for line in ax.get_lines() if not str(line.get_label()).startswith("_")), key=_end, reverse=True
+    )
+    ax.legend(handles=lines, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
+    _plain_axes(ax, xlabel="", ylabel=f"weights ({found.n_features_in_model[-1]:,} features)", title=None)
+
+
+def _end(line: Any) -> float:
+    """Where a line ends, at the smallest alpha."""
+    return float(line.get_ydata()[-1])
 
 
 def _collapsed(found: RegularizationPath) -> tuple[float, float]:

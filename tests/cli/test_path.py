@@ -55,6 +55,19 @@ def test_figure(run, train_file, tmp_path):
     assert "train.svm: 225 rows x 4 features, 75 rows held out" in words
 
 
+def test_features_come_in(run, run_json, train_file, tmp_path):
+    sparse = ["path", train_file, "--n-alphas", 4, "--l1-ratio", 1]
+    result = run(*sparse, "--figure", tmp_path / "path.svg")
+    assert "features" in result.stdout
+    words = re.findall(r"<!-- (.*?) -->", (tmp_path / "path.svg").read_text())
+    assert "weights (4 features)" in words
+    assert "feature 1" in words
+    counts = run_json(*sparse)["features_in_model"]
+    assert counts[0] <= 1
+    assert counts[-1] == 4
+    assert run_json(*sparse, "--nonnegative")["features_in_model"][-1] < 4
+
+
 def test_missing_matplotlib_is_one_line(run, train_file, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     message = run("path", train_file, "--figure", tmp_path / "path.png", code=2).stderr

@@ -89,6 +89,12 @@ Scale = Annotated[
         "features as they are.",
     ),
 ]
+Nonnegative = Annotated[
+    bool,
+    typer.Option(
+        "--nonnegative", help="No weight below 0: features speak for the positive label or are left out of the model."
+    ),
+]
 PosLabel = Annotated[
     str | None,
     typer.Option(

@@ -48,8 +48,25 @@ def path(
     ] = 0.25,
     n_alphas: Annotated[int, typer.Option("--n-alphas", metavar="N", min=2, help="How many alphas.")] = 20,
     alpha_ratio: Annotated[
-        float, typer.Option("--alpha-ratio", metavar="RATIO", help="Smallest alpha, as a share of the largest.")
-    ] = 1e-6,
+        float | None,
+        typer.Option(
+            "--alpha-ratio",
+            metavar="RATIO",
+            show_default=False,
+            help="Smallest alpha, as a share of the largest; 1e-6 by default, 1e-3 with --l1-ratio.",
+        ),
+    ] = None,
+    l1_ratio: Annotated[
+        float,
+        typer.Option(
+            "--l1-ratio",
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+            help="Share of absolute values in the penalty; above 0, the figure shows how features come in.",
+        ),
+    ] = 0.0,
+    nonnegative: options.Nonnegative = False,
     scale: options.Scale = None,
     tol: options.Tolerance = 1e-3,
     max_iter: options.MaxIter = 1000,
@@ -105,15 +122,23 @@ def path(
     watch = Watch(screen)
     with warnings.catch_warnings(action="ignore"):  # the table says all that they would
         if is_ranking(screen, rows, [measure]):
-            refuse_for_rankings(pos_label=pos_label)
+            refuse_for_rankings(pos_label=pos_label, l1_ratio=l1_ratio or None, nonnegative=nonnegative)
             found, name, size, held_out, about = rankers(screen, rows, settings, **how, watch=watch)
         else:
             how |= {"pos_label": pos_label}
+            settings |= {"l1_ratio": l1_ratio, "positive": nonnegative}
             found, name, size, held_out, about = _classifiers(screen, rows, settings, **how, watch=watch)
-    _tell(screen, found, name, held_out)
+    _tell(screen, found, name, held_out, sparse=l1_ratio > 0.0)
     if figure is not None:
-        heading = f"{name} over the strength of the regulariser"
-        plots.save(plots.path(found, measure=name, title=heading, data=_about(rows, size, held_out)), figure)
+        drawn = plots.path(
+            found,
+            measure=name,
+            title=f"{name} over the strength of the regulariser",
+            data=_about(rows, size, held_out),
+            weights=l1_ratio > 0.0,
+            feature_names=rows.feature_names,
+        )
+        plots.save(drawn, figure)
         screen.say(f"Saved: {figure}")
     missed = int((found.reached > tol).sum())
     if watch.interrupted:
@@ -172,8 +197,8 @@ def _best(found: RegularizationPath) -> int:
     return int((found.train_scores if scores is None else scores).argmax())
 
 
-def _tell(screen: Screen, found: RegularizationPath, name: str, held_out: str) -> None:
-    """Show a path as a table."""
+def _tell(screen: Screen, found: RegularizationPath, name: str, held_out: str, *, sparse: bool) -> None:
+    """Show a path as a table; of sparse models with the number of features."""
     import numpy as np
 
     convex = bool(np.isfinite(found.lower_bounds).any())
@@ -181,6 +206,7 @@ def _tell(screen: Screen, found: RegularizationPath, name: str, held_out: str) -
         "alpha": [f"{alpha:.3g}" for alpha in found.alphas],
         "objective": [f"{value:.5f}" for value in found.objectives],
         "certified gap" if convex else "a step gains": [f"{gap:.1e}" for gap in found.reached],
+        **({"features": [f"{count:,}" for count in found.n_features_in_model]} if sparse else {}),
         "passes": [f"{count:,}" for count in found.n_passes],
         "seconds": [f"{value:.2f}" for value in found.seconds],
         "training": [f"{value:.4f}" for value in found.train_scores],
@@ -208,6 +234,7 @@ def _document(found: RegularizationPath) -> dict[str, Any]:
         "lower_bounds": found.lower_bounds,
         "gaps": found.gaps,
         "stationarity_gaps": found.stationarity_gaps,
+        "features_in_model": found.n_features_in_model,
         "passes": found.n_passes,
         "seconds": found.seconds,
         "train_scores": found.train_scores,

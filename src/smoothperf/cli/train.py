@@ -39,6 +39,17 @@ def train(
         ),
     ] = AUTO,
     bound: options.Bound = AUTO,
+    l1_ratio: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--l1-ratio",
+            metavar="SHARE",
+            show_default=False,
+            help="Share of absolute values in the penalty: 0 (the default) keeps all features, 1 as few as possible. "
+            "Several to choose from, one option each.",
+        ),
+    ] = None,
+    nonnegative: options.Nonnegative = False,
     at: At = None,
     validation: Annotated[
         Path | None,
@@ -127,7 +138,7 @@ def train(
         "checkpoint": None if checkpoint is None else Checkpoint(checkpoint, every, resume),
     }
     if is_ranking(screen, rows, [measure]):
-        refuse_for_rankings(at=at, balanced=balanced, pos_label=pos_label)
+        refuse_for_rankings(at=at, balanced=balanced, pos_label=pos_label, l1_ratio=l1_ratio, nonnegative=nonnegative)
         how: dict[str, Any] = {
             "strength": strength,
             "folds": folds,
@@ -140,7 +151,8 @@ def train(
         examples = as_examples(screen, rows, form, pos_label=pos_label)
         others = None if validation is None else read_others(screen, validation, examples, form)
         settings |= {"measure": measure or DEFAULT_MEASURE, "class_weight": "balanced" if balanced else None}
-        settings |= {"pos_label": label_named(examples, pos_label)}
+        settings |= {"pos_label": label_named(examples, pos_label), "positive": nonnegative}
+        settings |= {"l1_ratio": _ratios(l1_ratio, strength)}
         trained = _classifier(screen, examples, others, settings, strength, point, folds, kind)
     trained.save(output)
     trained.tell(screen, output)
@@ -244,6 +256,17 @@ def _strength(alpha: str) -> float | None:
     if not 0.0 < value < float("inf"):
         fail(f"--alpha must be a number above 0 or 'auto', got {alpha!r}.")
     return value
+
+
+def _ratios(l1_ratio: list[float] | None, strength: float | None) -> Any:
+    """Return one share of absolute values, or several to choose from."""
+    ratios = l1_ratio or [0.0]
+    for ratio in ratios:
+        if not 0.0 <= ratio <= 1.0:
+            fail(f"--l1-ratio must lie between 0 and 1, got {ratio:g}.")
+    if strength is not None and len(ratios) > 1:
+        fail("--l1-ratio is given more than once, to choose from; with --alpha NUMBER nothing is chosen: give one.")
+    return ratios if len(ratios) > 1 else ratios[0]
 
 
 def _check_options(

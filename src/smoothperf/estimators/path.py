@@ -101,6 +101,12 @@ class RegularizationPath:
         return np.where(np.isnan(self.gaps), self.stationarity_gaps, self.gaps)
 
     @property
+    def n_features_in_model(self) -> NDArray[np.int64]:
+        """Features whose weight is not zero, for each alpha."""
+        counts: NDArray[np.int64] = np.count_nonzero(self.coefs, axis=1)
+        return counts
+
+    @property
     def best(self) -> int:
         """Position of the best validation score; of equally good ones that with the largest alpha."""
         if self.validation_scores is None:
