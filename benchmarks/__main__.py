@@ -15,6 +15,7 @@ from . import (
     peers,
     rates,
     reference_values,
+    sparse,
     svmlight,
     tight,
 )
@@ -29,6 +30,7 @@ BENCHMARKS = (
     certified,
     fractional,
     path,
+    sparse,
     growth,
     imports,
     svmlight,

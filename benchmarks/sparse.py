@@ -43,6 +43,9 @@ LARGEST_RATIO = 1.5
 MOST_PASSES = 2.0
 REPETITIONS = 3
 N_ALPHAS, FALL = 14, 0.5
+#: Scores are as good if they differ by no more: the standard error of a PRBEP of .94 with 3924 positives, those of
+#: news20-bigram, is .0038, and those of the others are larger.
+NOISE = 0.0038
 #: A model has as many weights as another if their numbers differ by no more than this share.
 ALIKE = 0.05
 PEERS: dict[str, Callable[[float], Any]] = {
@@ -153,11 +156,13 @@ def main() -> int:
     for measure in MEASURES:
         mine = [row for row in rows if row["measure"] == measure.name]
         ratio = geometric_mean(row["ratio_seconds"] for row in mine)
-        worse = sum(row[score] < row[f"peer_{score}"] for row in mine for score in ("prbep", "average_precision"))
+        losses = [row[f"peer_{score}"] - row[score] for row in mine for score in ("prbep", "average_precision")]
+        worse = sum(loss > NOISE for loss in losses)
         most = max(row["ratio_passes"] for row in mine)
         print(
-            f"{measure.name}: {ratio:.2f} times the seconds of the peers (geometric mean), {worse} of {2 * len(mine)} "
-            f"scores are lower; an elastic net takes at most {most:.2f} times the passes of the quadratic penalty"
+            f"{measure.name}: {ratio:.2f} times the seconds of the peers (geometric mean); {worse} of {len(losses)} "
+            f"scores are lower by more than {NOISE} (at most by {max(losses):.4f}); "
+            f"an elastic net takes at most {most:.2f} times the passes of the quadratic penalty"
         )
         short += ratio > LARGEST_RATIO or worse > 0 or most > MOST_PASSES
     return int(short > 0)
