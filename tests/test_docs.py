@@ -20,6 +20,7 @@ MODULES = [
     for suffix in (
         "",
         ".measures",
+        ".measures.base",
         ".measures.bins",
         ".measures.pairs",
         ".measures.projection",

@@ -82,7 +82,13 @@ def query_resamples(n_queries: int, n_resamples: int, seed: int) -> Iterator[Arr
 
 
 def drawn_interval(values: Sequence[float] | Array) -> tuple[float, float]:
-    """The middle 95 % of means of resamples; of those that drew a query that counts, NaN if none did."""
+    """The middle 95 % of means of resamples; of those that drew a query that counts, NaN if none did.
+
+    Examples
+    --------
+    >>> drawn_interval([0.5, float("nan"), 0.5])
+    (0.5, 0.5)
+    """
     found = np.asarray(values, dtype=np.float64)
     found = found[~np.isnan(found)]
     return interval(found) if found.size else (float("nan"), float("nan"))

@@ -94,6 +94,21 @@ class RankingContents:
         Grades from the top.
     made : str
         When, and by which version.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import MeasureRanker
+    >>> from smoothperf.measures import Queries
+    >>> from smoothperf.report import gather_ranking
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(200, 3)), np.repeat(range(20), 10)
+    >>> y = np.digitize(X @ [2, -1, 0], [1, 3])
+    >>> ranker = MeasureRanker("pairs").fit(X, y, qid=qid)
+    >>> names = [f"query {number}" for number in range(20)]
+    >>> contents = gather_ranking(ranker, X, Queries.of(y, qid), query_names=names)
+    >>> contents.n_documents, contents.constant
+    (200, False)
     """
 
     model_name: str

@@ -28,6 +28,21 @@ def render_ranking_report(contents: RankingContents) -> str:
     ----------
     contents : RankingContents
         From :func:`smoothperf.report.gather_ranking`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smoothperf import MeasureRanker
+    >>> from smoothperf.measures import Queries
+    >>> from smoothperf.report import gather_ranking
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(200, 3)), np.repeat(range(20), 10)
+    >>> y = np.digitize(X @ [2, -1, 0], [1, 3])
+    >>> ranker = MeasureRanker("pairs").fit(X, y, qid=qid)
+    >>> names = [f"query {number}" for number in range(20)]
+    >>> contents = gather_ranking(ranker, X, Queries.of(y, qid), query_names=names)
+    >>> "query 3" in render_ranking_report(contents), render_ranking_report(contents)[:15]
+    (True, '<!DOCTYPE html>')
     """
     title = f"{contents.model_name} on {contents.data_name}"
     main = f"""{banner(contents.training, constant=contents.constant, empty=contents.empty)}
