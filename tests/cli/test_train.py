@@ -320,14 +320,14 @@ def test_positive_labels_are_found_as_they_are_written(run, run_json, train_file
 def test_few_features_and_no_negative_weights(run, run_json, train_file, tmp_path):
     file = tmp_path / "model"
     run("train", train_file, "-m", "prbep", "--alpha", "0.3", "--l1-ratio", 1, "-o", file)
-    model = load(file)
+    model = smoothperf.load(file)
     assert model.l1_ratio == 1.0
     assert 0 < model.n_features_in_model_ < 4
     run("train", train_file, "--alpha", "0.01", "--nonnegative", "-o", file)
-    assert load(file).coef_.min() >= 0.0
+    assert smoothperf.load(file).coef_.min() >= 0.0
     chosen = run_json("train", train_file, "-m", "prbep", "--l1-ratio", 0, "--l1-ratio", 0.5, "--folds", 2, "-o", file)
     assert chosen["choice"]
-    assert load(file).l1_ratio in (0.0, 0.5)
+    assert smoothperf.load(file).l1_ratio in (0.0, 0.5)
 
 
 def test_shares_of_absolute_values_are_checked(run, train_file, tmp_path):

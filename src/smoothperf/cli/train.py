@@ -120,6 +120,7 @@ def train(
 
     screen = Screen(as_json=as_json, quiet=quiet)
     strength, point = _strength(alpha), operating_point(at)
+    ratios = _ratios(l1_ratio, strength)
     check_writable(output)
     check_training([measure], [solver], query=query, tol=tol, max_iter=max_iter)
     stored = is_store(data, format)
@@ -151,8 +152,7 @@ def train(
         examples = as_examples(screen, rows, form, pos_label=pos_label)
         others = None if validation is None else read_others(screen, validation, examples, form)
         settings |= {"measure": measure or DEFAULT_MEASURE, "class_weight": "balanced" if balanced else None}
-        settings |= {"pos_label": label_named(examples, pos_label), "positive": nonnegative}
-        settings |= {"l1_ratio": _ratios(l1_ratio, strength)}
+        settings |= {"pos_label": label_named(examples, pos_label), "positive": nonnegative, "l1_ratio": ratios}
         trained = _classifier(screen, examples, others, settings, strength, point, folds, kind)
     trained.save(output)
     trained.tell(screen, output)
