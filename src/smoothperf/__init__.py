@@ -11,10 +11,11 @@ from typing import Any as _Any
 
 if _TYPE_CHECKING:
     from .estimators.classifier import MeasureClassifier, ZeroModelWarning
-    from .estimators.cross_validation import GridEdgeWarning, MeasureClassifierCV
+    from .estimators.cross_validation import MeasureClassifierCV
     from .estimators.path import RegularizationPath, regularization_path
     from .estimators.ranker import MeasureRanker
     from .estimators.ranker_cv import MeasureRankerCV
+    from .estimators.search import GridEdgeWarning
     from .io.checkpoint import Checkpoint
     from .measures import (
         NDCG,
@@ -95,7 +96,8 @@ __all__ = [
 _HOMES = {
     ".io.checkpoint": ("Checkpoint",),
     ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
-    ".estimators.cross_validation": ("GridEdgeWarning", "MeasureClassifierCV"),
+    ".estimators.cross_validation": ("MeasureClassifierCV",),
+    ".estimators.search": ("GridEdgeWarning",),
     ".estimators.path": ("RegularizationPath", "regularization_path"),
     ".estimators.ranker": ("MeasureRanker",),
     ".estimators.ranker_cv": ("MeasureRankerCV",),

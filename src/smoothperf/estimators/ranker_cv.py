@@ -16,7 +16,13 @@ from ..solvers import Callback, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .choice import LEVELS, Step
-from .cross_validation import (
+from .linear import make_callback, report_end
+from .path import checked_alphas
+from .problem import make_solver, refuse_store
+from .ranker import LinearRanker, MeasureRanker, check_ranks
+from .ranking_candidates import RankingCandidate, candidates_for
+from .ranking_choice import HeldOutQueries, QueryRace, QueryRows, QueryTrail, Rows, query_splits
+from .search import (
     OF_THE_CHOICE,
     Part,
     compare,
@@ -25,12 +31,6 @@ from .cross_validation import (
     loosened,
     warn_if_nothing_is_told,
 )
-from .linear import make_callback, report_end
-from .path import checked_alphas
-from .problem import make_solver, refuse_store
-from .ranker import LinearRanker, MeasureRanker, check_ranks
-from .ranking_candidates import RankingCandidate, candidates_for
-from .ranking_choice import HeldOutQueries, QueryRace, QueryRows, QueryTrail, Rows, query_splits
 from .trail import Settings
 
 Array = NDArray[np.float64]

@@ -27,9 +27,9 @@ from ..solvers import LBFGS
 from ..solvers.continuation import Continuation
 from ..threads import use_threads
 from .contenders import C_GRID, FOLDS
-from .cross_validation import levels_for
 from .linear import scores_of
 from .ranker_cv import MeasureRankerCV
+from .search import levels_for
 
 Array = NDArray[np.float64]
 #: How a model was trained, and its scores of rows.
