@@ -41,16 +41,13 @@ from .design import Design
 from .kernels import maximise_on_simplex
 from .measures import Plane
 from .penalties import Penalty, Quadratic, Separable, as_penalty
-from .plane_weights import best_weights
+from .plane_weights import capped, weights_of_planes
 from .row_space import Space, WeightSpace, smaller_space
 
 Array = NDArray[np.float64]
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2.0
 #: The reductions are themselves computed in floating point; a hundredth more makes up for that.
 SURPLUS = 1.01
-#: How much of the bound may be lost by curvature that the penalty does not have, beside the tolerance of the program,
-#: before the curvature shrinks, or grows; and how often it shrinks in one solution.
-LITTLE_LOST, MOST_SOFTNESSES = (5.0, 50.0), 20
 #: Planes that wait for a solution when the penalty is not quadratic.
 LATER = 4
 
@@ -79,17 +76,6 @@ def evaluation_rounding(
     )
 
 
-def _capped(penalty: Separable, slope: Array, ceiling: float) -> float:
-    """``Omega*(-a)`` on all w with ``Omega(w) <= ceiling``."""
-    value, excess = penalty.conjugate(-slope, ceiling)
-    return value + _times(excess, ceiling)
-
-
-def _times(excess: float, ceiling: float) -> float:
-    """Their product; nothing is lost by an infinite ceiling that is not needed."""
-    return excess * ceiling if excess > 0.0 else 0.0
-
-
 @dataclass
 class _Bound:
     """One bound of the form (bundle-bound), kept with what its rounding depends on."""
@@ -100,7 +86,7 @@ class _Bound:
     per_ceiling: float = 0.0  # what the conjugate takes off for each unit of J(w) >= Omega(w*)
 
     def certified(self, radius: float, ceiling: float) -> float:
-        taken = _times(self.per_ceiling, ceiling)
+        taken = capped(0.0, self.per_ceiling, ceiling)
         return self.value - taken - SURPLUS * (self.fixed + self.per_radius * radius)
 
 
@@ -241,7 +227,7 @@ class Bundle:
     def dual_coef(self) -> Array:
         """The minimiser of ``Omega(w) + max_k <a_k, w> + b_k``: where a cutting-plane method goes next."""
         if isinstance(self._penalty, Separable):
-            return self._soft_penalty().minimiser(self._aggregate())
+            return self._penalty.softened(self._softness, self._ceiling).minimiser(self._aggregate())
         return self._aggregate() / -self._penalty.alpha
 
     def add(
@@ -332,7 +318,10 @@ class Bundle:
         """Find the best weights of the planes; what they bound, as :meth:`_bound` returns it."""
         k = self._count
         if isinstance(self._penalty, Separable):
-            self._weigh_softly(self._penalty)
+            planes = self._slopes[:k], self._offsets[:k]
+            self._weights[:k], self._softness = weights_of_planes(
+                *planes, self._penalty, self._weights[:k], self._tolerance, self._ceiling, self._softness
+            )
         else:
             self._weights[:k] = maximise_on_simplex(
                 self._gram, 1.0 / self._penalty.alpha, self._offsets[:k], self._weights[:k], self._tolerance
@@ -350,7 +339,7 @@ class Bundle:
         if isinstance(self._penalty, Separable):
             value, excess = self._penalty.conjugate(-self._aggregate(), self._ceiling)
             rounding = accumulated(2 * k + 8) * (offset_size + self._ceiling)
-            rounding += accumulated(d + 16) * (value + _times(excess, self._ceiling))
+            rounding += accumulated(d + 16) * (capped(value, excess, self._ceiling))
             return offset - value, fixed + rounding, per_radius + accumulated(2 * k + 8) * sizes, excess
         alpha = self._penalty.alpha
         squared_norm = float(weights.dot(self._gram[:k, :k].dot(weights)))
@@ -362,41 +351,6 @@ class Bundle:
             rounding = (math.sqrt(squared_norm) + error) * error / alpha
         rounding += accumulated(2 * k + 8) * (offset_size + squared_norm / alpha)
         return offset - squared_norm / (2.0 * alpha), fixed + rounding, per_radius, 0.0
-
-    def _weigh_softly(self, penalty: Separable) -> None:
-        """Find weights that are the best ones of a penalty with a little curvature where this one has none.
-
-        What the bound loses by it is known afterwards: if that is much, less curvature must do. From much to little,
-        because with next to none the program is hard to solve from afar.
-        """
-        k = self._count
-        # Close to a minimiser of the smoothed objective the last plane is good by itself.
-        best = np.eye(1, k, k - 1)[0]
-        highest = self._offsets[k - 1] - _capped(penalty, self._slopes[k - 1], self._ceiling)
-        before = -math.inf
-        for _ in range(MOST_SOFTNESSES):
-            soft = self._soft_penalty()
-            weights = best_weights(self._slopes[:k], self._offsets[:k], soft, self._weights[:k], self._tolerance)
-            self._weights[:k] = weights
-            aggregate = self._aggregate()
-            taken = _capped(penalty, aggregate, self._ceiling)
-            bound = float(weights @ self._offsets[:k]) - taken
-            lost = taken - soft.conjugate(-aggregate, self._ceiling).value
-            if lost < LITTLE_LOST[0] * self._tolerance:
-                self._softness *= 4.0
-            if bound > highest:
-                best, highest = weights, bound
-            # At the solution no more than about twice the softness is lost; else rounding has taken over.
-            if lost <= LITTLE_LOST[1] * self._tolerance or bound < before or self._softness < self._tolerance:
-                break
-            before = bound
-            self._softness /= 8.0
-        self._weights[:k] = best
-
-    def _soft_penalty(self) -> Separable:
-        """The penalty with so little curvature, where it has none, that the bound loses next to nothing by it."""
-        assert isinstance(self._penalty, Separable)
-        return self._penalty.softened(self._softness, self._ceiling)
 
     def sum_of_planes(self) -> Plane:
         """The planes with their weights, as one plane of the scores; their gradients must have been carried."""

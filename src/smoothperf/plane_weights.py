@@ -12,9 +12,15 @@ and Newton's method repeats the small quadratic program of the quadratic penalty
 on the columns of the free weights, with a search for the highest point on the way to its solution. By concavity no x is
 better by more than ``max_k (dD/dx)_k - <x, dD/dx>``, which ends it. Any x makes a true bound, so nothing depends on how
 well it is solved. Cost of a step: K d for the sums, K^2 for each free weight.
+
+Where the penalty has no curvature, it is given a little for the search. What the bound loses by that is known
+afterwards: if it is much, less curvature must do. (From much to little, because with next to none the program is hard
+to solve from afar.)
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +34,51 @@ Array = NDArray[np.float64]
 MOST_STEPS, MOST_TRIALS = 30, 20
 #: Where the slope on the way has fallen to this share of the first one, the step is over.
 FLAT = 0.1
+#: How much of the bound may be lost by curvature that the penalty does not have, beside the tolerance of the program,
+#: before the curvature shrinks, or grows; and how often it shrinks in one solution.
+LITTLE_LOST, MOST_SOFTNESSES = (5.0, 50.0), 20
+
+
+def weights_of_planes(
+    slopes: Array, offsets: Array, penalty: Separable, start: Array, tolerance: float, ceiling: float, softness: float
+) -> tuple[Array, float]:
+    """Weights on the simplex with a good bound, whatever curvature the penalty has; and the softness to go on with.
+
+    Parameters
+    ----------
+    slopes, offsets, penalty, start, tolerance
+        See :func:`best_weights`; the penalty need not have curvature.
+    ceiling : float
+        A value of J.
+    softness : float
+        What the curvature that is added may cost; see :meth:`Separable.softened`.
+    """
+    # Close to a minimiser of the smoothed objective the last plane is good by itself.
+    best: Array = np.eye(1, offsets.size, offsets.size - 1)[0]
+    highest = float(offsets[-1]) - capped(*penalty.conjugate(-slopes[-1], ceiling), ceiling)
+    before, x = -math.inf, start
+    for _ in range(MOST_SOFTNESSES):
+        soft = penalty.softened(softness, ceiling)
+        x = best_weights(slopes, offsets, soft, x, tolerance)
+        v = -(x @ slopes)
+        taken = capped(*penalty.conjugate(v, ceiling), ceiling)
+        lost = taken - soft.conjugate(v, ceiling).value
+        bound = float(x @ offsets) - taken
+        if bound > highest:
+            best, highest = x, bound
+        if lost < LITTLE_LOST[0] * tolerance:
+            softness *= 4.0
+        # At the solution no more than about twice the softness is lost; else rounding has taken over.
+        if lost <= LITTLE_LOST[1] * tolerance or bound < before or softness < tolerance:
+            break
+        before = bound
+        softness /= 8.0
+    return best, softness
+
+
+def capped(value: float, excess: float, ceiling: float) -> float:
+    """``value + excess * ceiling``; an infinite ceiling that is not needed adds nothing."""
+    return value + excess * ceiling if excess > 0.0 else value
 
 
 def best_weights(slopes: Array, offsets: Array, penalty: Separable, start: Array, tolerance: float) -> Array:
