@@ -40,8 +40,8 @@ from .collective import ALONE, Collective, agreed
 from .design import Design
 from .kernels import maximise_on_simplex
 from .measures import Plane
-from .penalties import Penalty, Quadratic, Separable, as_penalty
-from .plane_weights import capped, weights_of_planes
+from .penalties import Penalty, Quadratic, Separable, as_penalty, capped
+from .plane_weights import weights_of_planes
 from .row_space import Space, WeightSpace, smaller_space
 
 Array = NDArray[np.float64]

@@ -351,6 +351,11 @@ class Separable(BoundPenalty):
         return found
 
 
+def capped(value: float, excess: float, ceiling: float) -> float:
+    """``value + excess * ceiling``; an infinite ceiling that is not needed adds nothing."""
+    return value + excess * ceiling if excess > 0.0 else value
+
+
 def as_penalty(penalty: float | Penalty) -> Penalty:
     """A number is the alpha of a quadratic penalty.
 

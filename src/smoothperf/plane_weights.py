@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .kernels import maximise_on_simplex
-from .penalties import Separable
+from .penalties import Separable, capped
 
 Array = NDArray[np.float64]
 
@@ -74,11 +74,6 @@ def weights_of_planes(
         before = bound
         softness /= 8.0
     return best, softness
-
-
-def capped(value: float, excess: float, ceiling: float) -> float:
-    """``value + excess * ceiling``; an infinite ceiling that is not needed adds nothing."""
-    return value + excess * ceiling if excess > 0.0 else value
 
 
 def best_weights(slopes: Array, offsets: Array, penalty: Separable, start: Array, tolerance: float) -> Array:
