@@ -447,3 +447,32 @@ def test_bounds_that_a_measure_does_not_have(client, data):
         MeasureClassifier("log_loss", bound="tight", client=client).fit(in_blocks(*data()))
     with pytest.raises(ValueError, match="bound must be"):
         MeasureClassifier(bound="loose", client=client).fit(in_blocks(*data()))
+
+
+@pytest.mark.parametrize(
+    "penalty", [{"l1_ratio": 1.0}, {"l1_ratio": 0.5, "positive": True}, {"coef_bounds": (-0.3, 0.4)}]
+)
+@pytest.mark.parametrize(("measure", "bound"), [("roc_area", "convex"), ("prbep", "tight"), ("f1", "convex")])
+def test_penalties_are_those_in_memory(client, data, measure, bound, penalty):
+    X, y = data()
+    there = MeasureClassifier(measure, 2e-3, bound=bound, tol=1e-3, client=client, **penalty).fit(in_blocks(X, y))
+    here = smoothperf.MeasureClassifier(measure, 2e-3, bound=bound, tol=1e-3, **penalty).fit(X, y)
+    if bound == "convex":
+        assert there.gap_ <= 1e-3
+        assert there.lower_bound_ <= here.objective_
+        assert here.lower_bound_ <= there.objective_
+    else:
+        assert there.stationarity_gap_ <= 1e-3
+        np.testing.assert_allclose(there.objective_, here.objective_, atol=5e-3)
+    lower, upper = penalty.get("coef_bounds", (0.0 if penalty.get("positive") else -np.inf, np.inf))
+    assert lower <= there.coef_.min()
+    assert there.coef_.max() <= upper
+    if penalty.get("l1_ratio"):
+        assert there.n_features_in_model_ < X.shape[1]
+    assert there.to_local().get_params()["l1_ratio"] == penalty.get("l1_ratio", 0.0)
+
+
+def test_given_scores_need_rows_in_memory(client, data):
+    X, y = data()
+    with pytest.raises(ValueError, match="base_scores are for rows in memory"):
+        MeasureClassifier(client=client).fit(in_blocks(X, y), base_scores=np.zeros(y.size))

@@ -248,3 +248,19 @@ def test_the_tight_bound_from_a_store(write_store, sparse_data, measure):
     many = MeasureClassifier(**options).fit(write_store(X, y, name="many.store", block_size=BLOCKS))
     assert many.stationarity_gap_ <= 1e-3
     assert many.objective_ == pytest.approx(memory.objective_, abs=2e-3)
+
+
+@pytest.mark.parametrize("penalty", [{"l1_ratio": 1.0}, {"l1_ratio": 0.5, "positive": True}])
+@pytest.mark.parametrize("bound", ["convex", "tight"])
+def test_penalties_from_a_store(write_store, sparse_data, bound, penalty):
+    X, y = sparse_data()
+    clf = MeasureClassifier("prbep", 2e-3, bound=bound, **penalty)
+    stored, memory = (clone(clf).fit(*rows) for rows in ((write_store(X, y, block_size=BLOCKS),), (X, y)))
+    reached = stored.gap_ if bound == "convex" else stored.stationarity_gap_
+    assert reached <= 1e-3
+    np.testing.assert_allclose(stored.objective_, memory.objective_, atol=2e-3)
+    assert 0 < stored.n_features_in_model_ < X.shape[1]
+    path = regularization_path(write_store(X, y), measure="prbep", n_alphas=4, **penalty)
+    assert (path.gaps <= 1e-3).all()
+    given = MeasureClassifier("prbep", 2e-3).fit(write_store(X, y), base_scores=stored.raw_scores(X))
+    assert given.gap_ <= 1e-3
