@@ -68,6 +68,7 @@ GALLERY = (
     "why_w_is_zero",
     "certificate_and_convergence",
     "choosing_alpha",
+    "a_monotone_scorecard",
     "ranking_queries",
     "a_million_rows_out_of_core",
     "a_cluster_on_a_laptop",

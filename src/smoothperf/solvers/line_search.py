@@ -24,7 +24,13 @@ class Searchable(Protocol):
 
 
 def flat_point(
-    line: Searchable, origin: Trial, *, flatness: float, first: float = 1.0, max_trials: int = 60
+    line: Searchable,
+    origin: Trial,
+    *,
+    flatness: float,
+    first: float = 1.0,
+    max_trials: int = 60,
+    noise: float = ROUNDING,
 ) -> Trial | None:
     """Return a trial with a lower value and a slope close to zero; None if rounding hides every descent.
 
@@ -40,9 +46,11 @@ def flat_point(
         The step to try first.
     max_trials : int
         Most trials; the lowest so far is returned then.
+    noise : float
+        How much higher the value may be, relatively, without being held to be higher.
     """
     visible = ROUNDING * abs(origin.value)
-    ceiling = origin.value + visible
+    ceiling = origin.value + noise * abs(origin.value)
     target = flatness * -origin.derivative
     left, right = origin, None
     best: Trial | None = None

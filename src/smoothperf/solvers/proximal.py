@@ -44,6 +44,8 @@ PATIENCE = 30
 ROUNDING = 1e-12
 #: The model is solved until a sweep over all weights gains no more than this share of what all sweeps have.
 MODEL_ACCURACY = 1e-3
+#: How much J_mu may jump, relatively, where bins of scores move.
+NOISE_OF_BINS = 1e-7
 
 
 def minimise(solver: LBFGS, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
@@ -86,6 +88,10 @@ def descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) 
             metric.clear()
         else:
             found = flat_point(line, origin, flatness=solver.flatness)
+            if found is None and (again := line.at(0.0, mu)).derivative < 0.0:
+                # Bins of scores (measures/bins.py) lie elsewhere on every line, which moves J_mu a little, and absolute
+                # values ask for descents that are smaller still: there only derivatives can tell.
+                found = flat_point(line, again, flatness=solver.flatness, noise=NOISE_OF_BINS)
             if found is None:
                 if agreed(run.together, len(metric)) == (0.0,):
                     return Status.PRECISION_LIMIT
