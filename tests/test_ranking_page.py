@@ -21,7 +21,7 @@ METHODS = {
 
 
 def rows_of(name):
-    with open(ROOT / "benchmarks" / "results" / name, newline="") as file:
+    with open(ROOT / "benchmarks" / "results" / name, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
