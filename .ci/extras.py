@@ -37,7 +37,7 @@ def parquet() -> None:
         table.write_bytes(b"PAR1" + bytes(16) + b"PAR1")
     else:
         pyarrow.parquet.write_table(pyarrow.table({"label": [0, 1, 1], "age": [1.0, 2.0, 3.0]}), table)
-    assert read_data(table).X.shape == (3, 1)
+    assert read_data(table, label="label").X.shape == (3, 1)
 
 
 def dask() -> None:

@@ -45,7 +45,7 @@ def write_customers(path, n, rng):
         "gigabytes": np.where(rng.random(n) < 0.15, "", gigabytes.astype(str)),
         "left": np.where(left, "yes", "no"),
     }
-    with open(path, "w", newline="") as file:
+    with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))

@@ -37,7 +37,7 @@ def imports_of(path, root=ROOT):
     """Yield line and module (a tuple of names below the package) of every import that is run, of this package."""
     package = path.relative_to(root).parts[:-1]
     skipped = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             skipped.update(inner for statement in node.body for inner in ast.walk(statement))
         if node in skipped:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "ranking.md").read_text()
+PAGE = (ROOT / "docs" / "ranking.md").read_text("utf-8")
 DATA = {"ltr-mq2008": "MQ2008", "ltr-ohsumed": "OHSUMED", "ltr-lgbm": "LightGBM's example"}
 METHODS = {
     "MeasureRankerCV": '`MeasureRankerCV("ndcg@10")`',
@@ -21,7 +21,7 @@ METHODS = {
 
 
 def rows_of(name):
-    with open(ROOT / "benchmarks" / "results" / name, newline="") as file:
+    with open(ROOT / "benchmarks" / "results" / name, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -51,7 +51,7 @@ def test_train_evaluate_and_report(run, run_json, train_file, test_file, example
     assert found["low"] <= found["high"] <= 1.0
     assert found["low"] >= 0.0 or measure == "log_loss"
     run("report", model_path, test_file, "-o", tmp_path / "report.html", "--bootstrap", 10)
-    page = (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text("utf-8")
     assert f"{score:.4f}" in page
     labels = np.array(run("predict", model_path, test_file, "-q").stdout.split(), dtype=int)
     np.testing.assert_array_equal(labels, model.predict(X))

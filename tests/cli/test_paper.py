@@ -70,7 +70,7 @@ def test_figures_of_the_same_runs_are_made_together(run, data, short, tmp_path, 
 def test_table1_alone(run, data, short, tmp_path):
     run("paper", "table1", "--quick", "--data-dir", data, "--output", tmp_path / "out")
     assert not list((tmp_path / "out").glob("*.png"))
-    assert "| adult9 | the paper's set | 300 | 123 |" in (tmp_path / "out" / "README.md").read_text()
+    assert "| adult9 | the paper's set | 300 | 123 |" in (tmp_path / "out" / "README.md").read_text("utf-8")
 
 
 def test_errors_are_one_line(run, data, tmp_path):

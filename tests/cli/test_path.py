@@ -50,7 +50,7 @@ def test_figure(run, train_file, tmp_path):
     assert f"Saved: {tmp_path / 'path.png'}" in result.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["path.png"]
     run("path", train_file, "--n-alphas", 3, "--figure", tmp_path / "path.svg")
-    words = re.findall(r"<!-- (.*?) -->", (tmp_path / "path.svg").read_text())
+    words = re.findall(r"<!-- (.*?) -->", (tmp_path / "path.svg").read_text("utf-8"))
     assert "ROC area over the strength of the regulariser" in words
     assert "train.svm: 225 rows x 4 features, 75 rows held out" in words
 

@@ -101,7 +101,7 @@ def test_ctrl_c_while_reading_writes_nothing(tmp_path):
     pipe = tmp_path / "never.svm"
     os.mkfifo(pipe)
     process = start("train", pipe, "-o", tmp_path / "model", "--format", "svmlight")
-    with open(pipe, "w"):  # returns when the other side has opened it, and keeps it waiting
+    with open(pipe, "w", encoding="utf-8"):  # returns when the other side has opened it, and keeps it waiting
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)

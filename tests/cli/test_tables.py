@@ -29,7 +29,7 @@ def table_of(n, seed, *, columns=("id", "age", "town", "bought")):
 
 
 def write(path, rows):
-    with open(path, "w", newline="") as file:
+    with open(path, "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
     return path
 

@@ -304,7 +304,7 @@ def test_the_positive_label_by_name(run, run_json, csv_file, tmp_path):
     scores = [float(line) for line in run("predict", model_path, *arguments, "-q", "--scores").stdout.split()]
     assert [label == "ham" for label in labels] == [value > 0 for value in scores]
     run("report", model_path, *arguments, "-o", tmp_path / "page.html", "--bootstrap", 5)
-    assert "ham, the positive label" in (tmp_path / "page.html").read_text()
+    assert "ham, the positive label" in (tmp_path / "page.html").read_text("utf-8")
     assert run_json("path", *arguments, "--pos-label", "ham", "--n-alphas", 2, "-m", "prbep")["best_alpha"] > 0
     assert run_json("compare", *arguments, "--pos-label", "ham", "--folds", 2, "--bootstrap", 5)["models"]
 

@@ -47,7 +47,7 @@ def test_the_first_few(run, run_json, named, model_file):
 
 def test_csv_has_all_of_them_exactly(run, named, tmp_path):
     result = run("weights", named, "-o", tmp_path / "weights.csv")
-    with open(tmp_path / "weights.csv", newline="") as file:
+    with open(tmp_path / "weights.csv", encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     assert header == ["feature", "weight"]
     model = smoothperf.load(named)

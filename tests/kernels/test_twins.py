@@ -100,6 +100,6 @@ def test_every_twin_is_that_of_a_kernel():
 def test_the_test_of_a_kernel_is_there(kernel, twin, test):
     """In a file that speaks of the kernel and of what it is held to."""
     file, name = test.split("::")
-    text = (TESTS / file).read_text()
+    text = (TESTS / file).read_text("utf-8")
     for word in (f"def {name}", kernel, twin.split()[0]):
         assert re.search(rf"\b{word}\b", text), f"{file} does not have {word}"

@@ -53,7 +53,7 @@ def test_missing_sets_are_reported_and_not_replaced(finished):
     assert have["worm"] == "left out"  # by a quick run
     assert have["real-sim"] == "missing"
     assert {run.dataset for run in tables.read(folder / "runs-prbep.csv", Run)} == {"adult9", "reuters-c11"}
-    text = (folder / "README.md").read_text()
+    text = (folder / "README.md").read_text("utf-8")
     missing = "astro-ph, aut-avn, covertype, news20, real-sim, reuters-ccat, web8, kdd99"
     assert f"**Missing, and replaced by nothing: {missing}.**" in text
     assert "reuters-c11 (part of the paper's set)" in text
@@ -106,7 +106,7 @@ def test_the_rest_is_a_function_of_the_csv_files(finished, tmp_path, no_drawing)
 def test_part_of_the_files_is_enough(finished, tmp_path):
     shutil.copy(finished[0] / "table1.csv", tmp_path)
     assert [path.name for path in show(tmp_path)] == ["claims.csv", "README.md"]
-    text = (tmp_path / "README.md").read_text()
+    text = (tmp_path / "README.md").read_text("utf-8")
     assert "## Table 1" in text
     assert "figure1" not in text
 
@@ -128,7 +128,7 @@ def test_verdicts_are_not_typed_in(finished, tmp_path):
     verdicts = claims.judge(results)
     for claim in ("faster", "test measure"):
         assert {v.verdict for v in verdicts if v.claim == claim and v.measure == "prbep"} == {claims.FAILS}
-    assert page.text(results, verdicts) != (folder / "README.md").read_text()
+    assert page.text(results, verdicts) != (folder / "README.md").read_text("utf-8")
 
 
 def test_figures_show_every_set_and_method(finished):
@@ -147,7 +147,7 @@ def test_figures_show_every_set_and_method(finished):
 
 def test_page_links_to_files_that_are_there(finished):
     folder, _ = finished
-    text = (folder / "README.md").read_text()
+    text = (folder / "README.md").read_text("utf-8")
     for file in re.findall(r"\]\(([^)#]+)\)", text):
         assert (folder / file).exists(), file
     assert text.count("![") == 5

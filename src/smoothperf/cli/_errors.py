@@ -55,7 +55,7 @@ def one_line_errors(command: Callable[P, None]) -> Callable[P, None]:
             typer.echo("smoothperf: interrupted; nothing was written.", err=True)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:  # as of 'smoothperf predict ... | head'
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (Python flushes it at exit)
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (Python flushes it at exit)
             raise typer.Exit(0) from None
         except Exception as error:
             if os.environ.get(TRACEBACK):

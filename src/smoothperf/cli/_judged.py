@@ -86,7 +86,6 @@ def judge(
     ours = MeasureClassifierCV(measure, cv=FOLDS).fit(X, y)
     middle = time.perf_counter()
     tell("Choosing a logistic regression by rows held out")
-    # Not LogisticRegressionCV: begun at the weights for another strength, its solver often stops where it is.
     grid = {"C": STRENGTHS}
     theirs = GridSearchCV(LogisticRegression(max_iter=1000), grid, scoring=get_scorer(measure), cv=FOLDS).fit(X, y)
     end = time.perf_counter()

@@ -88,10 +88,10 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
     has_base_scores_: bool
     calibration_: Sigmoid | Isotonic
 
-    labels_in_files: ClassVar[dict[str, int]] = {"classes_": 2}
+    _labels_in_files: ClassVar[dict[str, int]] = {"classes_": 2}
 
     @staticmethod
-    def numbers_in_files(n_features: int) -> dict[str, tuple[int, ...]]:
+    def _numbers_in_files(n_features: int) -> dict[str, tuple[int, ...]]:
         """Shapes of the arrays that a model file must have."""
         return {"coef_": (1, n_features), "intercept_": (1,)}
 

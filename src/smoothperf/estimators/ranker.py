@@ -39,10 +39,10 @@ class LinearRanker(CertifiedModel):
     bound: Any
     intercept_: float
 
-    labels_in_files: ClassVar[dict[str, int]] = {}
+    _labels_in_files: ClassVar[dict[str, int]] = {}
 
     @staticmethod
-    def numbers_in_files(n_features: int) -> dict[str, tuple[int, ...]]:
+    def _numbers_in_files(n_features: int) -> dict[str, tuple[int, ...]]:
         """Shapes of the arrays that a model file must have."""
         return {"coef_": (n_features,)}
 

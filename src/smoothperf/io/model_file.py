@@ -56,8 +56,8 @@ NO_DATE = (1980, 1, 1, 0, 0, 0)
 def kept_in_files(kind: type[T]) -> type[T]:
     """Let model files hold objects of a class: a model, or a data class that models are made of.
 
-    A model says which arrays of numbers it has, by shape (``numbers_in_files``), and which labels, by their number
-    (``labels_in_files``).
+    A model says which arrays of numbers it has, by shape (``_numbers_in_files``), and which labels, by their number
+    (``_labels_in_files``).
     """
     (PARTS if is_dataclass(kind) else MODELS)[kind.__name__] = kind
     return kind
@@ -299,13 +299,13 @@ def _check_shapes(model: Any) -> None:
     d = model.n_features_in_
     if type(d) is not int or d < 1:
         raise ValueError(f"n_features_in_ must be a whole number of at least 1, got {d!r}")
-    for name, shape in model.numbers_in_files(d).items():
+    for name, shape in model._numbers_in_files(d).items():
         numbers = getattr(model, name)
         if not isinstance(numbers, np.ndarray) or numbers.dtype != np.float64 or numbers.shape != shape:
             raise ValueError(f"{name} must be an array of float64 of shape {shape}")
         if not np.isfinite(numbers).all():
             raise ValueError(f"{name} must be finite")
-    for name, count in {**model.labels_in_files, "feature_names_in_": d}.items():
+    for name, count in {**model._labels_in_files, "feature_names_in_": d}.items():
         entries = getattr(model, name, None)
         if entries is None and name == "feature_names_in_":
             continue
