@@ -139,7 +139,7 @@ def test_inputs_of_all_kinds(client, tmp_path):
         if len(arguments) == 3 and hasattr(arguments[0], "compute"):
             scores = fit.predict(arguments[0])
             assert hasattr(scores, "dask")
-            np.testing.assert_allclose(scores.compute(), X @ fit.coef_, atol=1e-12)
+            np.testing.assert_allclose(scores.compute(scheduler="synchronous"), X @ fit.coef_, atol=1e-12)
     assert list(MeasureRanker("pairs", client=client).fit(frame, series(y), series(qid)).feature_names_in_) == [*"abcd"]
 
 

@@ -207,7 +207,7 @@ def test_model_files_keep_penalties_and_few_weights_in_little_room(tmp_path):
     rng = np.random.default_rng(0)
     wide = sp.random_array((200, 20_000), density=0.01, format="csr", rng=rng)
     labels = (wide[:, :50].sum(axis=1) > 0.2).astype(int)
-    clf = MeasureClassifier("roc_area", 1e-3, l1_ratio=1.0, coef_bounds=(-5.0, np.full(20_000, 7.0))).fit(wide, labels)
+    clf = MeasureClassifier("roc_area", 1e-2, l1_ratio=1.0, coef_bounds=(-5.0, np.full(20_000, 7.0))).fit(wide, labels)
     assert 0 < clf.n_features_in_model_ < 500
     clf.save(tmp_path / "model")
     again = smoothperf.load(tmp_path / "model")

@@ -74,7 +74,7 @@ Bound = Annotated[
     str,
     typer.Option(
         "--bound",
-        metavar="auto|convex|tight",
+        metavar="KIND",
         help="Which risk to train with: 'convex' or 'tight' is that of the measure; 'auto' chooses among these and "
         "others, such as log loss, by rows held out.",
     ),

@@ -409,7 +409,7 @@ def _future() -> list[str]:
         "permutahedron as their hull, and smoothing is the projection on it: a sort and an isotonic regression, "
         "O(m log m) for a query of m documents, where the Hungarian method takes O(m^3) "
         "([maths](../maths.md#rankings)). The convex risk is often least where all scores are equal; its tight bound "
-        "is what is worth training ([rankings](../ranking.md)).",
+        "is what is worth training ([rankings](../ranking.md#which-one-when)).",
     ]
 
 
