@@ -52,15 +52,14 @@ rng = np.random.default_rng(0)
 applied, granted, lost = make_applicants(12_000, rng)
 X_train, y_train = applied[granted], lost[granted]
 X_new, granted_new, y_new = make_applicants(50_000, rng)
-print(
-    f"{y_train.size:,} loans were granted, {y_train.mean():.1%} of them were lost; of all applicants {y_new.mean():.1%}"
-)
+print(f"{y_train.size:,} loans were granted, {y_train.mean():.1%} were lost; of all: {y_new.mean():.1%}")
 
 # %%
 # Bounds, by name
 # ---------------
 # The signs that everybody agrees on; age and city are left free. ``set_output`` keeps the names of the columns through
-# the scaler, so that ``coef_bounds`` can use them.
+# the scaler, so that ``coef_bounds`` can use them. What is printed is the ROC area of new applicants: of all, and of
+# those to whom the clerk would say yes.
 
 UP, DOWN = (0.0, None), (None, 0.0)  # speaks for a loss, or against
 SIGNS = {
@@ -86,18 +85,16 @@ models = {
 roc_area = get_scorer("roc_area")
 for name, model in models.items():
     model.fit(X_train, y_train)
-    print(
-        f"{name:22} ROC area {roc_area(model, X_new, y_new):.3f} on new applicants, "
-        f"{roc_area(model, X_new[granted_new], y_new[granted_new]):.3f} on those whom the clerk would say yes to"
-    )
+    of_all, of_some = roc_area(model, X_new, y_new), roc_area(model, X_new[granted_new], y_new[granted_new])
+    print(f"{name:21}  {of_all:.3f} of all, {of_some:.3f} of those with a yes")
 
 # %%
 # What the columns weigh
 # ----------------------
 # Without bounds four weights have a sign that nobody could explain to a customer: that of the years in a job by
-# chance, the others because of the clerk. For those whom the clerk would say yes to that is a fair model. With bounds
-# these weights are exactly zero, and all applicants together are ordered much better. It is so with log loss, too: the
-# bounds help here, not the measure.
+# chance, the others because of the clerk. For those whom the clerk would say yes to, that is the better model. With
+# bounds these weights are exactly zero, and all applicants together are ordered much better. It is so with log loss,
+# too: the bounds help here, not the measure.
 
 free, bounded = models["ROC area"].coef_[0], models["ROC area, with bounds"].coef_[0]
 allowed = [SIGNS.get(column, (None, None)) for column in X_train.columns]

@@ -39,23 +39,23 @@ def trained_and_judged(seed):
 
 expected, shown = trained_and_judged(seed=0)
 for rate in ("precision", "recall"):
-    print(
-        f"{rate}: {expected[rate]['value']:.2f} on held-out rows, so at least {expected[rate]['low']:.2f} on new ones, "
-        f"with 90 % confidence; these show {shown[rate]:.2f}"
-    )
+    value, low = expected[rate]["value"], expected[rate]["low"]
+    print(f"{rate:9}  held out {value:.2f}, promised {low:.2f}, new rows {shown[rate]:.2f}")
 
 # %%
-# The precision that was asked for is there. But the new rows show less recall than they should have. That happens: a
-# confidence of 90 % is to be wrong one time in ten, and for each of the rates by itself. And what it speaks of is the
-# rate of infinitely many new rows; the 237 positives here have luck of their own, a standard error of two percent. So
-# with as few rows it is seen to happen more often than one time in ten:
+# Promised is what new rows have at least, with 90 % confidence: ``expected_[...]["low"]``. The precision that was
+# asked for is there. But the new rows show less recall than they should have. That happens: a confidence of 90 % is
+# to be wrong one time in ten, and for each of the rates by itself. And what it speaks of is the rate of infinitely
+# many new rows; the 237 positives here have luck of their own, a standard error of two percent. So with as few rows
+# it is seen to happen more often than one time in ten:
 
 kept = {"precision": 0, "recall": 0}
 for seed in range(50):
     expected, shown = trained_and_judged(seed)
     kept["precision"] += shown["precision"] >= 0.9
     kept["recall"] += shown["recall"] >= expected["recall"]["low"]
-print(f"of 50 splits {kept['precision']} show a precision of 0.9, {kept['recall']} the recall that was promised")
+print(f"of 50 splits {kept['precision']} show a precision of 0.9")
+print(f"and {kept['recall']} the recall that was promised")
 
 # %%
 # Is the promise kept?

@@ -375,8 +375,8 @@ def quickest(solver: ConvexSolver, objective: RegularizedRisk) -> ConvexSolver:
 
     It begins with less smoothing than usual, and searches lines more accurately, as a matrix takes as long as a few
     passes. Both numbers were picked on the three sets of benchmarks/ranking.py that they are measured on: with the
-    ordinary ones Newton's method is about 3.5 times as fast as cutting planes on OHSUMED instead of 5.4 times, and about
-    9.5 times on MQ2008 instead of 8.2 times (alpha 1e-4).
+    ordinary ones Newton's method is about 3.5 times as fast as cutting planes on OHSUMED instead of 5.4 times, and
+    about 9.5 times on MQ2008 instead of 8.2 times (alpha 1e-4).
     """
     if objective.design.shape[1] > FEW_FEATURES or not Newton.suits(objective):
         return solver
