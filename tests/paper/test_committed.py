@@ -16,7 +16,9 @@ def test_page_and_claims_are_made_from_the_csv_files(tmp_path, no_drawing):
     show.show(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in DOCS.iterdir()}
     for name in ("README.md", "claims.csv"):
-        assert (tmp_path / name).read_text("utf-8") == (DOCS / name).read_text("utf-8"), f"smoothperf paper all --redraw: {name}"
+        assert (tmp_path / name).read_text("utf-8") == (DOCS / name).read_text("utf-8"), (
+            f"smoothperf paper all --redraw: {name}"
+        )
 
 
 def test_it_is_a_full_run():
