@@ -5,9 +5,11 @@ import runpy
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import smoothperf
 from smoothperf.cli import _showcase, app
 
 SIZE = {"COLUMNS": "80"}
@@ -29,10 +31,10 @@ def quick(tmp_path_factory):
         return invoke("--quick", "--output", folder), folder
 
 
-def test_succeeds_and_writes_a_figure_and_a_report(quick):
+def test_succeeds_and_writes_a_figure_a_model_and_a_report(quick):
     result, folder = quick
     assert result.exit_code == 0, result.output
-    assert sorted(path.name for path in folder.iterdir()) == ["convergence.png", "report.html"]
+    assert sorted(path.name for path in folder.iterdir()) == ["convergence.png", "prbep.model", "report.html"]
     assert (folder / "convergence.png").read_bytes().startswith(b"\x89PNG")
     assert f"Figure: {folder / 'convergence.png'}" in result.stdout
 
@@ -42,6 +44,14 @@ def test_ends_with_the_address_of_the_report(quick):
     address = result.stdout.splitlines()[-1].split()[-1]
     assert address == (folder.resolve() / "report.html").as_uri()
     assert "for PRBEP" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_report_names_the_file_of_the_model_that_was_judged(quick):
+    result, folder = quick
+    model = folder / "prbep.model"
+    assert f"Model for PRBEP: {model}" in result.stdout
+    assert f"smoothperf predict {model} NEW" in (folder / "report.html").read_text(encoding="utf-8")
+    np.testing.assert_array_equal(smoothperf.load(model).coef_, CONTESTS[0].model.coef_)
 
 
 def test_judges_against_logistic_regression_and_the_verdict_agrees_with_the_table(quick):
@@ -73,7 +83,7 @@ def test_table_has_all_columns_and_fits_80_columns(quick):
     ):
         assert header in text
     assert "…" not in text
-    assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith(("Figure", "Report")))
+    assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith(("Figure", "Model", "Report")))
     rows = re.findall(r"(L-BFGS|Nesterov|BMRM) +([\d,]+) +[\d.]+ +(0\.\d+) +(\d\.\d\de-\d\d) +(0\.\d+)\b", text)
     assert len(rows) == 12
     assert all(float(gap) <= 1e-3 for _, _, _, gap, _ in rows)

@@ -111,10 +111,12 @@ def show(output: Path, *, quick: bool) -> bool:
     figure = plots.convergence_grid(panels, tol=TOL, title="Three solvers on their way to the optimum")
     try:
         path = plots.save(figure, output / "convergence.png")
-        page = write_report(contest, topic, output / "report.html", screen)
+        contest.model.save(model := output / f"{JUDGED_BY}.model")
+        page = write_report(contest, topic, output / "report.html", str(model), screen)
     except OSError as error:
         fail(f"cannot write the results: {error}")
     screen.say(f"Figure: {path}")
+    screen.say(f"Model for {contest.title}: {model}")
     screen.say(f"Report on that model, to open in a browser: {page.resolve().as_uri()}")
     return all(run.converged for runs in cases.values() for run in runs)
 
@@ -197,14 +199,14 @@ def compare(problem: Problem, screen: Screen) -> Contest:
     return contest
 
 
-def write_report(contest: Contest, problem: Problem, path: Path, screen: Screen) -> Path:
-    """Write the page on the model that was judged."""
+def write_report(contest: Contest, problem: Problem, path: Path, model_name: str, screen: Screen) -> Path:
+    """Write the page on the model that was judged, which names its file in the lines that use it."""
     with screen.progress.status("Writing the report"):
         contents = gather(
             contest.model,
             problem.X_test,
             problem.y_test,
-            model_name=f"for {contest.title}",
+            model_name=model_name,
             data_name=f"new rows of {problem.name}",
         )
         page = render_report(contents).encode()

@@ -13,14 +13,14 @@ from ._errors import one_line_errors
 @one_line_errors
 def demo(
     output: Annotated[
-        Path, typer.Option(metavar="FOLDER", readable=False, help="Where the figure and the report go.")
+        Path, typer.Option(metavar="FOLDER", readable=False, help="Where the figure, the model and the report go.")
     ] = Path("demo"),
     quick: Annotated[bool, typer.Option("--quick", help="A small generated problem, for a first look.")] = False,
 ) -> None:
     """Compare three solvers, then judge a model against logistic regression.
 
-    Prints two tables, writes FOLDER/convergence.png and a report on the model,
-    FOLDER/report.html, and ends with its address.
+    Prints two tables, writes FOLDER/convergence.png, the model and a report
+    on it, FOLDER/report.html, and ends with its address.
 
     Exit code: 0 if every run is certified to be within the tolerance,
     1 if one is not, 2 if the demo could not run.
