@@ -18,14 +18,14 @@ WATCHED := tests/kernels tests/measures tests/design tests/solvers tests/store t
 demo: $(VENV)/installed
 	$(BIN)/smoothperf demo
 
+# One process runs all tests of a file, so what they share is set up once.
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadgroup tests
-	$(BIN)/python -m pytest --doctest-modules --pyargs smoothperf
+	$(BIN)/python -m pytest -n auto --dist loadfile --doctest-modules --pyargs smoothperf tests
 
-# Certificates of 2,000 generated problems, of which `make test` looks at a few dozen, and ten times as many generated
+# Certificates of 2,000 generated problems, of which `make test` looks at a few dozen, and 15 times as many generated
 # cases of everything else; many minutes.
 test-thorough: $(VENV)/installed-dev
-	THOROUGH=10 FUZZ_PROBLEMS=2000 $(BIN)/python -m pytest -n auto --dist loadgroup tests
+	THOROUGH=15 FUZZ_PROBLEMS=2000 $(BIN)/python -m pytest -n auto --dist loadfile tests
 
 # The page that `smoothperf report` writes, in a browser: that of $CHROME, one that is installed, or one that is got now,
 # by apt for root and by playwright's download for others. `make test` gets none: it uses the one that it finds, if any.

@@ -42,7 +42,7 @@ def add(bundle, slope, value):
     bundle.solve()
 
 
-@searching(40)
+@searching(25)
 @given(seed=st.integers(0, 10_000), max_planes=st.sampled_from([2, 3, 6, 100]), log_alpha=st.floats(-3, 1))
 def test_planes_at_random_points_bound_the_optimum(seed, max_planes, log_alpha):
     X, y = gaussians(3, 5, 2, seed=seed)
@@ -194,7 +194,7 @@ def optimum(measure, X, y, alpha):
     return oracles.roc_optimum(X, y, alpha)[1]
 
 
-@searching(40)
+@searching(25)
 @given(
     seed=st.integers(0, 10_000),
     log_alpha=st.floats(-3, 1),

@@ -42,7 +42,7 @@ def highest(penalty, v, ceiling):
     return -found.fun
 
 
-@searching(30)
+@searching(20)
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 4), ceiling=st.sampled_from([0.3, 1.0, 5.0]))
 def test_the_capped_conjugate_is_no_lower_than_the_true_one(seed, d, ceiling):
     rng = np.random.default_rng(seed)
@@ -53,7 +53,7 @@ def test_the_capped_conjugate_is_no_lower_than_the_true_one(seed, d, ceiling):
     assert value + ceiling * excess >= highest(penalty, v, ceiling) - 1e-6
 
 
-@searching(30)
+@searching(20)
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 6))
 def test_the_conjugate_is_attained_by_the_minimiser(seed, d):
     rng = np.random.default_rng(seed)
@@ -65,7 +65,7 @@ def test_the_conjugate_is_attained_by_the_minimiser(seed, d):
         assert v @ other - penalty.value(other, other @ other) <= penalty.conjugate(v, np.inf).value + 1e-12
 
 
-@searching(20)
+@searching(12)
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 5), ceiling=st.sampled_from([0.1, 1.0]))
 def test_no_weights_are_longer_than_the_radius(seed, d, ceiling):
     rng = np.random.default_rng(seed)
@@ -86,7 +86,7 @@ def test_a_little_curvature_where_there_is_none():
     assert (ElasticNet(0.1, 0.5).on(3).softened(1e-3, 1.0).q == 0.05).all()
 
 
-@searching(15)
+@searching(10)
 @given(seed=st.integers(0, 10**6), planes=st.integers(1, 6))
 def test_weights_of_planes_are_the_best(seed, planes):
     """By concavity, within the largest derivative less the mean one."""

@@ -22,7 +22,7 @@ def row_space(X, start=None):
     return RowSpace(as_design(X), *X.shape, float(np.linalg.norm(X)), start)
 
 
-@searching(50)
+@searching(30)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 6), d=st.integers(1, 40), started=st.booleans())
 def test_row_space_is_weight_space_in_other_words(seed, n, d, started):
     rng = np.random.default_rng(seed)
@@ -111,7 +111,7 @@ def test_the_same_certified_optimum(measure, alpha, solver, start, monkeypatch):
 
 
 @every_solver
-@searching(12)
+@searching(8)
 @given(
     seed=st.integers(0, 1000), log_alpha=st.floats(-3, 1), scale=st.sampled_from([1e-3, 1.0, 1e3]), prbep=st.booleans()
 )

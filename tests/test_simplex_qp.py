@@ -66,7 +66,7 @@ def programs(draw):
     return factor, linear, x
 
 
-@searching(80)
+@searching(50)
 @given(program=programs())
 def test_optimality_conditions(program):
     assert_solved(*program)

@@ -40,7 +40,7 @@ def test_train_evaluate_and_report(run, run_json, train_file, test_file, example
     rows = dict(
         re.findall(
             r"^(.+?) {2,}(-?\d\.\d{4}) +-?\d\.\d{4} +-?\d\.\d{4}$",
-            run("evaluate", model_path, test_file).stdout,
+            run("evaluate", model_path, test_file, "--bootstrap", 10).stdout,
             re.MULTILINE,
         )
     )

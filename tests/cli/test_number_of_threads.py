@@ -1,6 +1,7 @@
 """``--threads``: as many as were asked for, and one line for what is not a number of threads."""
 
 import pytest
+from sklearn.datasets import dump_svmlight_file
 
 import smoothperf
 from smoothperf import threads
@@ -11,6 +12,13 @@ COMMANDS = {
     "path": ["path", "--n-alphas", 2],
     "compare": ["compare", "--folds", 2, "--bootstrap", 2],
 }
+
+
+@pytest.fixture(scope="module")
+def few_rows(examples, tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / "few.svm"
+    dump_svmlight_file(*examples(60, 0), str(path), zero_based=False)
+    return path
 
 
 @pytest.fixture
@@ -30,24 +38,24 @@ def used(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS.keys())
-def test_so_many_threads_are_used(run, train_file, used, arguments):
+def test_so_many_threads_are_used(run, few_rows, used, arguments):
     command, *others = arguments
-    run(command, train_file, *others)
+    run(command, few_rows, *others)
     assert used == {5}
     used.clear()
-    run(command, train_file, *others, "--threads", 2)
+    run(command, few_rows, *others, "--threads", 2)
     assert used == {2}
 
 
-def test_the_model_does_not_keep_the_number(run, train_file, tmp_path):
-    run("train", train_file, "-o", tmp_path / "model", "--threads", 2)
+def test_the_model_does_not_keep_the_number(run, few_rows, tmp_path):
+    run("train", few_rows, "-o", tmp_path / "model", "--threads", 2)
     assert smoothperf.load(tmp_path / "model").n_threads is None
 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS.keys())
 @pytest.mark.parametrize("number", [0, "two"])
-def test_what_is_no_number_of_threads(run, train_file, used, arguments, number):
+def test_what_is_no_number_of_threads(run, few_rows, used, arguments, number):
     command, *others = arguments
-    message = run(command, train_file, *others, "--threads", number, code=2).stderr
+    message = run(command, few_rows, *others, "--threads", number, code=2).stderr
     assert message.startswith(f"smoothperf {command}: Invalid value for '--threads': ")
     assert used == set()

@@ -1,4 +1,4 @@
-"""Clusters for tests: workers in this process, which start at once, or processes that can be killed."""
+"""A cluster for tests, of workers in this process, which start at once, and rows for them."""
 
 import numpy as np
 import pytest
@@ -14,22 +14,6 @@ def client():
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
-
-
-@pytest.fixture(scope="session")
-def _three_processes():
-    with (
-        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
-@pytest.fixture
-def processes(_three_processes):
-    """Three workers that are processes, which take seconds to start; a nanny starts those again that die."""
-    _three_processes.wait_for_workers(3, timeout=60.0)
-    return _three_processes
 
 
 @pytest.fixture

@@ -1,9 +1,5 @@
-"""Workers that are killed in the middle of a fit: it ends with the same optimum, or with an error that says why."""
+"""Workers that are lost in the middle of a fit: it ends with the same optimum, or with an error that says why."""
 
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -35,27 +31,16 @@ def recipe():
 make_block = recipe()
 
 
-class Killer:
-    """A callback that kills a worker after some iterations, once; by default the first."""
-
-    def __init__(self, client, victim=None, *, at=10):
-        pids = client.run(os.getpid)
-        self._pid = pids[victim or min(pids)]
-        self._at = at
-        self.rows = []
-
-    def __call__(self, row):
-        self.rows.append(row)
-        if row.iteration == self._at:
-            os.kill(self._pid, signal.SIGKILL)
+def optimum():
+    """By the rows of four blocks in memory."""
+    blocks = [make_block(number) for number in range(4)]
+    X, y = sp.vstack([X for X, _ in blocks], format="csr"), np.concatenate([y for _, y in blocks])
+    return smoothperf.MeasureClassifier("prbep", ALPHA, tol=TOL).fit(X, y)
 
 
 @pytest.fixture(scope="module")
 def expected():
-    """The optimum, by the rows in memory."""
-    blocks = [make_block(number) for number in range(4)]
-    X, y = sp.vstack([X for X, _ in blocks], format="csr"), np.concatenate([y for _, y in blocks])
-    return smoothperf.MeasureClassifier("prbep", ALPHA, tol=TOL).fit(X, y)
+    return optimum()
 
 
 def assert_same_optimum(fit, expected):
@@ -63,38 +48,6 @@ def assert_same_optimum(fit, expected):
     assert fit.result_.status is smoothperf.Status.CONVERGED
     assert fit.lower_bound_ <= expected.objective_
     assert expected.lower_bound_ <= fit.objective_
-
-
-def test_killed_workers(processes, expected, tmp_path, caplog):
-    client = processes
-    killer = Killer(client)
-    clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=client, callback=killer)
-    clf.fit([dask.delayed(make_block)(number) for number in range(4)])
-    assert_same_optimum(clf, expected)
-    assert clf.n_losses_ == 1
-    assert "is gone" in caplog.text
-    # The trace goes on where it was.
-    rows = clf.result_.trace.rows
-    assert [row.iteration for row in rows] == list(range(len(rows)))
-    assert rows == killer.rows
-    assert np.all(np.diff(clf.result_.trace["seconds"]) > 0.0)
-    assert np.all(np.diff(clf.result_.trace["passes"]) > 0)
-    assert clf.n_iter_ == len(rows) - 1
-
-    paths = []
-    for number in range(4):
-        paths.append(tmp_path / f"{number}.npz")
-        write_npz(paths[-1], *make_block(number))
-    clf.set_params(callback=Killer(client)).fit(paths)
-    assert_same_optimum(clf, expected)
-    assert clf.n_losses_ >= 1
-
-    # What only the dead worker had, and nobody can make again.
-    victim, *_ = sorted(client.nthreads())
-    blocks = [client.scatter(make_block(number), workers=[victim], hash=False) for number in range(4)]
-    clf.set_params(callback=Killer(client, victim))
-    with pytest.raises(RowsLostError, match=r"block \d was on a worker that is gone, .*client.scatter has no recipe"):
-        clf.fit(blocks)
 
 
 @pytest.fixture
@@ -138,6 +91,24 @@ class BreakingLine:
             return await receive(line, kind)
 
         monkeypatch.setattr(group._Line, "receive", breaking)
+
+
+def test_files_are_read_again(mortal, cluster, expected, tmp_path):
+    paths = []
+    for number in range(4):
+        paths.append(tmp_path / f"{number}.npz")
+        write_npz(paths[-1], *make_block(number))
+    clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=mortal, callback=Closer(cluster, at=10)).fit(paths)
+    assert_same_optimum(clf, expected)
+    assert clf.n_losses_ == 1
+
+
+def test_what_only_the_lost_worker_had_and_nobody_can_make_again(mortal, cluster):
+    victim = cluster.workers[0].address
+    blocks = [mortal.scatter(make_block(number), workers=[victim], hash=False) for number in range(4)]
+    clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=mortal, callback=Closer(cluster, at=10))
+    with pytest.raises(RowsLostError, match=r"block \d was on a worker that is gone, .*client.scatter has no recipe"):
+        clf.fit(blocks)
 
 
 @pytest.mark.parametrize("at", [0, 3, 30])
@@ -248,38 +219,3 @@ def test_an_error_on_a_worker_has_its_traceback(client, monkeypatch):
     monkeypatch.setattr(smoothperf.PRBEP, "cut", broken)
     with pytest.raises(WorkerError, match=r"(?s)failed on the worker inproc.*in broken.*ArithmeticError: as it should"):
         MeasureClassifier("prbep", 1e-2, client=client).fit([make_block(number) for number in range(4)])
-
-
-def test_a_client_that_dies_leaves_nothing_behind(processes, tmp_path):
-    client = processes
-    script = tmp_path / "fit.py"
-    script.write_text(CLIENT.format(address=client.scheduler.address))
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "begun\n"
-        process.kill()
-
-    def members():
-        # A worker that was started again, and had no work since, has not imported it.
-        return sum(client.run(lambda: len(getattr(sys.modules.get("smoothperf.dask.group"), "_here", ()))).values())
-
-    deadline = time.monotonic() + 20.0
-    while members() or any(map(len, client.processing().values())) or any(map(len, client.has_what().values())):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-CLIENT = """
-import numpy as np
-from distributed import Client
-from smoothperf.dask import MeasureClassifier
-
-def begun(row):
-    if row.iteration == 2:
-        print("begun", flush=True)
-
-rng = np.random.default_rng(0)
-X = rng.normal(size=(2000, 5))
-y = X[:, 0] + rng.normal(size=2000) > 0
-with Client("{address}") as client:
-    MeasureClassifier("error_rate", 1e-9, tol=1e-15, max_iter=10**9, callback=begun).fit([(X, y), (X, y)])
-"""

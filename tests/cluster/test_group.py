@@ -1,7 +1,5 @@
 """Groups over Dask's connections: sums of NumPy's, and an end for all when one of them ends."""
 
-import os
-import signal
 import threading
 import time
 
@@ -108,35 +106,6 @@ def test_shapes_are_kept_and_results_are_ones_own(client):
         np.testing.assert_array_equal(own, np.full((2, 3), float(rank)))
         np.testing.assert_array_equal(total, np.full((2, 3), 4.0 + rank))
         np.testing.assert_array_equal(first, np.full((2, 3), 1.0 + rank))
-
-
-def test_many_rounds_of_processes(processes):
-    client = processes
-
-    def program(together):
-        x = np.arange(10.0) + together.rank
-        for _ in range(50):
-            x = together.sum(x) / together.size + together.first(x) * 1e-3
-        return x, together.sum(np.full(300_000, 0.1 * together.rank)).sum()
-
-    results = run(client, program, 4)
-    assert len({(x.tobytes(), total) for x, total in results}) == 1
-    # A worker that is killed ends all of them, those who wait and those who ask later.
-    pids = client.run(os.getpid)
-
-    def wait_for_ever(together):
-        if together.rank == 3:
-            time.sleep(600.0)
-        return together.sum(np.zeros(1))
-
-    together, tasks = start(client, wait_for_ever, 4)
-    workers = sorted(pids)
-    threading.Timer(0.3, os.kill, (pids[workers[2]], signal.SIGKILL)).start()
-    with pytest.raises(GroupBrokenError), together:
-        together.sum(np.zeros(1))
-    with pytest.raises(GroupBrokenError):
-        together.sum(np.zeros(1))
-    assert errors_of(tasks[:2]) == [GroupBrokenError, GroupBrokenError]
 
 
 def test_two_groups_at_once(client):

@@ -229,7 +229,7 @@ def test_the_format_decides_the_design(matrix, kind):
 
 @pytest.mark.parametrize("enter", [np.asarray, sp.csr_array, sp.csc_array], ids=["dense", "CSR", "CSC"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@searching(40)
+@searching(25)
 @given(n=st.integers(1, 12), d=st.integers(1, 8), seed=st.integers(0, 10**6), zeros=st.floats(0.0, 1.0))
 def test_the_two_products_are_adjoint(enter, dtype, n, d, seed, zeros):
     rng = np.random.default_rng(seed)

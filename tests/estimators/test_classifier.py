@@ -48,7 +48,7 @@ from smoothperf.measures import get_measure
         MeasureClassifier(measure="precision@0.5"),
         MeasureClassifier(measure="error_rate"),
         MeasureClassifier(measure="error_rate", solver="bmrm"),
-        MeasureClassifierCV(n_alphas=3, cv=2),
+        MeasureClassifierCV(bound="convex", n_alphas=2, cv=2),
         MeasureClassifierCV(measure="error_rate", alphas=[1.0], cv=2),
     ]
 )

@@ -21,7 +21,7 @@ MEASURES = [PRBEP(), ROCArea()]
 X, Y = gaussians(60, 140, 6, seed=3)
 
 
-@searching(25)
+@searching(15)
 @given(seed=st.integers(0, 10_000), prbep=st.booleans(), n_alphas=st.integers(1, 6), log_scale=st.floats(-2, 2))
 def test_bounds_along_the_path_are_bounds(seed, prbep, n_alphas, log_scale):
     X, y = gaussians(3, 5, 2, seed=seed, scale=10.0**log_scale)

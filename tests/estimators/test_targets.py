@@ -31,7 +31,7 @@ def predicted(scores, threshold):
     return int((scores > threshold).sum())
 
 
-@searching(100)
+@searching(60)
 @given(pairs=examples, target=shares)
 def test_precision(pairs, target):
     positive, scores = arrays(pairs)
@@ -44,7 +44,7 @@ def test_precision(pairs, target):
             threshold_for_target(positive, scores, precision=target)
 
 
-@searching(100)
+@searching(60)
 @given(pairs=examples, target=shares)
 def test_recall(pairs, target):
     positive, scores = arrays(pairs)
@@ -56,7 +56,7 @@ def test_recall(pairs, target):
     assert predicted(scores, threshold_for_target(positive, scores, recall=target)) == min(good)
 
 
-@searching(100)
+@searching(60)
 @given(pairs=examples, k=st.integers(1, 15))
 def test_number_and_rate(pairs, k):
     positive, scores = arrays(pairs)
@@ -93,7 +93,7 @@ def clf():
     return MeasureClassifier(alpha=1e-2).fit(X[::2], Y[::2])
 
 
-@searching(100)
+@searching(60)
 @given(pairs=examples, target=shares)
 def test_false_positive_rate(pairs, target):
     positive, scores = arrays(pairs)

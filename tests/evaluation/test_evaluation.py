@@ -45,7 +45,7 @@ def expected(y, scores, threshold, weight=None):
         }
 
 
-@searching(50)
+@searching(30)
 @given(examples, st.sampled_from([-4.0, -1.0, 0.0, 0.5, 3.0]))
 def test_all_measures(rows, threshold):
     y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
@@ -54,7 +54,7 @@ def test_all_measures(rows, threshold):
     assert found.keys() == NAMES.keys()
 
 
-@searching(50)
+@searching(30)
 @given(examples, st.integers(0, 100))
 def test_multiplicities_are_copies_and_zeros_are_absence(rows, seed):
     y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
@@ -65,7 +65,7 @@ def test_multiplicities_are_copies_and_zeros_are_absence(rows, seed):
     assert found == pytest.approx(copies, abs=1e-12)
 
 
-@searching(50)
+@searching(30)
 @given(examples, st.integers(-4, 4))
 def test_cut_at_a_threshold_counts_what_scores_above(rows, threshold):
     y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
@@ -113,7 +113,7 @@ MEASURES = [
 
 
 @pytest.mark.parametrize("measure", [*MEASURES, FBeta(2.0), Jaccard()], ids=lambda measure: measure.name)
-@searching(40)
+@searching(25)
 @given(rows=examples, threshold=st.sampled_from([-4.0, -1.0, 0.0, 0.5, 3.0]), seed=st.integers(0, 100))
 def test_scores_of_measures_to_train_for(measure, rows, threshold, seed):
     y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
@@ -129,7 +129,7 @@ def test_scores_of_measures_to_train_for(measure, rows, threshold, seed):
 
 
 @pytest.mark.parametrize("measure", [ErrorRate(), ErrorRate(7.0, 2.0), BalancedErrorRate()], ids=str)
-@searching(40)
+@searching(25)
 @given(rows=examples)
 def test_best_threshold_is_the_best_of_all_cuts(measure, rows):
     y, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])

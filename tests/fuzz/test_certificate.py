@@ -28,7 +28,7 @@ from smoothperf.objective import RegularizedRisk
 from smoothperf.penalties import ElasticNet
 from smoothperf.solvers import working_set
 
-PROBLEMS = int(os.environ.get("FUZZ_PROBLEMS", "48"))
+PROBLEMS = int(os.environ.get("FUZZ_PROBLEMS", "32"))
 UNIT = 2.0**-53
 
 

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from typer.testing import CliRunner
 
 from problems import gaussians
 from smoothperf import Checkpoint, MeasureClassifier, load
 from smoothperf._files import written_whole
+from smoothperf.cli import app
 from smoothperf.io import StoreWriter
 from smoothperf.io.checkpoint import CheckpointError, CheckpointWarning
 
@@ -311,13 +313,10 @@ def test_kill_9_and_resume(data, tmp_path):
         process.wait()
     assert len(inodes) == 5
     assert not model.exists()
-    done = subprocess.run(
-        [*map(str, command), "--tol", "1e-5"], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 2
+    arguments = [*map(str, command[3:]), "--tol", "1e-5"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
     assert done.stderr.strip().endswith("go on with --resume, remove it, or name another file.")
-    done = subprocess.run(
-        [*map(str, command), "--tol", "1e-5", "--resume"], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    done = CliRunner().invoke(app, [*arguments, "--resume"])
+    assert done.exit_code == 0, done.output
     assert abs(load(model).objective_ - classifier().fit(X, y).objective_) <= 1e-5

@@ -197,7 +197,7 @@ values = st.recursive(
 MODEL = fitted(tol=0.1)
 
 
-@searching(40)
+@searching(25)
 @given(values)
 def test_any_attribute_comes_back(tmp_path_factory, value):
     # As a later estimator may have: attributes of other kinds than those of today.

@@ -64,7 +64,7 @@ def matrices(draw):
     return sp.csr_matrix((values, at.T), shape=(rows, columns)), draw(st.lists(label, min_size=rows, max_size=rows))
 
 
-@searching(100)
+@searching(60)
 @given(matrices(), st.booleans(), st.booleans(), st.sampled_from([64, 200, svmlight.PIECE]))
 def test_what_scikit_learn_writes_is_read_alike(problem, zero_based, queries, piece):
     X, y = problem
@@ -83,7 +83,7 @@ CHARACTERS = st.sampled_from(list(b"0011223::::   \n\n#.-+eqid\r\t\0x"))
 LINES = [b"1 1:1 2:0.5", b"-1 qid:3 4:1e-3 # c", b"+1", b"# all", b"", b"0.5 0:2 7:-0", b"1 2:1\r", b"1 10:1#c"]
 
 
-@searching(100)
+@searching(60)
 @given(
     st.lists(st.sampled_from(LINES), max_size=5).map(b"\n".join),
     st.lists(st.tuples(st.integers(0), CHARACTERS), max_size=4),
@@ -97,13 +97,13 @@ def test_whatever_is_accepted_means_the_same_to_scikit_learn(text, changes):
     assert_refused_or_same(bytes(changed))
 
 
-@searching(100)
+@searching(60)
 @given(st.binary(max_size=80))
 def test_any_bytes_are_read_or_refused(text):
     assert_refused_or_same(text)
 
 
-@searching(100)
+@searching(60)
 @given(st.lists(st.sampled_from(LINES), min_size=1, max_size=5).map(b"\n".join), st.data())
 def test_pieces_may_end_anywhere(text, data):
     whole, cut = SvmlightParser(False), SvmlightParser(False)
@@ -145,7 +145,7 @@ def test_hard_numbers_are_those_of_float(number):
     assert np.float64(value_of(number)).tobytes() == np.float64(float(number)).tobytes()
 
 
-@searching(500)
+@searching(300)
 @given(
     st.one_of(
         finite.map(repr),
@@ -167,7 +167,7 @@ def test_numbers_are_those_of_float(number):
             value_of(number)
 
 
-@searching(100)
+@searching(60)
 @given(st.text("0123456789+-.eE", min_size=1, max_size=6))
 def test_the_grammar_is_that_of_float(text):
     try:

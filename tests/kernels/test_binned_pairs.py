@@ -75,7 +75,7 @@ def assert_same_sums(problem, margin, kappa, per_ramp, spare=0.0):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@searching(50)
+@searching(30)
 @given(
     problem=randomly_scored(24, scales=SCALES_OF_BINS),
     margin=st.sampled_from([1.0, 0.5, 0.0, -0.5]),
@@ -202,7 +202,7 @@ def hints(problem):
     yield from (bins.Span(-np.inf, np.inf), bins.Span(np.inf, -np.inf), bins.Span(-1e308, 1e308))
 
 
-@searching(50)
+@searching(30)
 @given(data=st.data(), problem=few_in_bins, log_ramps=st.floats(-6.0, 4.0), other=few_in_bins)
 def test_planes_from_bins_are_true(data, problem, log_ramps, other):
     """In rational arithmetic: plane, value and ceiling keep what they promise, up to the rounding stated."""

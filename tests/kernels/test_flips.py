@@ -37,7 +37,7 @@ def expected_gradient(scores, positive, weights, slope, beta_of):
     return -slope * np.where(positive, 1.0, -1.0) * weighted, float(x @ weighted)
 
 
-@searching(30)
+@searching(20)
 @given(seed=st.integers(0, 10**6))
 def test_thresholds_flip_what_their_twin_does(seed):
     rng = np.random.default_rng(seed)
@@ -53,7 +53,7 @@ def test_thresholds_flip_what_their_twin_does(seed):
     assert inner == pytest.approx(sum_of_all, rel=1e-12, abs=1e-12 * (1.0 + np.abs(scores).sum()))
 
 
-@searching(30)
+@searching(20)
 @given(seed=st.integers(0, 10**6), width=st.sampled_from([1e-3, 0.5, 10.0, 1e6]))
 def test_ramps_flip_what_their_twin_does(seed, width):
     rng = np.random.default_rng(seed)
@@ -74,7 +74,7 @@ def test_ramps_flip_what_their_twin_does(seed, width):
     assert inner == pytest.approx(sum_of_all, rel=1e-9, abs=1e-11 * (1.0 + np.abs(scores).sum()))
 
 
-@searching(30)
+@searching(20)
 @given(seed=st.integers(0, 10**6))
 def test_prefix_sums(seed):
     """Over nothing too; mass is left alone without weights."""
@@ -105,7 +105,7 @@ def both_sides(problem):
 
 
 @every_loss
-@searching(30)
+@searching(20)
 @given(seed=st.integers(0, 10**6), steep=st.sampled_from([0.1, 2.0, 50.0]))
 def test_best_flips(p, r, seed, steep):
     problem = random_scored(seed, most=25, scales=(-8, -1, 0, 3))
@@ -168,7 +168,7 @@ def test_shares_of_levels_are_those_of_the_soft_maximum():
     assert value > offset - 1.0
 
 
-@searching(30)
+@searching(20)
 @given(seed=st.integers(0, 10**6), width=st.sampled_from([1e-3, 0.5, 10.0]))
 def test_masses_of_ramps_are_those_of_their_twin_or_a_little_less(seed, width):
     rng = np.random.default_rng(seed)

@@ -73,7 +73,7 @@ def drawn_levels(data, A):
     return data.draw(st.one_of(st.none(), vectors(A.rows)))
 
 
-@searching(50)
+@searching(30)
 @given(data=st.data(), A=sparse_arrays(), pieces=st.integers(1, 5), ones=st.booleans())
 def test_gather(data, A, pieces, ones):
     x, levels = data.draw(vectors(A.columns)), drawn_levels(data, A)
@@ -90,7 +90,7 @@ def scatter(indptr, indices, data, ones, g, out, pieces=1, *, levels=None, clear
     module.scatter(indptr, indices, data, ones, levels, g, out, clear, pieces, room)
 
 
-@searching(50)
+@searching(30)
 @given(data=st.data(), A=sparse_arrays(), pieces=st.integers(1, 5), ones=st.booleans(), clear=st.booleans())
 def test_scatter(data, A, pieces, ones, clear):
     g, levels = data.draw(vectors(A.rows)), drawn_levels(data, A)
@@ -157,7 +157,7 @@ def test_sums_over_rows_do_not_lose_digits_with_their_number():
     assert total[0] == pytest.approx(math.fsum(data), rel=5e-13)  # added one by one: 1e-11
 
 
-@searching(50)
+@searching(30)
 @given(data=st.data(), A=sparse_arrays())
 def test_half_gram(data, A):
     rows = frozen(data.draw(st.lists(st.integers(0, A.rows - 1), max_size=9) if A.rows else st.just([])), np.intp)
@@ -171,7 +171,7 @@ def test_half_gram(data, A):
     assert (again == out).all()
 
 
-@searching(50)
+@searching(30)
 @given(A=sparse_arrays(), distinct=st.booleans())
 def test_row_norms(A, distinct):
     expected = reference.row_norms(A.indptr, A.data, distinct)
@@ -231,7 +231,7 @@ def test_loops_that_come_at_the_same_time():
 # --- examples by themselves -------------------------------------------------------------------------------------
 
 
-@searching(50)
+@searching(30)
 @given(data=st.data(), m=st.integers(1, 200), n=st.integers(1, 200), seed=st.integers(0, 1000))
 def test_huber_sums(data, m, n, seed):
     rng = np.random.default_rng(seed)
@@ -246,7 +246,7 @@ def test_huber_sums(data, m, n, seed):
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=64 * EPS * 40.0 * 8.0 * m / kappa)
 
 
-@searching(60)
+@searching(40)
 @given(seed=st.integers(0, 10**6))
 def test_sorted_hinges(seed):
     """Ties, empty lists, lists of which one is beyond the other, any scale."""
@@ -260,7 +260,7 @@ def test_sorted_hinges(seed):
     assert kernels.sorted_hinges(a, z) == pytest.approx(reference.sorted_hinges(a, z), abs=1e-13 * size)
 
 
-@searching(50)
+@searching(30)
 @given(data=st.data(), n=st.integers(1, 1100), seed=st.integers(0, 1000))
 def test_pointwise_hinges(data, n, seed):
     rng = np.random.default_rng(seed)
@@ -280,7 +280,7 @@ def test_pointwise_hinges(data, n, seed):
     assert found[3] == pytest.approx(expected[3], abs=1024 * EPS * np.abs(gradients[1] * scores).sum())
 
 
-@searching(50)
+@searching(30)
 @given(data=st.data(), n=st.integers(1, 1100), seed=st.integers(0, 1000))
 def test_smooth_losses(data, n, seed):
     rng = np.random.default_rng(seed)
@@ -397,7 +397,7 @@ def assert_same_ramps(problem, kappa):
     assert excess == pytest.approx(excess_, abs=off * length * other_mass)
 
 
-@searching(50)
+@searching(30)
 @given(problem=pair_lists(), kappa=st.sampled_from([0.0, 1e-12, 1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 7.3, 1e3, 1e8]))
 def test_pair_ramps(problem, kappa):
     assert_same_ramps(problem, kappa)
@@ -451,7 +451,7 @@ def test_a_pair_at_the_margin_has_no_slope():
 # --- the quadratic program --------------------------------------------------------------------------------------
 
 
-@searching(50)
+@searching(30)
 @given(
     seed=st.integers(0, 10**6), size=st.integers(1, 8), rank=st.integers(1, 8), scale=st.sampled_from([0.1, 1.0, 30.0])
 )
@@ -475,7 +475,7 @@ def test_maximise_on_simplex(seed, size, rank, scale):
 # --- vectors of a run -------------------------------------------------------------------------------------------
 
 
-@searching(50)
+@searching(30)
 @given(data=st.data(), n=st.integers(1, 20), step=st.floats(-1e6, 1e6), pieces=st.integers(1, 3))
 def test_along(data, n, step, pieces):
     start, direction = data.draw(vectors(n)), data.draw(vectors(n))
@@ -485,7 +485,7 @@ def test_along(data, n, step, pieces):
     np.testing.assert_allclose(out, expected, rtol=0, atol=4 * EPS * (np.abs(start) + np.abs(step * direction)).max())
 
 
-@searching(50)
+@searching(30)
 @given(seed=st.integers(0, 10**6), shifted=st.booleans(), terms=st.integers(0, 12))
 def test_sums_with_inner_products(seed, shifted, terms):
     """In weight space, and in row space, where an inner product pairs the two halves of a vector."""
@@ -509,7 +509,7 @@ def test_sums_with_inner_products(seed, shifted, terms):
     np.testing.assert_allclose(sums, expected_sums, rtol=1e-14, atol=1e-15)
 
 
-@searching(50)
+@searching(30)
 @given(
     seed=st.integers(0, 10**6),
     shifted=st.booleans(),
@@ -533,7 +533,7 @@ def test_two_loop(seed, shifted, terms, rows, count):
     np.testing.assert_allclose(p, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
 
 
-@searching(40)
+@searching(25)
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 12), rank=st.integers(0, 6), bounded=st.booleans())
 def test_minimise_model(seed, d, rank, bounded):
     """Both find the minimum, which is unique; neither goes up from where it begins."""

@@ -33,7 +33,7 @@ number_of_rows = st.sampled_from([None, 0, 1100])
 number_of_ramps = st.sampled_from([0.3, 1.0, 7.3, 64.0])
 
 
-@searching(50)
+@searching(30)
 @given(seed=seeds, pieces=st.integers(1, 3), n=number_of_rows, ramps=number_of_ramps)
 def test_moments(seed, pieces, n, ramps):
     _, rows, grid, bins = in_bins(seed, n, ramps)
@@ -59,7 +59,7 @@ def moments_of(rng, bins, width):
     return frozen(moments[0])
 
 
-@searching(80)
+@searching(50)
 @given(seed=seeds, bins=st.integers(1, 40), r=st.sampled_from([1, 2, 3, 4, 16, 100]), width=st.sampled_from([0.1, 1e6]))
 def test_lines(seed, bins, r, width):
     moments = moments_of(np.random.default_rng(seed), bins, width)
@@ -79,7 +79,7 @@ def test_lines(seed, bins, r, width):
     assert crowd == expected[3]
 
 
-@searching(50)
+@searching(30)
 @given(seed=seeds, pieces=st.integers(1, 3), n=number_of_rows, ramps=number_of_ramps, directed=st.booleans())
 def test_gradient(seed, pieces, n, ramps, directed):
     rng, rows, grid, bins = in_bins(seed, n, ramps)

@@ -36,7 +36,7 @@ def some_of(rng, values):
     return float(rng.choice([*values[:20], *rng.normal(size=5), -1e300, 1e300]))
 
 
-@searching(60)
+@searching(40)
 @given(seed=seeds, line=LINES, pieces=st.integers(1, 3))
 def test_collect(seed, line, pieces):
     rng, scores, positive, weights = rows(seed)
@@ -56,7 +56,7 @@ def test_collect(seed, line, pieces):
                 assert (kept_weights[part] == other_weights[part]).all()
 
 
-@searching(60)
+@searching(40)
 @given(seed=seeds, line=LINES, step=st.sampled_from([1, 2, 7, 1000]))
 def test_sample(seed, line, step):
     _, scores, positive, _ = rows(seed)
@@ -66,7 +66,7 @@ def test_sample(seed, line, step):
     np.testing.assert_allclose(out, expected, rtol=4 * EPS, atol=4 * EPS)
 
 
-@searching(60)
+@searching(40)
 @given(seed=seeds, scale=st.sampled_from([1.0, 1e-8, 1e8, 1e300]))
 def test_sums_at(seed, scale):
     rng, scores, _, weights = rows(seed)
@@ -96,7 +96,7 @@ def told(search, values, weights, above=0.0):
         go_on = search.tell(math.fsum((mass, lost, above, -search.total)), active)
 
 
-@searching(100)
+@searching(60)
 @given(seed=seeds, share=st.floats(0.02, 0.98), start=st.sampled_from([0.0, 0.7, -1e9, 1e300]))
 def test_root_search(seed, share, start):
     """Where numbers are too coarse for u the two ends of a bracket share what is left, so values with ties get it."""
@@ -117,7 +117,7 @@ def test_root_search(seed, share, start):
             )
 
 
-@searching(60)
+@searching(40)
 @given(seed=seeds, share=st.floats(0.02, 0.98), above=st.sampled_from([0.0, 0.5]))
 def test_root_search_knows_on_which_side_of_an_interval_the_root_is(seed, share, above):
     problem = random_scored(seed, most=60, scales=(0, 1))
@@ -136,7 +136,7 @@ def test_root_search_knows_on_which_side_of_an_interval_the_root_is(seed, share,
             assert search.tau == (low if search.outside < 0 else high)
 
 
-@searching(60)
+@searching(40)
 @given(seed=seeds, count=st.sampled_from([1, 2, 16, 256]), total=st.floats(0.0, 400.0))
 def test_cells(seed, count, total):
     """Cells are open to the left; what is far away, however far, is above or nowhere."""
@@ -155,7 +155,7 @@ def test_cells(seed, count, total):
     assert found == pytest.approx(reference.cut_of_cells(cells, above, total, low, high), rel=1e-14)
 
 
-@searching(60)
+@searching(40)
 @given(seed=seeds, count=st.sampled_from([2, 16]))
 def test_a_cut_is_as_close_to_the_best_as_it_says(seed, count):
     rng, values, _, weights = rows(seed, most=60)
@@ -172,7 +172,7 @@ def test_a_cut_is_as_close_to_the_best_as_it_says(seed, count):
         assert bound(cut) <= min(map(bound, values), default=0.0) + looseness + 1e-12 * (1.0 + c.sum())
 
 
-@searching(80)
+@searching(50)
 @given(seed=seeds, pieces=st.integers(1, 3), large=st.booleans(), data=st.data())
 def test_finish(seed, pieces, large, data):
     """By the quick loops, and by the careful one, which is for large roots, corrections and blends."""

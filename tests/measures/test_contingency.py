@@ -35,7 +35,7 @@ every_delta = pytest.mark.parametrize("delta", [squares, at_most_two, number_by_
 
 
 @every_delta
-@searching(20)
+@searching(12)
 @given(problem=plainly_scored(), other=st.lists(st.floats(-3.0, 3.0), min_size=8, max_size=8))
 def test_exact_risk_is_the_maximum_over_all_labelings(delta, problem, other):
     y, scores = problem
@@ -51,7 +51,7 @@ def test_exact_risk_is_the_maximum_over_all_labelings(delta, problem, other):
 
 
 @every_delta
-@searching(20)
+@searching(12)
 @given(
     problem=plainly_scored(),
     other=st.lists(st.floats(-3.0, 3.0), min_size=8, max_size=8),
@@ -74,7 +74,7 @@ def test_smoothed_risk_keeps_its_promises(delta, problem, other, deviation):
 
 
 @every_delta
-@searching(20)
+@searching(12)
 @given(problem=plainly_scored(), deviation=st.floats(0.05, 2.0))
 def test_gradient_is_that_of_finite_differences(delta, problem, deviation):
     y, scores = problem
@@ -86,7 +86,7 @@ def test_gradient_is_that_of_finite_differences(delta, problem, deviation):
 
 
 @every_delta
-@searching(20)
+@searching(12)
 @given(problem=plainly_scored(), move=st.lists(st.floats(-0.3, 0.3), min_size=8, max_size=8))
 def test_gradient_changes_no_faster_than_the_lipschitz_constant(delta, problem, move):
     y, scores = problem
@@ -119,7 +119,7 @@ def test_smoothed_value_is_that_of_the_definition(delta):
     assert risk.smoothed(scores, mu).value == pytest.approx(expected, abs=1e-7)
 
 
-@searching(20)
+@searching(12)
 @given(problem=plainly_scored(), seed=st.integers(0, 1000))
 def test_whole_weights_stand_for_copies(problem, seed):
     y, scores = problem

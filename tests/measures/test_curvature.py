@@ -24,7 +24,7 @@ def drawn(seed, weighted, n=12):
     return PRBEP().bind(y, weights), rng.normal(size=n)
 
 
-@searching(30)
+@searching(20)
 @given(seed=st.integers(0, 10_000), weighted=st.booleans(), log_mu=st.floats(-2.5, 0.5))
 def test_curvature_is_the_derivative_of_the_gradient(seed, weighted, log_mu):
     risk, f = drawn(seed, weighted)

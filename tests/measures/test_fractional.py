@@ -43,7 +43,7 @@ def most_above_labelings(measure, positives):
 
 
 @every_measure
-@searching(25)
+@searching(15)
 @given(problem=plainly_scored(9))
 def test_risk_is_that_of_all_labelings_but_for_a_fraction_of_one_negative(measure, problem):
     y, scores = problem
@@ -54,7 +54,7 @@ def test_risk_is_that_of_all_labelings_but_for_a_fraction_of_one_negative(measur
 
 
 @every_measure
-@searching(25)
+@searching(15)
 @given(problem=plainly_scored(9))
 def test_risk_is_that_of_all_labelings_where_no_fraction_pays(measure, problem):
     """The gradient of an exact evaluation says which examples are flipped; ties at the cut share the flips."""
@@ -139,7 +139,7 @@ def test_smoothed_value_is_that_of_a_generic_solver(measure, weights):
 
 
 @every_measure
-@searching(25)
+@searching(15)
 @given(problem=plainly_scored(9), seed=st.integers(0, 99))
 def test_exact_kernel_computes_what_its_twin_does(measure, problem, seed):
     y, scores = problem
@@ -152,7 +152,7 @@ def test_exact_kernel_computes_what_its_twin_does(measure, problem, seed):
 
 
 @every_measure
-@searching(15)
+@searching(10)
 @given(problem=plainly_scored(9), deviation=st.sampled_from([0.5, 0.1]), seed=st.integers(0, 99))
 def test_kernel_computes_what_its_twin_does(measure, problem, deviation, seed):
     y, scores = problem
@@ -269,7 +269,7 @@ def test_scores_are_those_of_scikit_learn(weights):
 
 
 @every_measure
-@searching(25)
+@searching(15)
 @given(problem=plainly_scored(9), weighted=st.booleans())
 def test_threshold_is_the_best_cut(measure, problem, weighted):
     y, scores = problem

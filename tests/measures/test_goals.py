@@ -65,14 +65,14 @@ def problems(draw):
     return y, scores, weights
 
 
-@searching(30)
+@searching(20)
 @given(problem=problems(), rate=st.sampled_from([0.1, 0.25, 1 / 3, 0.5, 0.6, 0.75, 0.9, 0.99]))
 def test_scores_are_the_best_over_all_cuts(problem, rate):
     for goal in (RecallAtPrecision(rate), PrecisionAtRecall(rate), RecallAtFPR(rate)):
         assert goal.score(*problem) == pytest.approx(brute_force(goal, *problem), abs=1e-12)
 
 
-@searching(30)
+@searching(20)
 @given(problem=problems())
 def test_average_precision_is_that_of_scikit_learn(problem):
     y, scores, weights = problem
@@ -81,7 +81,7 @@ def test_average_precision_is_that_of_scikit_learn(problem):
 
 
 @every_goal
-@searching(30)
+@searching(20)
 @given(problem=problems())
 def test_a_ranking_has_the_same_scores(goal, problem):
     y, scores, weights = problem
@@ -90,7 +90,7 @@ def test_a_ranking_has_the_same_scores(goal, problem):
 
 
 @every_goal
-@searching(30)
+@searching(20)
 @given(problem=problems())
 def test_weights_count_as_copies_in_scores(goal, problem):
     y, scores, _ = problem
@@ -106,7 +106,7 @@ def test_no_cut_is_precise_enough():
     assert RecallAtPrecision(0.5).score([1, 0], [1.0, 1.0]) == 1.0  # tied: both or none
 
 
-@searching(30)
+@searching(20)
 @given(problem=problems(), rate=st.sampled_from([0.1, 0.5, 0.6, 0.9]))
 def test_without_confidence_the_cut_has_the_score(problem, rate):
     """What is predicted at the threshold is what the score speaks of."""

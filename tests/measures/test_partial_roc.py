@@ -13,7 +13,7 @@ from smoothperf.design import as_design
 from smoothperf.objective import RegularizedRisk
 
 
-@searching(30)
+@searching(20)
 @given(problem=plainly_scored(9, scales=(-6, 0, 6)), data=st.data())
 def test_exact_value_is_the_maximum_over_all_sets_of_negatives(problem, data):
     y, scores = problem
@@ -36,7 +36,7 @@ def test_smoothed_risk_is_that_of_a_convex_solver(seed):
     np.testing.assert_allclose(result.plane.gradient, gradient, atol=1e-3)
 
 
-@searching(30)
+@searching(20)
 @given(problem=plainly_scored(9, scales=(-6, 0, 6)), mu=st.floats(1e-3, 1.0))
 def test_all_negatives_are_the_roc_area(problem, mu):
     y, scores = problem
@@ -61,7 +61,7 @@ def test_negatives_far_down_have_no_gradient():
     assert not gradient[15:].any()
 
 
-@searching(30)
+@searching(20)
 @given(problem=plainly_scored(9, scales=(-6, 0, 6)), share=st.floats(0.05, 0.95))
 def test_score_is_that_of_scikit_learn_on_another_scale(problem, share):
     y, scores = problem

@@ -14,7 +14,7 @@ from smoothperf.design import as_design
 from smoothperf.objective import RegularizedRisk
 
 
-@searching(30)
+@searching(20)
 @given(problem=plainly_scored(scales=(-6, 0, 6)), costs=st.sampled_from([(1.0, 1.0), (10.0, 1.0), (0.3, 7.0)]))
 def test_exact_value_is_the_maximum_over_all_labelings(problem, costs):
     y, scores = problem
@@ -24,7 +24,7 @@ def test_exact_value_is_the_maximum_over_all_labelings(problem, costs):
         assert value == pytest.approx(oracles.error_risk(y, scores, costs), abs=allowed)
 
 
-@searching(30)
+@searching(20)
 @given(problem=plainly_scored(scales=(-6, 0, 6)))
 def test_balanced_error_has_costs_that_make_the_classes_even(problem):
     y, scores = problem

@@ -197,7 +197,7 @@ def test_hint_is_the_threshold_of_the_projection():
 # --- the selection ----------------------------------------------------------------------------------------------
 
 
-@searching(60)
+@searching(40)
 @given(data=st.data(), n=st.integers(1, 25))
 def test_heaviest_fills_the_weight_with_the_largest_values(data, n):
     values = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n)), dtype=float)
@@ -216,7 +216,7 @@ def test_heaviest_fills_the_weight_with_the_largest_values(data, n):
     assert taken.min(initial=np.inf) >= left.max(initial=-np.inf)
 
 
-@searching(60)
+@searching(40)
 @given(data=st.data(), n=st.integers(1, 25))
 def test_heaviest_without_weights_takes_whole_examples(data, n):
     values = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n)), dtype=float)
@@ -231,7 +231,7 @@ def test_heaviest_without_weights_takes_whole_examples(data, n):
 # --- the score --------------------------------------------------------------------------------------------------
 
 
-@searching(80)
+@searching(50)
 @given(data=st.data(), y=st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=9).filter(lambda y: len(set(y)) == 2))
 def test_score_is_the_precision_averaged_over_ways_of_breaking_ties(data, y):
     scores = data.draw(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=len(y), max_size=len(y)))

@@ -23,7 +23,7 @@ def problems(draw, most=8):
 
 
 @both
-@searching(30)
+@searching(20)
 @given(problem=problems())
 def test_exact_value_is_the_maximum_over_all_labelings(kind, problem):
     y, scores, k = problem
@@ -35,7 +35,7 @@ def test_exact_value_is_the_maximum_over_all_labelings(kind, problem):
 
 
 @both
-@searching(30)
+@searching(20)
 @given(problem=problems(), mu=st.floats(1e-4, 3.0))
 def test_exact_value_and_ceiling_enclose_the_risk(kind, problem, mu):
     y, scores, k = problem
@@ -60,7 +60,7 @@ def test_diameter_is_the_largest_value_of_the_prox_function(kind, y):
 
 
 @both
-@searching(30)
+@searching(20)
 @given(problem=problems())
 def test_as_many_places_as_positives_are_the_break_even_point(kind, problem):
     y, scores, _ = problem
@@ -81,7 +81,7 @@ def test_least_risk_is_the_least_loss():
         assert RecallAtK(k).bind(y).exact_value(scores) == pytest.approx(1.0 - min(1.0, k / 3.0), abs=1e-12)
 
 
-@searching(30)
+@searching(20)
 @given(problem=problems(9))
 def test_scores_are_averages_over_ways_of_breaking_ties(problem):
     y, scores, k = problem
@@ -139,7 +139,7 @@ def test_newton_finds_what_lbfgs_finds(kind, k):
         assert newton.n_iter < lbfgs.n_iter
 
 
-@searching(30)
+@searching(20)
 @given(data=st.data(), n=st.integers(1, 25))
 def test_heaviest_takes_a_part_of_the_last_example(data, n):
     values = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n)), dtype=float)

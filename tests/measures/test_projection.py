@@ -122,7 +122,7 @@ def assert_same_projection(problem, nearby=None):
     assert found.ceiling <= expected.ceiling + found.looseness + problem.mu * off * mass
 
 
-@searching(50)
+@searching(30)
 @given(problem=projections(exponents=range(-4, 7), scales=(-8, -2, 0, 1)))
 def test_top_k_smoothed(problem):
     assert_same_projection(problem)
@@ -133,13 +133,13 @@ roots_of_any_kind = st.builds(
 )
 
 
-@searching(50)
+@searching(30)
 @given(problem=projections(exponents=range(-4, 7), scales=(-8, -2, 0, 1)), nearby=roots_of_any_kind)
 def test_top_k_smoothed_from_any_start(problem, nearby):
     assert_same_projection(problem, nearby)
 
 
-@searching(50)
+@searching(30)
 @given(
     problem=projections(exponents=range(-4, 7), scales=(-8, -2, 0, 1)),
     away=st.floats(-20.0, 20.0),
@@ -156,7 +156,7 @@ def test_top_k_smoothed_from_nearby(problem, away, sample):
 
 @pytest.mark.parametrize("scale", [-8, 0, 4, 8])
 @pytest.mark.parametrize("exponent", [-12, -9, -3, 6])
-@searching(20)
+@searching(12)
 @given(data=st.data())
 def test_top_k_smoothed_predicts_the_right_weight_at_every_scale(exponent, scale, data):
     """``sum c u`` is the total, and the rounding that is left is known, whatever the scale of the scores and of mu."""

@@ -26,7 +26,7 @@ def weighted_values(draw):
     return Values(v, weights, draw(st.sampled_from([0.0, 5.0]))), low, low + width
 
 
-@searching(50)
+@searching(30)
 @given(problem=weighted_values(), share=st.floats(0.0, 1.0), place=st.floats(0.0, 1.0))
 def test_cells_stand_for_their_values(problem, share, place):
     values, low, high = problem
@@ -48,7 +48,7 @@ def test_cells_stand_for_their_values(problem, share, place):
 
 
 @pytest.mark.parametrize("few", [0, projection_group.FEW])
-@searching(25)
+@searching(15)
 @given(problem=weighted_values(), share=st.floats(-0.1, 1.1))
 def test_members_find_the_root_or_say_on_which_side_it_is(few, problem, share):
     values, low, high = problem

@@ -99,7 +99,7 @@ def assert_same(results, near, problem, mu):
 
 
 @every_measure
-@searching(15)
+@searching(10)
 @given(problem=split_queries(), deviation=st.sampled_from([1.0, 0.03]))
 def test_risks_are_those_in_memory(measure, problem, deviation):
     grades, scores, qid, weights, _ = problem

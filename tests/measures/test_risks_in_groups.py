@@ -79,7 +79,7 @@ def assert_same(results, near, scores, *, deviation=1.0):
 
 
 @every_measure
-@searching(15)
+@searching(10)
 @given(problem=split_problems(), deviation=st.sampled_from([1.0, 0.03, 1e-4]), bins=st.booleans())
 def test_smoothed_risks_are_those_in_memory(measure, problem, deviation, bins):
     y, scores, weights, slices = problem
@@ -108,7 +108,7 @@ def test_smoothed_risks_are_those_in_memory(measure, problem, deviation, bins):
 
 
 @every_measure
-@searching(15)
+@searching(10)
 @given(problem=split_problems())
 def test_exact_risks_are_those_in_memory(measure, problem):
     y, scores, weights, slices = problem
@@ -126,7 +126,7 @@ def test_exact_risks_are_those_in_memory(measure, problem):
 
 
 @every_measure
-@searching(15)
+@searching(10)
 @given(problem=split_problems())
 def test_weighed_scores_and_cuts_are_those_in_memory(measure, problem):
     y, scores, weights, slices = problem

@@ -46,7 +46,7 @@ def peer(measure, alpha, total):
 
 
 @every_measure
-@searching(30)
+@searching(20)
 @given(
     rows=st.lists(st.tuples(st.sampled_from([-1, 1]), st.floats(-40.0, 40.0), st.floats(0.0, 5.0)), min_size=2),
     mu=st.sampled_from([0.0, 1e-3, 1.0]),
@@ -95,7 +95,7 @@ def test_lipschitz_constant_is_attained(measure, scores, weights):
 
 
 @every_measure
-@searching(30)
+@searching(20)
 @given(seed=st.integers(0, 1000), weighted=st.booleans(), scale=st.sampled_from([0.1, 1.0, 5.0]))
 def test_curvature_is_the_derivative_of_the_gradient(measure, seed, weighted, scale):
     rng = np.random.default_rng(seed)
@@ -254,7 +254,7 @@ def test_path(measure):
         assert clf.objective_ == pytest.approx(objective, abs=1e-5)
 
 
-@searching(30)
+@searching(20)
 @given(rows=st.lists(st.tuples(st.booleans(), st.floats(-9.0, 9.0)), min_size=1))
 def test_log_loss_is_that_of_the_chances(rows):
     y, scores = (np.array(column) for column in zip(*rows, (True, 0.5), (False, 0.5), strict=True))

@@ -9,7 +9,7 @@ from groups import parts, run_group
 from problems import searching
 from smoothperf.measures.threshold_search import best_cut, filled, level_of, room_for_ties, threshold_for_weight
 
-in_groups = searching(30)
+in_groups = searching(20)
 
 
 def weight_above(scores, weights, threshold):
@@ -31,7 +31,7 @@ def check(scores, weights, wanted):
     return threshold
 
 
-@searching(80)
+@searching(50)
 @given(
     scores=st.lists(st.one_of(st.integers(-3, 3).map(float), st.floats(-1e8, 1e8)), min_size=1, max_size=12),
     share=st.floats(0.0, 1.0),
@@ -43,7 +43,7 @@ def test_the_weight_above_is_as_close_as_ties_allow(scores, share):
     check(scores, None, float(round(share * len(scores))))
 
 
-@searching(80)
+@searching(50)
 @given(
     data=st.data(),
     scores=st.lists(st.integers(-2, 2).map(float), min_size=1, max_size=10),

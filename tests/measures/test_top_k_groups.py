@@ -66,7 +66,7 @@ def bound(measure, y, weights):
 
 @pytest.mark.parametrize("few", [0, projection_group.FEW])
 @every_measure
-@searching(12)
+@searching(8)
 @given(problem=split_problems(), deviation=st.sampled_from([30.0, 1.0, 0.03, 1e-3, 1e-6]))
 def test_smoothed_risks_are_those_in_memory(measure, few, problem, deviation):
     y, scores, weights, lengths = problem
@@ -101,7 +101,7 @@ def test_smoothed_risks_are_those_in_memory(measure, few, problem, deviation):
 
 
 @every_measure
-@searching(12)
+@searching(8)
 @given(problem=split_problems())
 def test_exact_risks_and_thresholds_are_those_in_memory(measure, problem):
     y, scores, weights, lengths = problem

@@ -67,14 +67,14 @@ def test_goals_in_round_numbers_have_their_best_cut(share):
     assert reached > 15
 
 
-@searching(50)
+@searching(30)
 @given(st.integers(2, 400), st.integers(0, 10))
 def test_few_examples_are_all_shown(n, seed):
     ranked = ranking(n, 0.3, 1.0, seed)
     assert np.array_equal(thin_cuts(ranked.cuts(), ranked.levels), np.arange(n + 1))
 
 
-@searching(50)
+@searching(30)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=60), st.integers(1, 5))
 def test_column_extremes_reach_as_far_as_all_points(points, columns):
     x, y = np.array(sorted(point[0] for point in points)), np.array([point[1] for point in points])
@@ -90,7 +90,7 @@ def test_column_extremes_reach_as_far_as_all_points(points, columns):
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64, min_value=-1e300, max_value=1e300)
 
 
-@searching(50)
+@searching(30)
 @given(finite, finite)
 def test_shortest_between_separates(one, other):
     lower, upper = min(one, other), max(one, other)
@@ -104,7 +104,7 @@ def test_shortest_between_is_short():
     assert shortest_between(1.0, float(np.nextafter(1.0, 2.0))) == 1.0
 
 
-@searching(50)
+@searching(30)
 @given(st.sets(st.floats(-1e6, 1e6), min_size=1, max_size=30))
 def test_thresholds_make_their_cuts(scores):
     levels = np.array(sorted(scores, reverse=True))

@@ -32,7 +32,7 @@ def search(curve, **options):
     return flat_point(curve, curve.at(0.0, 1.0), **options)
 
 
-@searching(100)
+@searching(60)
 @given(minimum=st.floats(1e-6, 1e6), curvature=st.floats(1e-3, 1e3), flatness=st.sampled_from([0.5, 0.2, 0.01]))
 def test_quadratic(minimum, curvature, flatness):
     curve = Curve(lambda t: curvature * (t - minimum) ** 2, lambda t: 2 * curvature * (t - minimum))
@@ -41,7 +41,7 @@ def test_quadratic(minimum, curvature, flatness):
     assert found.value <= curvature * minimum**2
 
 
-@searching(100)
+@searching(60)
 @given(
     kinks=st.lists(st.floats(0.01, 100), min_size=1, max_size=8),
     widths=st.lists(st.floats(1e-4, 1.0), min_size=8, max_size=8),

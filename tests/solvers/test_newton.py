@@ -30,7 +30,7 @@ def test_reaches_the_optimum_of_a_generic_solver(alpha):
     assert np.linalg.norm(result.coef - coef) <= np.sqrt(2 * (result.gap + 2e-8) / alpha)
 
 
-@searching(40)
+@searching(25)
 @given(
     n_positive=st.integers(1, 4),
     n_negative=st.integers(1, 4),

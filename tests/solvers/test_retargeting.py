@@ -94,7 +94,7 @@ def exact_loss_free(truth, y, scores, weights):
 
 
 @every_measure
-@searching(12)
+@searching(8)
 @given(problem=scored(7, least=3, scales=(-6, -1, 0, 1, 6), weights=("none", "whole")))
 def test_the_loss_free_risk_is_what_the_risk_grows_like(measure, truth, problem):
     y, scores, weights = problem
@@ -108,7 +108,7 @@ def test_the_loss_free_risk_is_what_the_risk_grows_like(measure, truth, problem)
 
 
 @every_measure
-@searching(12)
+@searching(8)
 @given(problem=scored(7, least=3, scales=(-6, -1, 0, 1, 6), weights=("none", "whole")), elsewhere=st.integers(0, 10**6))
 def test_its_gradient_is_a_plane_through_the_origin(measure, truth, problem, elsewhere):
     y, scores, weights = problem
@@ -119,7 +119,7 @@ def test_its_gradient_is_a_plane_through_the_origin(measure, truth, problem, els
 
 
 @every_measure
-@searching(12)
+@searching(8)
 @given(problem=scored(7, least=3, scales=(-6, -1, 0, 1, 6), weights=("none", "whole")))
 def test_the_tight_risk_lies_between_the_loss_and_the_largest_loss(measure, truth, problem):
     y, scores, weights = problem
@@ -147,7 +147,7 @@ def test_large_scores_have_their_loss(measure, truth):
 
 
 @every_measure
-@searching(12)
+@searching(8)
 @given(problem=scored(7, least=3, scales=(-6, -1, 0, 1, 6), weights=("none", "whole")), seed=st.integers(0, 10**6))
 def test_retargeted_risks_are_never_negative_and_their_planes_hold(measure, truth, problem, seed):
     y, scores, weights = problem

@@ -51,7 +51,7 @@ def test_every_form_of_the_accelerated_method_converges(solver):
     assert result.gap <= 1e-4
 
 
-@searching(20)
+@searching(12)
 @given(
     n_positive=st.integers(1, 4),
     n_negative=st.integers(1, 4),

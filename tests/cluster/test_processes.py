@@ -1,0 +1,131 @@
+"""Workers that are processes, which take seconds to start, so all tests that need them are here: some are killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import dask
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from smoothperf.dask import MeasureClassifier
+from smoothperf.dask.group import GroupBrokenError
+
+from .test_faults import ALPHA, TOL, assert_same_optimum, make_block, optimum
+from .test_group import errors_of, run, start
+
+
+@pytest.fixture(scope="module")
+def _three_processes():
+    with (
+        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def processes(_three_processes):
+    """Three workers that are processes, which take seconds to start; a nanny starts those again that die."""
+    _three_processes.wait_for_workers(3, timeout=60.0)
+    return _three_processes
+
+
+class Killer:
+    """A callback that kills the first worker after some iterations, once."""
+
+    def __init__(self, client, *, at=10):
+        pids = client.run(os.getpid)
+        self._pid = pids[min(pids)]
+        self._at = at
+        self.rows = []
+
+    def __call__(self, row):
+        self.rows.append(row)
+        if row.iteration == self._at:
+            os.kill(self._pid, signal.SIGKILL)
+
+
+def test_killed_workers(processes, caplog):
+    client = processes
+    killer = Killer(client)
+    clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=client, callback=killer)
+    clf.fit([dask.delayed(make_block)(number) for number in range(4)])
+    assert_same_optimum(clf, optimum())
+    assert clf.n_losses_ == 1
+    assert "is gone" in caplog.text
+    # The trace goes on where it was.
+    rows = clf.result_.trace.rows
+    assert [row.iteration for row in rows] == list(range(len(rows)))
+    assert rows == killer.rows
+    assert np.all(np.diff(clf.result_.trace["seconds"]) > 0.0)
+    assert np.all(np.diff(clf.result_.trace["passes"]) > 0)
+    assert clf.n_iter_ == len(rows) - 1
+
+
+def test_a_client_that_dies_leaves_nothing_behind(processes, tmp_path):
+    client = processes
+    script = tmp_path / "fit.py"
+    script.write_text(CLIENT.format(address=client.scheduler.address))
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.kill()
+
+    def members():
+        # A worker that was started again, and had no work since, has not imported it.
+        return sum(client.run(lambda: len(getattr(sys.modules.get("smoothperf.dask.group"), "_here", ()))).values())
+
+    deadline = time.monotonic() + 20.0
+    while members() or any(map(len, client.processing().values())) or any(map(len, client.has_what().values())):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+CLIENT = """
+import numpy as np
+from distributed import Client
+from smoothperf.dask import MeasureClassifier
+
+def begun(row):
+    if row.iteration == 2:
+        print("begun", flush=True)
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(2000, 5))
+y = X[:, 0] + rng.normal(size=2000) > 0
+with Client("{address}") as client:
+    MeasureClassifier("error_rate", 1e-9, tol=1e-15, max_iter=10**9, callback=begun).fit([(X, y), (X, y)])
+"""
+
+
+def test_many_rounds_of_processes(processes):
+    client = processes
+
+    def program(together):
+        x = np.arange(10.0) + together.rank
+        for _ in range(50):
+            x = together.sum(x) / together.size + together.first(x) * 1e-3
+        return x, together.sum(np.full(300_000, 0.1 * together.rank)).sum()
+
+    results = run(client, program, 4)
+    assert len({(x.tobytes(), total) for x, total in results}) == 1
+    # A worker that is killed ends all of them, those who wait and those who ask later.
+    pids = client.run(os.getpid)
+
+    def wait_for_ever(together):
+        if together.rank == 3:
+            time.sleep(600.0)
+        return together.sum(np.zeros(1))
+
+    together, tasks = start(client, wait_for_ever, 4)
+    workers = sorted(pids)
+    threading.Timer(0.3, os.kill, (pids[workers[2]], signal.SIGKILL)).start()
+    with pytest.raises(GroupBrokenError), together:
+        together.sum(np.zeros(1))
+    with pytest.raises(GroupBrokenError):
+        together.sum(np.zeros(1))
+    assert errors_of(tasks[:2]) == [GroupBrokenError, GroupBrokenError]
