@@ -54,8 +54,7 @@ def points_of_members(measure, alpha, weights_and_mus):
     return program
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("order", ["mixed", "one class"])
+@pytest.mark.parametrize(("order", "weighted"), [("mixed", True), ("one class", False)])
 @pytest.mark.parametrize("measure", MEASURES)
 def test_risk_and_gradient_are_those_in_memory(client, data, measure, order, weighted):
     X, y = data(n=3000)

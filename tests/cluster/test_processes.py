@@ -1,5 +1,6 @@
 """Workers that are processes, which take seconds to start, so all tests that need them are here: some are killed."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -69,6 +70,7 @@ def test_killed_workers(processes, caplog):
 
 def test_a_client_that_dies_leaves_nothing_behind(processes, tmp_path):
     client = processes
+    gc.collect()  # what other tests have left here, whose rows would stay on the workers
     script = tmp_path / "fit.py"
     script.write_text(CLIENT.format(address=client.scheduler.address))
     with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as process:

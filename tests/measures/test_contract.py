@@ -446,7 +446,7 @@ def test_only_ratios_of_weights_matter(measure, truth, problem):
 @pytest.mark.parametrize("rare", [1, -1], ids=["one positive", "one negative"])
 def test_rounding_bound_holds_for_many_examples(measure, truth, mu, weight, rare):
     """Constant scores turn the plane inequality into one about the sum of the gradient, however large n is."""
-    n = 200_001
+    n = 100_001
     y = np.full(n, -rare)
     y[n // 2] = rare
     risk = measure.bind(y, None if weight is None else np.full(n, weight))

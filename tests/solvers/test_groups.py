@@ -54,13 +54,14 @@ def minimise(solver, measure, X, y, weights=None, lengths=LENGTHS, start=None, *
     return run_group(len(lengths), member), whole
 
 
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("measure", MEASURES, ids=name_of)
 @pytest.mark.parametrize(
     "solver", [LBFGS(tol=1e-4), Nesterov(tol=1e-2), BMRM(tol=1e-2)], ids=lambda s: type(s).__name__
 )
-def test_the_certified_optimum_is_that_of_all_rows(solver, measure, weighted):
+def test_the_certified_optimum_is_that_of_all_rows(solver, measure):
     X, y = gaussians(*SIZE)
+    # Every solver and every measure with weights and without.
+    weighted = (MEASURES.index(measure) + isinstance(solver, Nesterov)) % 2 == 1
     weights = np.random.default_rng(1).integers(1, 4, size=y.size).astype(float) if weighted else None
     results, whole = minimise(solver, measure, X, y, weights)
     check_alike(results)
