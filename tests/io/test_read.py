@@ -469,6 +469,7 @@ def test_parquet_labels(tmp_path, y, kind):
 
 
 def test_parquet_of_pandas_with_categories(tmp_path):
+    pytest.importorskip("pyarrow")
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": [1.0, 2.0], "y": pd.Categorical(["ham", "spam"])})
     frame.to_parquet(tmp_path / "a.parquet")
