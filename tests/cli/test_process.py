@@ -111,6 +111,13 @@ def test_ctrl_c_while_reading_writes_nothing(tmp_path):
     assert not (tmp_path / "model").exists()
 
 
+def test_piped_output_has_no_control_characters(train_file, tmp_path):
+    process = start("train", train_file, "-o", tmp_path / "model")
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert not {"\x1b", "\r"} & set(out + errors)
+
+
 def test_a_reader_that_has_seen_enough_is_no_error(model_file, tmp_path):
     many = tmp_path / "many.svm"
     many.write_text("1 1:0.5\n" * 60_000)
