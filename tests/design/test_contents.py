@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from groups import parts, run_group
+from problems import searching
 from smoothperf.design import BiasedDesign, SharedDesign, as_design
 from smoothperf.design.base import Design
 from smoothperf.design.contents import contents
@@ -20,6 +21,7 @@ MATRICES = arrays(
 )
 
 
+@searching(100)
 @given(MATRICES, st.integers(0, 6))
 def test_form_and_parts_do_not_matter(X, cut):
     found = contents(as_design(X))
@@ -33,6 +35,7 @@ def test_form_and_parts_do_not_matter(X, cut):
     assert contents(BiasedDesign(as_design(X), 0.5), 3) == contents(as_design(columns), 3)
 
 
+@searching(100)
 @given(MATRICES, st.data())
 def test_every_bit_counts(X, data):
     i, j = (data.draw(st.integers(0, size - 1)) for size in X.shape)

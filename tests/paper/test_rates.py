@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from problems import searching
 from smoothperf import BMRM, LBFGS, PRBEP
 from smoothperf.design import as_design
 from smoothperf.objective import RegularizedRisk
@@ -93,6 +94,7 @@ def labelings(n, k):
         yield u
 
 
+@searching(100)
 @given(
     data=st.data(),
     n=st.integers(2, 7),
