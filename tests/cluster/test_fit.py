@@ -449,9 +449,13 @@ def test_bounds_that_a_measure_does_not_have(client, data):
 
 
 @pytest.mark.parametrize(
-    "penalty", [{"l1_ratio": 1.0}, {"l1_ratio": 0.5, "positive": True}, {"coef_bounds": (-0.3, 0.4)}]
+    ("measure", "bound", "penalty"),
+    [
+        ("roc_area", "convex", {"l1_ratio": 1.0}),
+        ("prbep", "tight", {"l1_ratio": 0.5, "positive": True}),
+        ("f1", "convex", {"coef_bounds": (-0.3, 0.4)}),
+    ],
 )
-@pytest.mark.parametrize(("measure", "bound"), [("roc_area", "convex"), ("prbep", "tight"), ("f1", "convex")])
 def test_penalties_are_those_in_memory(client, data, measure, bound, penalty):
     X, y = data()
     there = MeasureClassifier(measure, 2e-3, bound=bound, tol=1e-3, client=client, **penalty).fit(in_blocks(X, y))

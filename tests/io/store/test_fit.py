@@ -250,8 +250,9 @@ def test_the_tight_bound_from_a_store(write_store, sparse_data, measure):
     assert many.objective_ == pytest.approx(memory.objective_, abs=2e-3)
 
 
-@pytest.mark.parametrize("penalty", [{"l1_ratio": 1.0}, {"l1_ratio": 0.5, "positive": True}])
-@pytest.mark.parametrize("bound", ["convex", "tight"])
+@pytest.mark.parametrize(
+    ("bound", "penalty"), [("convex", {"l1_ratio": 1.0}), ("tight", {"l1_ratio": 0.5, "positive": True})]
+)
 def test_penalties_from_a_store(write_store, sparse_data, bound, penalty):
     X, y = sparse_data()
     clf = MeasureClassifier("prbep", 2e-3, bound=bound, **penalty)
