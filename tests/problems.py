@@ -32,6 +32,11 @@ def searching(cases):
     return settings(deadline=None, derandomize=True, max_examples=cases * THOROUGH)
 
 
+def thorough(*cases):
+    """Cases of `make test-thorough` alone, beside which others come close; nothing in `make test`."""
+    return cases if THOROUGH > 1 else ()
+
+
 def frozen(values, dtype=np.float64):
     """An array that may not be written to."""
     array = np.array(values, dtype=dtype)

@@ -74,6 +74,22 @@ def test_bound_is_that_of_the_quadratic_program():
     np.testing.assert_allclose(bundle.dual_coef, -(weights @ slopes) / alpha, atol=1e-3)
 
 
+def test_bounds_outlive_their_planes():
+    X, y = gaussians(8, 12, 4, seed=3)
+    bundle = bundle_of(X, 10.0)
+    for slope, value in random_planes(PRBEP().bind(y), X, np.random.default_rng(3), 15):
+        add(bundle, slope, value)
+    before = bundle.lower_bound(1.0, 0.0)
+    assert before > 0.0
+    bundle.forget()
+    assert len(bundle) == 0
+    assert not bundle.waiting
+    assert bundle.lower_bound(1.0, 0.0) == before
+    add(bundle, slope, value)
+    assert len(bundle) == 1
+    assert bundle.lower_bound(1.0, 0.0) == before  # one of the planes alone is no better
+
+
 def test_rounding_is_taken_off():
     X, y = gaussians(8, 12, 4)
     value = ROCArea().bind(y).exact(np.zeros(20))

@@ -23,14 +23,12 @@ LAYERS = (
     ("certificate", "objective"),
     ("row_space", "plane_weights"),
     ("measures", "design", "penalties"),
-    ("buffers", "collective"),
+    ("collective",),
     ("kernels",),
     ("threads", "_files"),
     ("_validation",),
 )
 LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-#: Modules that are about to go, and their imports.
-LEAVING = {"operating_point", "blocks", "space", "recycling"}
 
 
 def imports_of(path, root=ROOT):
@@ -71,7 +69,7 @@ def offences(root=ROOT):
         room = here[0].removesuffix(".py")
         for line, module in imports_of(path, root):
             other = room_of(module, root)
-            if other == room or module == ("__version__",) or {room, other} & LEAVING:
+            if other == room or module == ("__version__",):
                 continue
             if LEVELS.get(other, -1) <= LEVELS.get(room, len(LAYERS)):
                 yield f"{'/'.join(here)}:{line} imports {'.'.join(module)}"
@@ -79,7 +77,7 @@ def offences(root=ROOT):
 
 def test_every_room_has_a_layer():
     rooms = {path.name.removesuffix(".py") for path in ROOT.iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert rooms - LEAVING - {"__pycache__"} <= set(LEVELS)
+    assert rooms - {"__pycache__"} <= set(LEVELS)
 
 
 def test_imports_go_down():

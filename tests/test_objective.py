@@ -54,6 +54,26 @@ def test_a_line_agrees_with_points_on_it_and_never_touches_x(measure):
     assert other.value == pytest.approx(run.evaluate(w, mu / 2).value, abs=1e-12)
 
 
+def test_a_line_uses_the_memory_of_forgotten_trials_again():
+    from smoothperf import ROCArea
+
+    X, y = gaussians(10, 15)
+    objective = problem(ROCArea(), X, y, 0.3)
+    run = Run(objective)
+    line = run.along(run.evaluate(np.array([0.3, -0.2, 0.1]), 0.1), np.array([-1.0, 0.5, 2.0]))
+    kept, origin = line.at(0.5, 0.1), line.at(0.0, 0.2)
+    values = kept.scores.copy(), kept.risk.plane.gradient.copy(), origin.scores.copy()
+    forgotten = line.at(1.0, 0.1)
+    line.forget(forgotten)
+    again = line.at(2.0, 0.1)
+    vectors = {id(forgotten.scores), id(forgotten.risk.plane.gradient)}
+    assert vectors == {id(again.scores), id(again.risk.plane.gradient)}
+    line.forget(origin)  # whose scores are those of the start
+    line.forget(line.at(3.0, 0.1))
+    for vector, before in zip((kept.scores, kept.risk.plane.gradient, origin.scores), values, strict=True):
+        np.testing.assert_array_equal(vector, before)
+
+
 def test_excess_bounds_the_distance_to_the_smoothed_minimum():
     from smoothperf import LBFGS, Fixed, ROCArea
 

@@ -10,7 +10,7 @@ from scipy import optimize
 
 from problems import searching
 from smoothperf.penalties import UNPENALISED, ElasticNet, Quadratic, Separable, as_penalty
-from smoothperf.plane_weights import best_weights
+from smoothperf.plane_weights import best_weights, weights_of_planes
 
 
 def random_penalty(rng, d, *, curved=False):
@@ -102,6 +102,24 @@ def test_weights_of_planes_are_the_best(seed, planes):
 
     for other in rng.dirichlet(np.ones(planes), size=30):
         assert dual(other) <= dual(x) + 1e-7
+
+
+@pytest.mark.parametrize("rho", [0.5, 1.0])
+def test_weights_within_the_penalty_for_all_planes_do_not_matter(rho):
+    rng = np.random.default_rng(1)
+    slopes, offsets, start = 3.0 * rng.normal(size=(4, 5)), rng.uniform(size=4), np.full(4, 0.25)
+    few = ElasticNet(0.8, rho).on(5)
+    assert (np.abs(slopes).max(axis=0) > few.s).all()
+    within = rng.uniform(-0.99, 0.99, size=(4, 20)) * 0.8 * rho
+    order = rng.permutation(25)
+    all_slopes, all_of_them = np.hstack([slopes, within])[:, order], ElasticNet(0.8, rho).on(25)
+    options = {"tolerance": 1e-9, "ceiling": 1.0, "softness": 0.1}
+    expected, softness = weights_of_planes(slopes, offsets, few, start, **options)
+    found, same = weights_of_planes(all_slopes, offsets, all_of_them, start, **options)
+    assert softness == same
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    alone, _ = weights_of_planes(slopes[:1], offsets[:1], few, start[:1], **options)
+    assert alone.tolist() == [1.0]
 
 
 def test_numbers_are_quadratic_penalties():

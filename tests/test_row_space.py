@@ -11,7 +11,7 @@ from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, ROCArea, Status
 from smoothperf import row_space as space_module
 from smoothperf.design import as_design
 from smoothperf.objective import Run
-from smoothperf.row_space import RowSpace, WeightSpace
+from smoothperf.row_space import Buffers, RowSpace, WeightSpace
 
 SOLVERS = [LBFGS(tol=1e-6), Nesterov(tol=1e-3), BMRM(tol=1e-6)]
 WIDE = {"shift": 0.3, "informative": 4}
@@ -145,3 +145,20 @@ def test_planes_are_handed_over_between_runs_that_start_elsewhere(measure, solve
             assert result.lower_bound <= minimum + 1e-8
             assert minimum - 1e-8 <= result.objective <= minimum + solver.tol + 1e-8
     assert first.planes.lower_bound(as_design(X), 1e-2, 1.0, 0.0) == pytest.approx(first.lower_bound, abs=1e-5)
+
+
+def test_what_is_given_back_is_used_again():
+    buffers = Buffers(5)
+    first, second = buffers.take(), buffers.take()
+    assert first.shape == second.shape == (5,)
+    assert not np.shares_memory(first, second)
+    buffers.give(first)
+    assert buffers.take() is first
+    assert buffers.take() is not second
+
+
+def test_views_are_not_taken_for_vectors():
+    buffers = Buffers(3)
+    whole = np.zeros(6)
+    buffers.give(whole[:3])
+    assert not np.shares_memory(buffers.take(), whole)

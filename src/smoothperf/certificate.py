@@ -276,6 +276,10 @@ class Bundle:
         self._weights[:k] = planes.weights[:k] / planes.weights[:k].sum()
         self._count = self._known = k
 
+    def forget(self) -> None:
+        """Drop all planes. The bounds that they have given stay."""
+        self._count = self._known = self._new = 0
+
     def heaviest(self, limit: int) -> Planes:
         """Return copies of at most ``limit`` planes that make the same bound as all.
 

@@ -43,14 +43,20 @@ class Collective(Protocol):
     def gather(self, values: Array) -> list[Array]:
         """Return the arrays of all members, by rank; their lengths may differ."""
 
-    def first(self, values: Array) -> Array:
-        """Return the array of the member with rank 0; the others give one of the same shape."""
+    def first(self, values: Array, out: Array | None = None) -> Array:
+        """Return the array of the member with rank 0, who gets the argument itself.
+
+        The others give one like it, and get it in ``out`` if that is given, which is one more like it.
+        """
 
     def to_first(self, values: Array) -> list[Array]:
         """Return what :meth:`gather` does to the member with rank 0; the others get an empty list, and do not wait."""
 
     def sum_to_first(self, values: Array) -> Array:
-        """Return the sum to the member with rank 0; the others get their argument, and do not wait."""
+        """Return the sum to the member with rank 0; the others get their argument, and do not wait.
+
+        As it may be on its way still, nobody is to write to it afterwards.
+        """
 
 
 class Alone:
@@ -73,7 +79,7 @@ class Alone:
         """Return the argument, in a list."""
         return [values]
 
-    def first(self, values: Array) -> Array:
+    def first(self, values: Array, out: Array | None = None) -> Array:
         """Return the argument."""
         return values
 

@@ -20,14 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from . import threads
-from .buffers import Buffers
 from .collective import agreed, total
 from .design import Design, SharedDesign
 from .design.base import Array
 from .kernels import along, inner_products
 from .measures import Risk, RiskValue
 from .penalties import Penalty, as_penalty
-from .row_space import Space, WeightSpace, smaller_space
+from .row_space import Buffers, Space, WeightSpace, smaller_space
 
 #: Largest score that a run may meet: the square of it, and sums of such squares, are numbers still.
 LARGEST_SCORE = 1e145
@@ -272,6 +271,16 @@ class Run:
         """Return the half-line ``w + t p``; one product with X now, none later. It owns the direction from now on."""
         return Line(self, point, direction)
 
+    def kept_scores(self, scores: Array) -> Array:
+        """A copy of the scores of a point, which stays as it is when the point is given back."""
+        result = self._scores.take()
+        result[:] = scores
+        return result
+
+    def drop_scores(self, scores: Array) -> None:
+        """Use the memory of such a copy again."""
+        self._scores.give(scores)
+
     def give_back(self, point: Point, *, but: Point) -> None:
         """Use the memory of a point again, except what another point shares with it."""
         for vector, other in ((point.coef, but.coef), (point.slope, but.slope), (point.gradient, but.gradient)):
@@ -320,11 +329,9 @@ class Line:
         self._start = start
         space = run.space
         products = inner_products(start.coef, start.gradient, direction, space.terms, space.shift)
-        if run.together.size > 1:
-            message = run.together.first(np.concatenate([direction, products]))
-            direction, products = message[:-3], tuple(message[-3:].tolist())
-        self.direction = direction
-        self._wp, self._gp, self._pp = products
+        self._wp, self._gp, self._pp = agreed(run.together, *products)
+        room = space.buffers.take() if run.together.rank > 0 else None
+        self.direction = direction = run.together.first(direction, room)
         self._scores = space.scores(direction, run._scores)
         self._trials: list[Trial] = []  # whose vectors are not those of the start
 
@@ -358,6 +365,13 @@ class Line:
         self._trials.append(trial)
         return trial
 
+    def forget(self, trial: Trial) -> None:
+        """Use the memory of a trial again that will not be the next point."""
+        self._trials = [each for each in self._trials if each is not trial]
+        self._run._scores.give(trial.risk.plane.gradient)
+        if trial.scores is not self._start.scores:
+            self._run._scores.give(trial.scores)
+
     def coef_at(self, step: float) -> Array:
         """``w + t p``."""
         if step == 0.0:
@@ -369,9 +383,7 @@ class Line:
         run = self._run
         for other in self._trials:
             if other is not trial:
-                run._scores.give(other.risk.plane.gradient)
-                if other.scores is not self._start.scores:
-                    run._scores.give(other.scores)
+                self.forget(other)
         run._scores.give(self._scores)
         coef = self.coef_at(trial.step)
         run.space.buffers.give(self.direction)

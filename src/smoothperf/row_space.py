@@ -23,7 +23,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .buffers import Buffers
 from .kernels import along, sum_and_squares
 
 Array = NDArray[np.float64]
@@ -40,6 +39,39 @@ class Products(Protocol):
 
     def rmatvec(self, g: Array, /, out: Array | None = None) -> Array:
         """``X^T g``; ``out`` is overwritten if given."""
+
+
+class Buffers:
+    """Vectors of one length, for one run: memory that is used again.
+
+    A solver makes and drops several vectors in every iteration. The C library returns such blocks to the system and
+    gets them back as untouched pages, which costs several times as much as filling them. (Measured with 600,000
+    numbers: 2.9 ms for a sum of two vectors into fresh memory, 0.33 ms into used one.)
+
+    Who takes a vector may give it back when nobody looks at it any more. To forget that costs time only; to give back
+    what is still in use, or twice, is an error that nothing here can see.
+
+    Examples
+    --------
+    >>> buffers = Buffers(3)
+    >>> vector = buffers.take()
+    >>> buffers.give(vector)
+    >>> buffers.take() is vector
+    True
+    """
+
+    def __init__(self, length: int):
+        self._length = length
+        self._free: list[Array] = []
+
+    def take(self) -> Array:
+        """Return a vector that holds anything."""
+        return self._free.pop() if self._free else np.empty(self._length)
+
+    def give(self, vector: Array) -> None:
+        """Take a vector back. Views are left alone: they belong to another one."""
+        if vector.base is None:
+            self._free.append(vector)
 
 
 class Space(ABC):

@@ -120,6 +120,9 @@ class Segment:
         derivative -= min(max(derivative, -jump), jump)
         return Trial(step, mu, omega + risk.value, derivative, scores, risk)
 
+    def forget(self, trial: Trial) -> None:
+        """Nothing: memory is not used again here."""
+
     def _penalty_at(self, step: float, *, to_the_right: bool) -> tuple[float, float, float]:
         """Omega, its derivative, and how much that may be smaller or larger where weights are zero."""
         w = self._w + step * self._p

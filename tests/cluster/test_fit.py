@@ -13,6 +13,7 @@ from distributed.security import Security
 from sklearn.exceptions import ConvergenceWarning
 
 import smoothperf
+from problems import thorough
 from smoothperf import BMRM, Checkpoint, Nesterov, ZeroModelWarning
 from smoothperf.dask import MeasureClassifier, group
 from smoothperf.dask.agreement import agree
@@ -100,13 +101,14 @@ def test_rows_that_are_too_large_for_alpha_are_refused(client, data):
 @pytest.mark.parametrize(
     ("measure", "solver"),
     [
-        *itertools.product(["prbep", "roc_area", "error_rate"], ["lbfgs", "nesterov", "bmrm"]),
+        # tests/solvers/test_groups.py has all solvers and measures, in groups without a cluster.
+        *itertools.product(["prbep", "roc_area"], ["lbfgs", "nesterov", "bmrm"]),
+        ("error_rate", "lbfgs"),
         ("f1", "lbfgs"),
-        ("f1", "nesterov"),
-        ("f1", "bmrm"),
-        ("log_loss", "lbfgs"),
-        ("squared_hinge", "nesterov"),
         ("log_loss", "bmrm"),
+        ("squared_hinge", "nesterov"),
+        *thorough(("error_rate", "nesterov"), ("error_rate", "bmrm"), ("f1", "nesterov"), ("f1", "bmrm")),
+        *thorough(("log_loss", "lbfgs")),
     ],
 )
 def test_fits_are_certified_and_agree_with_memory(client, data, measure, solver):
@@ -404,7 +406,13 @@ def test_goals_and_a_positive_label_of_ones_own(client, data):
 
 @pytest.mark.parametrize(
     ("measure", "weighted"),
-    [(name, number % 2 == 1) for number, name in enumerate(MEASURES) if "loss" not in name and "squared" not in name],
+    [
+        ("prbep", False),
+        ("roc_area", True),
+        ("f1", False),
+        ("error_rate@5:1", True),
+        *thorough(("precision@30", True), ("recall@10%", False), ("jaccard", True), ("balanced_error_rate", True)),
+    ],
 )
 def test_the_tight_bound_is_that_of_memory(client, data, measure, weighted):
     X, y = data(n=200, labels=("ham", "spam"))

@@ -97,7 +97,7 @@ def test_rounds_are_those_of_numpy(client, size, length):
 def test_shapes_are_kept_and_results_are_ones_own(client):
     def program(together):
         own = np.full((2, 3), float(together.rank))
-        total, first = together.sum(own), together.first(own)
+        total, first = together.sum(own), together.first(own.copy())
         for result in (total, first, *together.gather(own[0])):
             result += 1.0 + together.rank  # which nobody else sees
         return own, total, first
@@ -106,6 +106,22 @@ def test_shapes_are_kept_and_results_are_ones_own(client):
         np.testing.assert_array_equal(own, np.full((2, 3), float(rank)))
         np.testing.assert_array_equal(total, np.full((2, 3), 4.0 + rank))
         np.testing.assert_array_equal(first, np.full((2, 3), 1.0 + rank))
+
+
+def test_long_arrays_are_aligned_however_they_came(client):
+    """Compiled loops rely on it; what comes before them in a message has any number of bytes."""
+
+    def program(together):
+        found = []
+        for before in range(4):
+            for count in range(before):
+                together.first(np.zeros(count + 1))
+            long = np.full(10_000, float(together.rank))
+            found += [together.first(long), together.sum(long), *together.gather(long), *together.to_first(long)]
+        return [each.flags.aligned for each in found]
+
+    for aligned in run(client, program, 3):
+        assert all(aligned)
 
 
 def test_two_groups_at_once(client):
@@ -189,9 +205,10 @@ def test_members_that_wait_for_one_another_are_an_error(client, who, monkeypatch
         return (together.sum if together.rank == who else together.first)(np.zeros(1))
 
     together, tasks = start(client, program, 2)
-    with pytest.raises(RuntimeError), together:
+    with pytest.raises(RuntimeError) as caught, together:
         program(together)
-    assert "parted ways" in str(tasks[0].exception(timeout=PATIENCE))
+    # Who finds out first says so, and the other one may only see that it is gone.
+    assert "parted ways" in f"{caught.value} {tasks[0].exception(timeout=PATIENCE)}"
 
 
 def test_short_arrays_of_the_first_travel_together(client):

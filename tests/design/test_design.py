@@ -1,5 +1,7 @@
 """X as an operator: the same answer through every door, without copies, in double precision."""
 
+import pickle
+import threading
 import tracemalloc
 
 import numpy as np
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from problems import searching
 from smoothperf.design import BiasedDesign, CSCDesign, CSRDesign, DenseDesign, Design, as_design
-from smoothperf.design.sparse import PRODUCTS_BEFORE_COPY, CompressedRows
+from smoothperf.design.sparse import PRODUCTS_BEFORE_COPY, CompressedRows, Scratch
 
 #: Values that every type holds exactly, so that all doors must lead to the very same products.
 X = np.array(
@@ -256,6 +258,16 @@ def test_dense_matrices_of_several_blocks(dtype, order, density):
     np.testing.assert_allclose(design.rmatvec(g), wide.T @ g, rtol=0, atol=1e-11)
     assert design.row_norm == pytest.approx(np.linalg.norm(wide, axis=1).max(), rel=1e-13)
     assert design.frobenius_norm == pytest.approx(np.linalg.norm(wide), rel=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shares", ["mmmm", "fffm", "mnmm", "mmfm", "nmmn", "fnnf"])
+def test_dense_blocks_of_which_many_few_or_no_rows_are_needed(dtype, shares):
+    rng = np.random.default_rng(8)
+    A = rng.normal(size=(936 * 3 + 50, 70)).astype(dtype)
+    needed = np.repeat([{"m": 0.6, "f": 0.1, "n": 0.0}[each] for each in shares], 936)[: len(A)]
+    g = rng.normal(size=len(A)) * (rng.random(len(A)) < needed)
+    np.testing.assert_allclose(as_design(A).rmatvec(g), A.T.astype(float) @ g, rtol=0, atol=1e-11)
 
 
 def test_dense_rows_longer_than_a_block():
@@ -525,3 +537,21 @@ def test_columns_are_those_of_the_matrix(make, dtype):
     with_bias = biased.columns(np.append(chosen, 12))
     np.testing.assert_allclose(with_bias.matvec(np.append(w, 3.0)), some.matvec(w) + 6.0, atol=1e-12)
     assert biased.columns(chosen).shape == (30, 4)
+    rows = np.array([7, 0, 29, 3])
+    for each in (design, biased):
+        by_columns = each.by_columns(rows)
+        assert by_columns.format == "csc"
+        assert by_columns.data.dtype == np.float64
+        np.testing.assert_array_equal(by_columns.toarray(), each.dense(rows))
+
+
+def test_scratch_is_the_same_memory_in_a_thread_and_another_in_the_next():
+    scratch = Scratch()
+    mine = scratch.take(4)
+    assert np.shares_memory(mine, scratch.take(3))
+    found = []
+    thread = threading.Thread(target=lambda: found.append(scratch.take(4)))
+    thread.start()
+    thread.join()
+    assert not np.shares_memory(mine, found[0])
+    assert pickle.loads(pickle.dumps(scratch)).take(2).shape == (2,)

@@ -128,6 +128,20 @@ def test_tight_bounds_are_stationary(data, measure):
     assert ranker.score(X, y, qid=qid) > get_query_measure(measure).score(y, np.zeros(y.size), qid) + 0.1
 
 
+def test_where_the_best_rankings_ask_for_too_much_the_order_is_the_target():
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(2000, 4)), np.repeat(np.arange(20), 100)
+    hidden = X @ [2.0, -1.0, 0.5, 0.0] + 5.0 * rng.normal(size=2000)
+    y = np.digitize(hidden, np.quantile(hidden, [0.8, 0.95]))
+    with pytest.warns(ZeroModelWarning):
+        MeasureRanker(NDCG(5, tight_target="best")).fit(X, y, qid=qid)
+    by_itself, order = (MeasureRanker(NDCG(5, tight_target=one)).fit(X, y, qid=qid) for one in ("auto", "order"))
+    np.testing.assert_array_equal(by_itself.coef_, order.coef_)
+    assert by_itself.objective_ == order.objective_
+    assert by_itself.n_iter_ > order.n_iter_
+    assert by_itself.stationarity_gap_ <= 1e-3
+
+
 def test_the_trace_is_that_of_the_start_and_of_the_steps(data):
     X, y, qid = data
     rows = []
@@ -247,7 +261,7 @@ def test_other_errors(data, tmp_path):
 def test_no_order_is_a_warning():
     X, _, qid = problem(queries=5, size=100)
     y = np.random.default_rng(1).integers(0, 3, size=qid.size)
-    with pytest.warns(ZeroModelWarning, match='tight_target="order"'):
+    with pytest.warns(ZeroModelWarning, match='train with measure="pairs" or "squared_loss"'):
         MeasureRanker("ndcg@5", alpha=100.0).fit(X, y, qid=qid)
     with pytest.warns(ZeroModelWarning, match='use bound="tight"'):
         MeasureRanker("ndcg@5", alpha=100.0, bound="convex").fit(X, y, qid=qid)
@@ -435,7 +449,7 @@ def test_candidates():
         "ndcg, tight, order",
     ]
     assert all(one.safe for one in candidates_for(QueryROCArea("pairs")))
-    assert [str(one) for one in candidates_for(NDCG(3), "tight")] == ["ndcg@3, tight, best"]
+    assert [str(one) for one in candidates_for(NDCG(3), "tight")] == ["ndcg@3, tight, auto"]
     for bound, message in (
         ([], "empty"),
         (["pairs"], "list of \\(measure, bound\\)"),

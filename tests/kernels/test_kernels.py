@@ -534,13 +534,22 @@ def test_two_loop(seed, shifted, terms, rows, count):
 
 
 @searching(25)
-@given(seed=st.integers(0, 10**6), d=st.integers(1, 12), rank=st.integers(0, 6), bounded=st.booleans())
-def test_minimise_model(seed, d, rank, bounded):
+@given(
+    seed=st.integers(0, 10**6),
+    d=st.integers(1, 12),
+    rank=st.integers(0, 6),
+    n_rows=st.integers(0, 9),
+    bounded=st.booleans(),
+)
+def test_minimise_model(seed, d, rank, n_rows, bounded):
     """Both find the minimum, which is unique; neither goes up from where it begins."""
     rng = np.random.default_rng(seed)
     u = rng.normal(size=(d, rank))
     spread = rng.uniform(0.0, 2.0, size=rank)
     m = np.ascontiguousarray(u * spread)
+    V = rng.normal(size=(n_rows, d)) * (rng.random(size=(n_rows, d)) < 0.4)
+    columns = sp.csc_array(V)
+    sparse = columns.indptr.astype(np.int32), columns.indices.astype(np.int32), columns.data, n_rows
     gradient, start = rng.normal(size=(2, d))
     start[rng.random(d) < 0.5] = 0.0
     s, q = rng.choice([0.0, 0.3, 1.0], size=d), rng.choice([0.0, 0.5], size=d)
@@ -550,19 +559,19 @@ def test_minimise_model(seed, d, rank, bounded):
         start = np.clip(start, lower, upper)
     arrays = (gradient, start, s, q, lower, upper)
     found, expected = start.copy(), start.copy()
-    sweeps = kernels.minimise_model(*arrays, 0.7, u, m, found, 1e-14, 100_000)
-    reference.minimise_model(*arrays, 0.7, u, m, expected, 1e-14, 100_000)
+    sweeps = kernels.minimise_model(*arrays, 0.7, u, m, *sparse, found, 1e-14, 100_000)
+    reference.minimise_model(*arrays, 0.7, u, m, *sparse, expected, 1e-14, 100_000)
     assert 1 <= sweeps < 100_000
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
     assert ((found >= lower) & (found <= upper)).all()
 
     def model(z):
         change = z - start
-        quadratic = 0.35 * change @ change + 0.5 * change @ u @ (m.T @ change)
+        quadratic = 0.35 * change @ change + 0.5 * change @ u @ (m.T @ change) + 0.5 * np.sum((V @ change) ** 2)
         return gradient @ change + quadratic + s @ np.abs(z) + 0.5 * q @ z**2
 
     assert model(found) <= model(expected) + 1e-9
     assert model(found) <= model(start) + 1e-12
     few = start.copy()
-    assert kernels.minimise_model(*arrays, 0.7, u, m, few, 1e-14, 1) == 1
+    assert kernels.minimise_model(*arrays, 0.7, u, m, *sparse, few, 1e-14, 1) == 1
     assert model(few) <= model(start) + 1e-12

@@ -15,7 +15,7 @@ searching = settings(deadline=None, max_examples=100, derandomize=True)
 class Task:
     """Queries of random lengths with random numbers, by a seed."""
 
-    def __init__(self, seed, most=30):
+    def __init__(self, seed, most=30, most_places=None):
         rng = np.random.default_rng(seed)
         sizes = rng.integers(1, most, size=rng.integers(1, 6))
         self.starts = np.append(0, np.cumsum(sizes))
@@ -31,6 +31,8 @@ class Task:
             float
         )
         self.discount = np.ascontiguousarray(self.discount)
+        if most_places is not None:
+            self.discount[rng.integers(0, most_places + 1) :] = 0.0
         self.first_places = None if rng.random() < 0.7 else rng.integers(0, 5, size=sizes.size)
         self.direction = None if rng.random() < 0.5 else rng.normal(size=n)
         self.levels = rng.integers(0, rng.choice([1, 2, 3, 50]), size=n)
@@ -97,10 +99,10 @@ class Task:
 seeds = st.integers(0, 10**6)
 
 
-@given(seeds)
+@given(seeds, st.sampled_from([(30, None), (30, 5), (200, 12)]))
 @searching
-def test_rankings(seed):
-    task = Task(seed)
+def test_rankings(seed, lengths):
+    task = Task(seed, *lengths)
     (sums, gradient), (expected, expected_gradient) = task.rank(kernels), task.rank(reference)
     size = 1.0 + np.abs(task.scores).max()
     # The twin works with keys as large as scores / mu.
@@ -110,10 +112,10 @@ def test_rankings(seed):
     assert 0.0 <= sums[4] <= 1e-12
 
 
-@given(seeds)
+@given(seeds, st.sampled_from([30, 30, 500]))
 @searching
-def test_hinges(seed):
-    task = Task(seed)
+def test_hinges(seed, most):
+    task = Task(seed, most)  # of up to 30 documents all pairs are looked at, of 500 not
     found, expected = task.hinges(kernels), task.hinges(reference)
     size = 1.0 + np.abs(task.scores).max()
     for values, wanted in zip(found, expected, strict=True):
@@ -140,6 +142,62 @@ def test_documents_are_sorted_stably(seed):
     kernels.sort_documents(task.scores, task.starts, found, 1)
     reference.sort_documents(task.scores, task.starts, expected, 1)
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("size", [1, 2, 31, 32, 33, 63, 64, 65, 66, 127, 129, 1000])
+@pytest.mark.parametrize("values", [1, 2, 7, 10**6])
+def test_sorts_of_any_length_are_stable(size, values):
+    keys = np.random.default_rng(size).integers(-values, values, size=3 * size) / 3.0
+    starts = np.arange(0, 3 * size + 1, size)
+    found = np.empty(keys.size, dtype=np.intp)
+    for given_keys in (keys, np.sort(keys), -np.sort(keys), np.zeros_like(keys), -0.0 * keys):
+        kernels.sort_documents(given_keys, starts, found, 1)
+        expected = np.argsort(-given_keys.reshape(3, size), axis=1, kind="stable") + starts[:-1, None]
+        np.testing.assert_array_equal(found.reshape(3, size), expected)
+
+
+@pytest.mark.parametrize("places", [0, 1, 3, 25])
+@pytest.mark.parametrize("scale", [1e-9, 1e-3, 1.0, 1e3, 1e9])
+@pytest.mark.parametrize("ties", [False, True])
+def test_documents_that_are_not_sorted_get_no_discount(places, scale, ties):
+    """With few places not all documents are sorted; those that are not, have none in the best point either."""
+    rng = np.random.default_rng(places)
+    n = 100
+    z = scale * (rng.integers(0, 4, size=n) if ties else rng.normal(size=n))
+    discount = np.zeros(n)
+    discount[:places] = 1.0 / np.log2(2.0 + np.arange(places))
+    gradient = np.empty(n)
+    for mu in (0.0, 1.0):
+        sums = kernels.rank_queries(
+            z, None, np.array([0, n]), None, np.zeros(n), np.zeros(n), discount, np.ones(1), 1.0, 1.0, mu, None,
+            gradient, 1,
+        )  # fmt: skip
+        expected = np.empty(n)
+        expected[np.argsort(-z, kind="stable")] = discount
+        if mu > 0.0:
+            expected = reference.project_on_permutahedron(z, discount)
+        np.testing.assert_allclose(gradient, expected, atol=1e-14 * (1.0 + scale) * n, rtol=0)
+        assert sums[1] == pytest.approx(expected @ z, rel=1e-12, abs=1e-12 * (1.0 + scale**2))
+        assert gradient.sum() == pytest.approx(discount.sum(), abs=1e-13 * (1.0 + scale))
+        assert np.count_nonzero(gradient) >= places
+
+
+@pytest.mark.parametrize("size", [2, 3, 40, 190, 200, 450])
+@pytest.mark.parametrize("kappa", [0.0, 1e-3, 0.5])
+def test_few_pairs_and_many_are_the_same(size, kappa):
+    """Levels with gaps are always halved; without them, queries with few pairs look at all of these."""
+    rng = np.random.default_rng(size)
+    starts, one = np.array([0, size]), np.ones(1)
+    levels = np.append(0, rng.integers(0, 2, size=size - 1))
+    for scores in (rng.normal(size=size), rng.integers(-2, 3, size=size) / 2.0, np.zeros(size)):
+        found = []
+        for factor in (1, size + 1):
+            gradient, by_query = np.empty(size), np.empty(1)
+            sums = kernels.query_hinges(
+                scores, None, starts, factor * levels, one, 1.0, kappa, scores, gradient, by_query, 1
+            )
+            found.append([*sums, *gradient, *by_query])
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-11, atol=1e-11 * size)
 
 
 @pytest.mark.parametrize("pieces", [2, 3, 7])

@@ -156,6 +156,29 @@ def test_cells(seed, count, total):
 
 
 @searching(40)
+@given(seed=seeds, per_unit=st.sampled_from([1, 4, 128]), size=st.sampled_from([1, 2, 16, 500]))
+def test_sums_of_cells_and_what_is_in_two_of_them(seed, per_unit, size):
+    """The outermost cells are endless, and values come as they lie, with ones if there are no weights."""
+    rng, values, _, weights = rows(seed)
+    low = float(rng.integers(-5, 3)) / 2.0
+    table, expected = np.full((2, 3, size), 0.5)
+    _top_k.sum_cells(values, weights, low, per_unit, table)
+    reference.sum_cells(values, weights, low, per_unit, expected)
+    assert (table[:2] == expected[:2]).all()  # weights are quarters
+    np.testing.assert_allclose(table[2], expected[2], rtol=1e-13, atol=1e-12 * per_unit)
+    one, other = (int(cell) for cell in rng.integers(0, size, size=2))
+    arguments = values, weights, low, per_unit, size, one, other
+    kept, kept_weights, others, other_weights = np.full((4, len(values) + 1), np.nan)
+    found = _top_k.pick_cells(*arguments, kept, kept_weights)
+    assert found == reference.pick_cells(*arguments, others, other_weights)
+    assert (kept[:found] == others[:found]).all()
+    assert (kept_weights[:found] == other_weights[:found]).all()
+    if found:
+        with pytest.raises(ValueError, match="kept has length"):
+            _top_k.pick_cells(*arguments, kept[:found], kept_weights)
+
+
+@searching(40)
 @given(seed=seeds, count=st.sampled_from([2, 16]))
 def test_a_cut_is_as_close_to_the_best_as_it_says(seed, count):
     rng, values, _, weights = rows(seed, most=60)

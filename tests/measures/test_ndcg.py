@@ -318,7 +318,7 @@ def test_errors_of_parameters():
         NDCG(0)
     with pytest.raises(ValueError, match="gain must be 'exponential', 'linear', a function or a sequence"):
         NDCG(gain="cubic")
-    with pytest.raises(ValueError, match="tight_target must be one of 'best', 'order', got 'first'"):
+    with pytest.raises(ValueError, match="tight_target must be one of 'auto', 'best', 'order', got 'first'"):
         NDCG(tight_target="first")
     with pytest.raises(ValueError, match="scores has 1 entries"):
         NDCG().score([1, 0], [0.0], [1, 1])

@@ -23,43 +23,48 @@ def weighted_values(draw):
     shares = draw(st.lists(st.one_of(st.floats(0.01, 0.99), st.sampled_from([0.25, 0.5])), min_size=1, max_size=30))
     v = low + (width + 1.0) * np.array(shares)
     weights = np.array([draw(st.sampled_from([1.0, 0.0, 0.3, 20.0])) for _ in shares])
-    return Values(v, weights, draw(st.sampled_from([0.0, 5.0]))), low, low + width
+    return v, weights, draw(st.sampled_from([0.0, 5.0])), low, low + width
+
+
+def by_class(v, weights, above, *, first=3):
+    """The values as members have them: in two arrays, of which one may be empty, and without weights if all are 1."""
+    c = None if (weights == 1.0).all() else weights
+    halves = (slice(None, first), slice(first, None))
+    return Values(tuple((v[half].copy(), None if c is None else c[half].copy()) for half in halves), above)
 
 
 @searching(30)
 @given(problem=weighted_values(), share=st.floats(0.0, 1.0), place=st.floats(0.0, 1.0))
 def test_cells_stand_for_their_values(problem, share, place):
-    values, low, high = problem
+    v, weights, above, low, high = problem
+    values = by_class(v, weights, above)
     cells = Cells.of(low, high)
     assert cells.edge(cells.length - 1) < high <= cells.edge(cells.length) + 1e-11
-    places, table = cells.table(values)
-    excess = cells.excess_at_edges(table, values.above, 2.0)
-    off = 1e-11 * (1.0 + values.weights.sum())
+    table = cells.table(values)
+    excess = cells.excess_at_edges(table, above, 2.0)
+    off = 1e-11 * (1.0 + weights.sum())
     for cell in {*range(0, cells.length, 17), cells.length}:
-        assert excess[cell] == pytest.approx(filled(cells.edge(cell), *values[:2]) + values.above - 2.0, abs=off)
+        assert excess[cell] == pytest.approx(filled(cells.edge(cell), v, weights) + above - 2.0, abs=off)
     # For a root in some cell, two examples take the place of all that are decided.
     cell = min(int(share * cells.length), cells.length - 1)
-    undecided = (places == cell) | (places == cell + cells.per_unit)
-    v, weights = map(
-        np.append, (values.v[undecided], values.weights[undecided]), cells.decided(table, cell, values.above)
-    )
+    few = map(np.append, cells.undecided(values, table, cell), cells.decided(table, cell, above))
     tau = cells.edge(cell) + place / cells.per_unit
-    assert filled(tau, v, weights) == pytest.approx(filled(tau, *values[:2]) + values.above, abs=off)
+    assert filled(tau, *few) == pytest.approx(filled(tau, v, weights) + above, abs=off)
 
 
 @pytest.mark.parametrize("few", [0, projection_group.FEW])
 @searching(15)
 @given(problem=weighted_values(), share=st.floats(-0.1, 1.1))
 def test_members_find_the_root_or_say_on_which_side_it_is(few, problem, share):
-    values, low, high = problem
-    most, least = (filled(end, *values[:2]) + values.above for end in (low, high))
+    v, weights, above, low, high = problem
+    most, least = (filled(end, v, weights) + above for end in (low, high))
     wanted = least + share * (most - least)
-    size = values.v.size
+    size = v.size
     slices = parts(size, [0, size // 2, size - size // 2])
 
     def program(together):
         part = slices[together.rank]
-        own = Values(values.v[part], values.weights[part], values.above if together.rank == 2 else 0.0)
+        own = by_class(v[part], weights[part], above if together.rank == 2 else 0.0)
         interval = (low + high) / 2.0, low, high
         return search_together(
             together, own, interval, wanted, certain=False, weighed=np.ones(2), cut_of=lambda sums: tuple(sums)
@@ -70,10 +75,10 @@ def test_members_find_the_root_or_say_on_which_side_it_is(few, problem, share):
         roots = run_group(3, program)
     assert len(set(roots)) == 1
     root = roots[0]
-    off = 1e-10 * (1.0 + values.weights.sum())
+    off = 1e-10 * (1.0 + weights.sum())
     if root.outside:
         assert (most < wanted + off) if root.outside < 0 else (least > wanted - off)
     else:
         assert (root.theta, root.looseness) == (3.0, 3.0)
-        u = (1.0 - root.blend) * filled(root.tau, *values[:2]) + root.blend * filled(root.other, *values[:2])
-        assert u + values.above == pytest.approx(wanted, abs=off)
+        u = (1.0 - root.blend) * filled(root.tau, v, weights) + root.blend * filled(root.other, v, weights)
+        assert u + above == pytest.approx(wanted, abs=off)

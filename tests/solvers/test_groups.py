@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 import numpy as np
 import pytest
 
 from groups import check_alike, examples_of, parts, perturb_solvers, run_group
-from problems import gaussians
+from problems import gaussians, thorough
 from smoothperf import (
     BMRM,
     LBFGS,
@@ -84,9 +85,14 @@ def test_the_tight_bound(measure):
     assert results[0].objective == pytest.approx(tight, abs=1e-9)
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=name_of)
 @pytest.mark.parametrize(
-    "solver", [LBFGS(tol=1e-5), Nesterov(tol=1e-2), BMRM(tol=1e-2)], ids=lambda s: type(s).__name__
+    ("measure", "solver"),
+    [
+        *((measure, LBFGS(tol=1e-5)) for measure in MEASURES),
+        *((PRBEP(), solver) for solver in (Nesterov(tol=1e-2), BMRM(tol=1e-2))),
+        *thorough(*itertools.product(MEASURES, [Nesterov(tol=1e-2), BMRM(tol=1e-2)])),
+    ],
+    ids=name_of,
 )
 def test_a_member_that_rounds_differently_stays_with_the_others(solver, measure, monkeypatch):
     """Else members would part ways: one is in another round than the others, or ends at another point."""

@@ -19,7 +19,7 @@ class Curve:
     """A line whose value and slope are given functions; remembers where it was asked."""
 
     def __init__(self, function, derivative):
-        self.function, self.derivative, self.steps = function, derivative, []
+        self.function, self.derivative, self.steps, self.forgotten = function, derivative, [], []
 
     def at(self, step, mu):
         assert mu == 1.0
@@ -27,9 +27,18 @@ class Curve:
         nothing = RiskValue(Plane(NOTHING, 0.0, 0.0), 0.0, 0.0)
         return Trial(step, mu, self.function(step), self.derivative(step), NOTHING, nothing)
 
+    def forget(self, trial):
+        self.forgotten.append(trial.step)
+
 
 def search(curve, **options):
-    return flat_point(curve, curve.at(0.0, 1.0), **options)
+    """What is found. Of all trials no more than two are kept at a time: the last, and the best before it."""
+    found = flat_point(curve, curve.at(0.0, 1.0), **options)
+    trials = curve.steps[1:]
+    assert set(curve.forgotten) <= set(trials)
+    assert len(trials) - 2 <= len(curve.forgotten) == len(set(curve.forgotten))
+    assert found is None or found.step not in curve.forgotten
+    return found
 
 
 @searching(60)

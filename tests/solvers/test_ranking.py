@@ -99,6 +99,41 @@ def test_tight_bound(data, target):
     assert measure.score(y, X @ result.coef, qid) > 0.85
 
 
+@pytest.mark.parametrize("noise", [0.0, 5.0])
+def test_the_closer_bound_is_for_where_the_other_is_least_at_zero(noise):
+    """All that is counted and shown is that of both runs, and nothing is done where one is enough."""
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(20), 40)
+    X = rng.normal(size=(800, 4))
+    hidden = X @ [2.0, -1.0, 0.5, 0.0] + noise * rng.normal(size=800)
+    y = np.digitize(hidden, np.quantile(hidden, [0.8, 0.95]))
+    start, design = np.array([2.0, -1.0, 0.5, 0.0]), as_design(X)
+    results, objectives = {}, {}
+    for target in ("auto", "best", "order"):
+        objectives[target] = RegularizedRisk(design, NDCG(5, tight_target=target).bind(y, qid), 1e-3)
+        rows = []
+        results[target] = Retargeting(tol=1e-3).run(objectives[target], start, lambda row, rows=rows: rows.append(row))
+        assert [row.iteration for row in rows] == list(range(len(rows))) == [*results[target].trace["iteration"]]
+        assert objectives[target].n_matvec == results[target].n_matvec
+        assert objectives[target].n_rmatvec == results[target].n_rmatvec
+    auto, best, order = results.values()
+    collapsed = best.objective > objectives["best"].exact(np.zeros(4)) - 1e-3
+    assert collapsed == (noise > 0.0)
+    np.testing.assert_array_equal(auto.coef, (order if collapsed else best).coef)
+    assert auto.n_matvec == best.n_matvec + collapsed * order.n_matvec
+    assert len(auto.trace) == len(best.trace) + collapsed * len(order.trace)
+
+
+def test_a_run_that_was_stopped_has_no_sequel():
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(400, 4)), rng.integers(0, 3, size=400), np.repeat(np.arange(10), 40)
+    objective = RegularizedRisk(as_design(X), NDCG(5).bind(y, qid), 1e-3)
+    for method, callback in ((Retargeting(max_iter=0), None), (Retargeting(tol=1e-9), lambda row: True)):
+        result = method.run(objective, np.ones(4), callback)
+        assert result.status in (Status.ITERATION_LIMIT, Status.STOPPED)
+        assert len(result.trace) == 1
+
+
 def minimise(solver, measure, data, weights=None, start=None):
     """What every member finds on queries of its own."""
     X, y, qid = data
@@ -156,6 +191,24 @@ def test_the_tight_bound_in_a_group(data, measure, monkeypatch):
     scores = X @ results[0].coef
     tight = whole.exact(results[0].coef) - whole.risk.loss_free(scores).value
     assert results[0].objective == pytest.approx(tight, abs=1e-9)
+
+
+def test_the_closer_bound_in_a_group(monkeypatch):
+    rng = np.random.default_rng(0)
+    qid, X = np.repeat(np.arange(30), 40), rng.normal(size=(1200, 4))
+    hidden = X @ [2.0, -1.0, 0.5, 0.0] + 5.0 * rng.normal(size=1200)
+    data = X, np.digitize(hidden, np.quantile(hidden, [0.8, 0.95])), qid
+    perturb_solvers(monkeypatch)
+    start = np.array([2.0, -1.0, 0.5, 0.0])
+    found = [
+        minimise(Retargeting(tol=1e-3), NDCG(5, tight_target=target), data, start=start)
+        for target in ("auto", "best", "order")
+    ]
+    check_alike(found[0])
+    auto, best, order = (results[0] for results in found)
+    assert not best.coef.any()
+    assert auto.objective == pytest.approx(order.objective, abs=2e-3)
+    assert auto.n_iter > order.n_iter
 
 
 def test_nothing_to_choose(data):

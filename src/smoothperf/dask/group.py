@@ -39,6 +39,8 @@ T = TypeVar("T")
 
 #: Numbers in an array that member 0 keeps for a while, as others follow.
 SHORT = 64
+#: Bytes of an array that is a part of its message, which is copied but made and read faster than a frame of its own.
+INSIDE = 1 << 15
 #: Seconds that a member waits for another before it says so, and the kind of the message that does.
 PATIENCE = 10.0
 WAITING = "waiting"
@@ -115,7 +117,7 @@ class _Line:
         """Take what comes, until the connection ends."""
         with suppress(OSError):
             while True:
-                self._messages.put_nowait(await self._comm.read())
+                self._messages.put_nowait(_unpacked(await self._comm.read()))
 
     def cut(self) -> None:
         """End the connection, and whoever waits for something from it."""
@@ -128,8 +130,9 @@ class _Line:
         """Send an array that nobody writes to any more; several, one after the other, if there are lengths."""
         self._count("sent", values.nbytes)
         self._messages_sent += kind != WAITING
+        content = values.tobytes() if values.nbytes <= INSIDE else to_serialize(values)
         try:
-            await self._comm.write({"kind": kind, "lengths": list(lengths), "values": to_serialize(values)})
+            await self._comm.write({"kind": kind, "lengths": list(lengths), "values": content})
         except OSError as error:
             raise GroupBrokenError("a member of the group is gone") from error
 
@@ -167,6 +170,13 @@ class _Line:
     def _count(self, way: str, n_bytes: int) -> None:
         setattr(self, way, getattr(self, way) + n_bytes)
         self.largest = max(self.largest, n_bytes)
+
+
+def _unpacked(message: Any) -> Any:
+    """A message whose values are an array in any case."""
+    if isinstance(message, dict) and isinstance(message.get("values"), bytes):
+        message["values"] = np.frombuffer(message["values"])
+    return message
 
 
 class Member:
@@ -212,17 +222,22 @@ class Member:
         self._rounds += 1
         return self._wait(self._gather(np.asarray(values, dtype=np.float64)))
 
-    def first(self, values: Array) -> Array:
-        """Return the array of member 0, who does not wait for the others."""
-        result = np.array(values, dtype=np.float64)
+    def first(self, values: Array, out: Array | None = None) -> Array:
+        """Return the array of member 0, who gets the argument itself and does not wait for the others."""
+        values = np.asarray(values, dtype=np.float64)
         if self.rank == 0:
-            self._said.append(result.reshape(-1).copy())
-            if result.size > SHORT:
-                self._wait(self._say())
-            return result
+            if values.size > SHORT:
+                self._said.append(values.reshape(-1))
+                self._wait(self._say())  # in a copy
+            else:
+                self._said.append(values.reshape(-1).copy())
+            return values
         if not self._said:
             self._wait(self._hear())
-        return self._said.popleft().reshape(result.shape).copy()
+        # A copy: as it came it may begin anywhere between two numbers, and be on its way to the children still.
+        result = np.empty(values.shape) if out is None else out
+        result[...] = self._said.popleft().reshape(values.shape)
+        return result
 
     def to_first(self, values: Array) -> list[Array]:
         """Return the vectors of all members, by rank, to member 0; the others do not wait for anybody above them."""
@@ -230,9 +245,12 @@ class Member:
         return self._wait(self._to_first(np.asarray(values, dtype=np.float64)))
 
     def sum_to_first(self, values: Array) -> Array:
-        """Return the sum of the arrays of all members to member 0; the others do not wait for anybody above them."""
+        """Return the sum of the arrays of all members to member 0; the others do not wait for anybody above them.
+
+        Nobody may write to the arrays that were given afterwards: they may be on their way still.
+        """
         self._rounds += 1
-        total = self._wait(self._sum_up("sum_to_first", np.array(values, dtype=np.float64)))
+        total = self._wait(self._sum_up("sum_to_first", np.asarray(values, dtype=np.float64)))
         return total if self.rank == 0 else values
 
     def traffic(self) -> Traffic:
@@ -328,8 +346,7 @@ class Member:
         total = (await self._sum_up("sum", values)).reshape(-1)
         if self._parent is not None:
             total, _ = await self._parent.receive("sum")
-        for child in self._children:
-            await child.send("sum", total)
+        await self._tell_children("sum", total)
         return total.reshape(values.shape).copy()
 
     async def _sum_up(self, kind: str, values: Array) -> Array:
@@ -340,7 +357,8 @@ class Member:
             part, _ = await child.receive(kind)
             if part.size != total.size:
                 raise RuntimeError(f"members of the group have parted ways: {total.size} and {part.size} numbers")
-            total = total + part.reshape(values.shape)
+            part = part.reshape(values.shape)
+            total = total + part if total is values else np.add(total, part, out=total)
         if self._parent is not None:
             await self._parent.send(kind, total)
         return total
@@ -349,8 +367,7 @@ class Member:
         every, lengths = await self._up("gather", values)
         if self._parent is not None:
             every, lengths = await self._parent.receive("gather")
-        for child in self._children:
-            await child.send("gather", every, lengths)
+        await self._tell_children("gather", every, lengths)
         return self._by_rank(every, lengths)
 
     async def _to_first(self, values: Array) -> list[Array]:
@@ -384,16 +401,18 @@ class Member:
         self._rounds += 1
         every, lengths = np.concatenate(self._said), [each.size for each in self._said]
         self._said.clear()
-        for child in self._children:
-            await child.send("first", every, lengths)
+        await self._tell_children("first", every, lengths)
+
+    async def _tell_children(self, kind: str, values: Array, lengths: Sequence[int] = ()) -> None:
+        """Send all children the same, at once: neither is to wait until the other one has it."""
+        await asyncio.gather(*(child.send(kind, values, lengths) for child in self._children))
 
     async def _hear(self) -> None:
         """Wait for what member 0 says; the children hear it as well."""
         assert self._parent is not None
         every, lengths = await self._parent.receive("first")
         self._rounds += 1
-        for child in self._children:
-            await child.send("first", every, lengths)
+        await self._tell_children("first", every, lengths)
         self._said.extend(np.split(every, np.cumsum(lengths)[:-1]))
 
     async def _finish(self) -> None:

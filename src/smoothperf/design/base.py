@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -53,6 +54,10 @@ class Design(ABC):
 
     def columns(self, features: NDArray[np.intp]) -> Design:
         """Return some columns of X, in ascending order, as a copy; for about a pass over X."""
+        raise NotImplementedError(f"{type(self).__name__} gives no columns.")
+
+    def by_columns(self, rows: NDArray[np.intp]) -> sp.csc_array:
+        """Return some rows, in the order given, with their entries column by column; where columns can be had."""
         raise NotImplementedError(f"{type(self).__name__} gives no columns.")
 
     @abstractmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .base import Array, Design
@@ -60,6 +61,11 @@ class BiasedDesign(Design):
         last = self.shape[1] - 1
         some = self._design.columns(features[features != last])
         return BiasedDesign(some, self._height) if (features == last).any() else some
+
+    def by_columns(self, rows: NDArray[np.intp]) -> sp.csc_array:
+        """Some rows, column by column, with the constant one."""
+        constant = sp.csc_array(np.full((rows.size, 1), self._height))
+        return sp.csc_array(sp.hstack([self._design.by_columns(rows), constant], format="csc"))
 
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows; one more pass over X than without the column."""

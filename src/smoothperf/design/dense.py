@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .base import Array, Design
@@ -20,7 +21,7 @@ BLOCK = 1 << 16
 LARGE = 1 << 20
 #: Gathering rows costs a copy; it pays when no more than this share of a block's rows is needed.
 FEW = 0.25
-#: If more than this share of all rows is needed, one product is quicker than one for each block.
+#: If more than this share of all rows is needed, one product is quicker than a look at each block.
 MOST = 0.75
 
 
@@ -65,14 +66,8 @@ class DenseDesign(Design):
         if self._matrix.dtype == np.float64 and np.count_nonzero(g) > MOST * g.size:
             return np.matmul(g, self._matrix, out=result)
         result[:] = 0.0
-        for rows, block in self._blocks():
-            coefficients = g[rows]
-            needed = np.flatnonzero(coefficients)
-            if needed.size == 0:
-                continue
-            if needed.size <= FEW * coefficients.size:
-                block, coefficients = block[needed], coefficients[needed]
-            result += coefficients @ block.astype(np.float64, copy=False)
+        for coefficients, rows in self._needed(g):
+            result += coefficients @ rows.astype(np.float64, copy=False)
         return result
 
     def columns(self, features: NDArray[np.intp]) -> Design:
@@ -89,9 +84,38 @@ class DenseDesign(Design):
             result += block.T @ (weights[piece, None] * block)
         return result
 
+    def by_columns(self, rows: NDArray[np.intp]) -> sp.csc_array:
+        """Some rows, column by column, without zeros."""
+        return sp.csc_array(self.dense(rows))
+
     def dense(self, rows: NDArray[np.intp]) -> Array:
         """Some rows."""
         return self._matrix[rows].astype(np.float64, order="C", copy=False)
+
+    def _needed(self, g: Array) -> Iterator[tuple[Array, NDArray[Any]]]:
+        """Rows that ``X^T g`` needs, and their coefficients: of a block where they are few, else whole blocks.
+
+        Whole float64 blocks are joined with those next to them, as a product of each has its price. (Measured with a
+        million rows of 136 numbers, a third of them needed: 101 ms one by one, 94 ms joined.)
+        """
+        joins = self._matrix.dtype == np.float64
+        begin = end = 0  # rows that wait for more
+        for rows, block in self._blocks():
+            coefficients = g[rows]
+            needed = np.flatnonzero(coefficients)
+            is_whole = needed.size > FEW * coefficients.size
+            if is_whole and joins:
+                begin, end = begin if begin < end else rows.start, rows.stop
+                continue
+            if begin < end:
+                yield g[begin:end], self._matrix[begin:end]
+                begin = end
+            if is_whole:
+                yield coefficients, block
+            elif needed.size > 0:
+                yield coefficients[needed], block[needed]
+        if begin < end:
+            yield g[begin:end], self._matrix[begin:end]
 
     def _blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         n, d = self.shape

@@ -63,7 +63,10 @@ class SharedDesign(Design):
 
     def rmatvec_to_first(self, g: Array, out: Array) -> tuple[Array, float]:
         """``X^T g`` and ``|g|^2`` for the first member, in one round; the others have those of their own rows."""
-        every = self.together.sum_to_first(np.append(self.here.rmatvec(g, out=out), g @ g))
+        here = self.here.rmatvec(g, out=out)
+        every = self.together.sum_to_first(np.append(here, g @ g))
+        if self.together.rank > 0:
+            return here, float(every[-1])
         out[:] = every[:-1]
         return out, float(every[-1])
 

@@ -8,6 +8,7 @@ nearly free when g has few non-zeros (rare positives) and X is CSR. Cost: O(nnz)
 from __future__ import annotations
 
 import math
+import threading
 from abc import abstractmethod
 from collections.abc import Iterator
 from copy import copy
@@ -19,7 +20,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import kernels, threads
-from ..buffers import Scratch
 from .base import Array, Design
 
 #: Products with X before its indices are copied. (Measured: the copy takes as long as one to three products, or ten
@@ -31,6 +31,29 @@ LEAST_ENTRIES = 1 << 16
 ENTRIES_PER_SUM = 1
 #: Entries of a row, on average, for which it pays to read one number instead.
 ENTRIES_PER_LEVEL = 4
+
+
+class Scratch(threading.local):
+    """One vector for each thread, for what is forgotten before the call ends.
+
+    Examples
+    --------
+    >>> scratch = Scratch()
+    >>> scratch.take(3).shape, scratch.take(2).shape
+    ((3,), (2,))
+    """
+
+    def __init__(self) -> None:
+        self._vector = np.empty(0)
+
+    def __reduce__(self) -> tuple[type[Scratch], tuple[()]]:
+        return Scratch, ()  # what is in it does not matter
+
+    def take(self, length: int) -> Array:
+        """Return a vector that holds anything, the same memory every time."""
+        if self._vector.shape[0] < length:
+            self._vector = np.empty(length)
+        return self._vector[:length]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +247,15 @@ class CSRDesign(RowBlocks):
         starts = np.searchsorted(chosen, rows.indptr).astype(np.int32)
         return CSRDesign(sp.csr_array((rows.data[chosen], there[chosen], starts), shape=(self.shape[0], features.size)))
 
+    def by_columns(self, rows: NDArray[np.intp]) -> sp.csc_array:
+        """Some rows, column by column; as many entries are read as they have."""
+        X = self._rows
+        begins = X.indptr[rows].astype(np.intp)
+        starts = np.append(0, np.cumsum(X.indptr[rows + 1] - begins))
+        places = np.repeat(begins - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
+        entries = X.data[places].astype(np.float64), X.indices[places].astype(np.int32), starts
+        return sp.csr_array(entries, shape=(rows.size, self.shape[1])).tocsc()
+
     def with_short_indices(self) -> CSRDesign:
         """Return the same matrix with a copy of the indices at once.
 
@@ -288,6 +320,12 @@ class CSCDesign(Design):
         columns = self._columns
         whole = sp.csc_array((columns.data, columns.indices, columns.indptr), shape=self.shape)
         return CSRDesign(whole[:, features].tocsr())
+
+    def by_columns(self, rows: NDArray[np.intp]) -> sp.csc_array:
+        """Some rows, column by column; one pass over X."""
+        columns = self._columns
+        whole = sp.csc_array((columns.data, columns.indices, columns.indptr), shape=self.shape)
+        return whole[rows].astype(np.float64)
 
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows, which are copied; that takes a pass over X."""

@@ -177,9 +177,10 @@ class MeasureRanker(LinearRanker):
     bound : {"auto", "convex", "tight"}, default="auto"
         Which bound of ``1 - measure`` to minimise. "convex" has a certificate of the global minimum, but for measures
         of places it is often least where all scores are equal. "tight" does not collapse so easily (docs/maths.md,
-        tight-risk); a stationary point of it is found. ``NDCG(10, tight_target="order")`` is for noisy grades, where
-        the other target asks for too much. "auto" is "convex" for pairs and squared loss, which do not collapse, and
-        "tight" for all others.
+        tight-risk); a stationary point of it is found. Where that of NDCG is no lower than at zero weights, it is one
+        with the order of the scores as the target, which never asks for too much (``tight_target`` of
+        :class:`~smoothperf.NDCG`). "auto" is "convex" for pairs and squared loss, which do not collapse, and "tight"
+        for all others.
     tol : float, default=1e-3
         Largest certified gap between ``objective_`` and the optimum; for the tight bound, what a convex step may still
         gain.
@@ -375,8 +376,8 @@ def quickest(solver: ConvexSolver, objective: RegularizedRisk) -> ConvexSolver:
 
     It begins with less smoothing than usual, and searches lines more accurately, as a matrix takes as long as a few
     passes. Both numbers were picked on the three sets of benchmarks/ranking.py that they are measured on: with the
-    ordinary ones Newton's method is about 3.5 times as fast as cutting planes on OHSUMED instead of 5.4 times, and
-    about 9.5 times on MQ2008 instead of 8.2 times (alpha 1e-4).
+    ordinary ones Newton's method is about 2.7 times as fast as cutting planes on OHSUMED instead of 4 times, and 8
+    times on MQ2008 with either (alpha 1e-4).
     """
     if objective.design.shape[1] > FEW_FEATURES or not Newton.suits(objective):
         return solver
@@ -394,9 +395,7 @@ def check_ranks(solver: Solver, measure: QueryMeasure | None = None) -> None:
 
 def warn_of_zero_ranker(alpha: float, *, tight: bool) -> None:
     """Say that no document is ranked before another."""
-    remedy = (
-        'train with measure="pairs", or for NDCG with tight_target="order"' if tight else 'use bound="tight" or "auto"'
-    )
+    remedy = 'train with measure="pairs" or "squared_loss"' if tight else 'use bound="tight" or "auto"'
     warnings.warn(
         f"At alpha={alpha:g} all documents have the same score. Use a smaller alpha; if that does not help, the bound "
         f"asks for more than these data have: {remedy}.",

@@ -71,7 +71,7 @@ def candidate_for(measure: QueryMeasure, bound: str = "auto") -> RankingCandidat
     Examples
     --------
     >>> [str(candidate_for(get_query_measure(name))) for name in ("ndcg@10", "pairs", "map", "mrr")]
-    ['ndcg@10, tight, best', 'roc_area, convex', 'roc_area, convex', 'ndcg, tight, best']
+    ['ndcg@10, tight, auto', 'roc_area, convex', 'roc_area, convex', 'ndcg, tight, auto']
     """
     if isinstance(measure, QueryGoal):
         measure = measure.trained_with

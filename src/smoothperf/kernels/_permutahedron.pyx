@@ -8,7 +8,8 @@ discounts ``d_1 >= d_2 >= ... >= 0``, whose convex hull is the permutahedron P(d
 
 The second is the Euclidean projection of ``z = t + (s f - l r) / mu`` on P(d): sort z downwards, let y be the
 decreasing isotonic regression of ``z - d``, then ``v = z - y``. Pooling adjacent violators is O(m), so each costs
-O(m log m) for a query of m documents. Queries are shared out among threads.
+O(m log m) for a query of m documents. Where few places have a discount, only the documents that may get one are
+sorted (docs/maths.md, eq. ranking-candidates), which is O(m) as a rule. Queries are shared out among threads.
 """
 
 from libc.stddef cimport ptrdiff_t
@@ -35,9 +36,17 @@ cdef extern from "_permutahedron_loops.h":
         double scale, loss, inverse_mu
         int smoothed
 
+    ctypedef struct ranking_room:
+        ranked* entries
+        shared_places* pools
+        double* keys
+        double* v
+        double* scores
+        double* direction
+
     query_sums rank_query(
-        const ranking_task* task, ptrdiff_t begin, ptrdiff_t end, const double* discount, double coefficient,
-        ranked* entries, ranked* room, shared_places* pools
+        const ranking_task* task, ptrdiff_t begin, ptrdiff_t end, const double* discount, ptrdiff_t counted,
+        double coefficient, const ranking_room* room
     ) noexcept nogil
 
 
@@ -54,18 +63,27 @@ cdef struct Work:
     const double* coefficients
     ptrdiff_t* sorted_documents
     Py_ssize_t queries, longest, pieces
+    Py_ssize_t counted                # places with a discount above 0
     ranked* entries
     shared_places* pools
+    double* numbers
     Sums* sums
 
 
 cdef void _rank_piece(void* context, Py_ssize_t piece) noexcept nogil:
     cdef Work* work = <Work*>context
-    cdef Py_ssize_t query, document
-    cdef ranked* entries = work.entries + 2 * piece * work.longest
+    cdef Py_ssize_t query, document, first
+    cdef double* numbers = work.numbers + 4 * piece * work.longest
+    cdef ranking_room room
     cdef double c
     cdef query_sums found
     cdef Sums sums = Sums(0.0, 0.0, 0.0, 0.0, 0.0)
+    room.entries = work.entries + 2 * piece * work.longest
+    room.pools = work.pools + piece * work.longest
+    room.keys = numbers
+    room.v = numbers + work.longest
+    room.scores = numbers + 2 * work.longest
+    room.direction = numbers + 3 * work.longest
     for query in range(
         first_query(work.starts, work.queries, piece, work.pieces),
         first_query(work.starts, work.queries, piece + 1, work.pieces),
@@ -76,10 +94,10 @@ cdef void _rank_piece(void* context, Py_ssize_t piece) noexcept nogil:
                 for document in range(work.starts[query], work.starts[query + 1]):
                     work.task.gradient[work.task.rows[document] if work.task.rows != NULL else document] = 0.0
             continue
+        first = work.first_places[query] if work.first_places != NULL else 0
         found = rank_query(
-            &work.task, work.starts[query], work.starts[query + 1],
-            work.discount + (work.first_places[query] if work.first_places != NULL else 0), c * work.task.scale,
-            entries, entries + work.longest, work.pools + piece * work.longest,
+            &work.task, work.starts[query], work.starts[query + 1], work.discount + first,
+            max(0, work.counted - first), c * work.task.scale, &room,
         )
         sums.gained += c * found.gained
         sums.inner += c * found.inner
@@ -93,7 +111,6 @@ cdef void _sort_piece(void* context, Py_ssize_t piece) noexcept nogil:
     cdef Work* work = <Work*>context
     cdef Py_ssize_t query, begin, count, i
     cdef ranked* entries = work.entries + 2 * piece * work.longest
-    cdef const ranked* ordered
     for query in range(
         first_query(work.starts, work.queries, piece, work.pieces),
         first_query(work.starts, work.queries, piece + 1, work.pieces),
@@ -103,9 +120,9 @@ cdef void _sort_piece(void* context, Py_ssize_t piece) noexcept nogil:
         for i in range(count):
             entries[i].key = work.task.scores[begin + i]
             entries[i].document = begin + i
-        ordered = sort_query(entries, entries + work.longest, count)
+        sort_query(entries, entries + work.longest, count)
         for i in range(count):
-            work.sorted_documents[begin + i] = ordered[i].document
+            work.sorted_documents[begin + i] = entries[i].document
 
 
 def rank_queries(
@@ -199,11 +216,15 @@ def rank_queries(
     work.task.loss = loss
     work.task.smoothed = mu > 0.0
     work.task.inverse_mu = 1.0 / mu if mu > 0.0 else 0.0
+    work.counted = discount.shape[0]
+    while work.counted > 0 and not discount[work.counted - 1] > 0.0:
+        work.counted -= 1
     work.entries = <ranked*>malloc(2 * pieces * work.longest * sizeof(ranked))
+    work.numbers = <double*>malloc(4 * pieces * work.longest * sizeof(double))
     work.pools = <shared_places*>malloc(pieces * work.longest * sizeof(shared_places))
     work.sums = <Sums*>malloc(pieces * sizeof(Sums))
     try:
-        if work.entries == NULL or work.pools == NULL or work.sums == NULL:
+        if work.entries == NULL or work.numbers == NULL or work.pools == NULL or work.sums == NULL:
             raise MemoryError(f"no memory to rank {work.longest} documents")
         with nogil:
             run_pieces(_rank_piece, &work, pieces)
@@ -215,7 +236,7 @@ def rank_queries(
             sums.along += work.sums[piece].along
             sums.departure += work.sums[piece].departure
     finally:
-        free(work.entries); free(work.pools); free(work.sums)
+        free(work.entries); free(work.numbers); free(work.pools); free(work.sums)
     return <double>sums.gained, <double>sums.inner, <double>sums.squares, <double>sums.along, <double>sums.departure
 
 

@@ -3,13 +3,16 @@
 #define SMOOTHPERF_QUERIES_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "_wide.h"
 
 typedef struct {
     double key;
     ptrdiff_t document;
 } ranked;
 
-enum { SHORT_RUN = 8 };
+enum { MOST_COUNTED = 32 };
 
 /* The first query of a piece, of which all have about as many documents; that of the piece behind the last is the number
  * of queries. */
@@ -29,51 +32,92 @@ static inline ptrdiff_t first_query(const ptrdiff_t *starts, ptrdiff_t queries, 
     return low;
 }
 
-/* The highest keys first; of equal ones, the first comes first. */
-static inline void sort_short_run(ranked *entries, ptrdiff_t count)
+/* For each of ``width`` keys, how many of the first ``count`` are higher. No branch depends on them. */
+INLINED void count_higher(const double *keys, ptrdiff_t count, int64_t *higher, int width)
 {
-    for (ptrdiff_t i = 1; i < count; i++) {
-        const ranked entry = entries[i];
-        ptrdiff_t j = i;
-        for (; j > 0 && entries[j - 1].key < entry.key; j--)
-            entries[j] = entries[j - 1];
-        entries[j] = entry;
+    for (int j = 0; j < width; j++)
+        higher[j] = 0;
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const double key = keys[i];
+        for (int j = 0; j < width; j++)
+            higher[j] += key > keys[j];
     }
 }
 
-static inline void merge_runs(const ranked *a, const ranked *a_end, const ranked *b, const ranked *b_end, ranked *out)
+/* The same for one of two widths, which the compiler knows: then the numbers stay in registers. */
+WIDE_VECTORS static void count_higher_of_few(const double *keys, ptrdiff_t count, int64_t *higher)
 {
-    while (a < a_end && b < b_end) {
+    if (count <= MOST_COUNTED / 2)
+        count_higher(keys, count, higher, MOST_COUNTED / 2);
+    else
+        count_higher(keys, count, higher, MOST_COUNTED);
+}
+
+/* Sort up to MOST_COUNTED entries to ``out``, which may be where they are. The place of an entry is the number of higher
+ * ones, and of equal ones that came before. That takes m^2 comparisons, but many at once and none that has to wait: for a
+ * few dozen entries it is quicker than what compares less. */
+static void sort_by_counting(const ranked *entries, ranked *out, ptrdiff_t count)
+{
+    double keys[MOST_COUNTED];
+    ptrdiff_t documents[MOST_COUNTED];
+    int64_t higher[MOST_COUNTED];
+    unsigned char taken[MOST_COUNTED];
+    for (int i = 0; i < MOST_COUNTED; i++) {
+        keys[i] = 0.0;
+        taken[i] = 0;
+    }
+    for (ptrdiff_t i = 0; i < count; i++) {
+        keys[i] = entries[i].key;
+        documents[i] = entries[i].document;
+    }
+    count_higher_of_few(keys, count, higher);
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const ptrdiff_t place = (ptrdiff_t)higher[i] + taken[higher[i]]++;
+        out[place].key = keys[i];
+        out[place].document = documents[i];
+    }
+}
+
+/* Merge the sorted halves of some entries, ``count / 2`` of them and the others, from both ends at once: the two need
+ * not wait for one another, and neither half can be used up on the way. */
+static inline void merge_halves(const ranked *entries, ranked *out, ptrdiff_t count)
+{
+    const ptrdiff_t half = count / 2;
+    const ranked *a = entries, *b = entries + half, *a_last = b - 1, *b_last = entries + count - 1;
+    ranked *out_last = out + count - 1;
+    for (ptrdiff_t i = 0; i < half; i++) {
         const int second = b->key > a->key;
         *out++ = *(second ? b : a);
         b += second;
         a += !second;
+        const int last_is_first = b_last->key > a_last->key;
+        *out_last-- = *(last_is_first ? a_last : b_last);
+        a_last -= last_is_first;
+        b_last -= !last_is_first;
     }
-    while (a < a_end)
-        *out++ = *a++;
-    while (b < b_end)
-        *out++ = *b++;
+    if (count % 2)
+        *out = *(a <= a_last ? a : b);
 }
 
-/* Queries are short and many, so a merge sort without branches on what the keys are is quicker than one that compares
- * less. Stable; O(m log m) whatever the keys are.
- *
- * Sort entries; ``room`` has space for as many. Returns where the result is: one of the two. */
-static ranked *sort_query(ranked *entries, ranked *room, ptrdiff_t count)
+/* Sort entries, to ``room`` or where they are; the other is overwritten. */
+static void sort_halves(ranked *entries, ranked *room, ptrdiff_t count, int to_room)
 {
-    for (ptrdiff_t begin = 0; begin < count; begin += SHORT_RUN)
-        sort_short_run(entries + begin, count - begin < SHORT_RUN ? count - begin : SHORT_RUN);
-    for (ptrdiff_t run = SHORT_RUN; run < count; run *= 2) {
-        for (ptrdiff_t begin = 0; begin < count; begin += 2 * run) {
-            const ptrdiff_t middle = begin + run < count ? begin + run : count;
-            const ptrdiff_t end = begin + 2 * run < count ? begin + 2 * run : count;
-            merge_runs(entries + begin, entries + middle, entries + middle, entries + end, room + begin);
-        }
-        ranked *const sorted = room;
-        room = entries;
-        entries = sorted;
+    ranked *const out = to_room ? room : entries;
+    if (count <= MOST_COUNTED) {
+        sort_by_counting(entries, out, count);
+        return;
     }
-    return entries;
+    const ptrdiff_t half = count / 2;
+    sort_halves(entries, room, half, !to_room);
+    sort_halves(entries + half, room + half, count - half, !to_room);
+    merge_halves(to_room ? entries : room, out, count);
+}
+
+/* Sort the entries of a query, the highest keys first; ``room`` has space for as many. Stable; O(m log m) whatever the
+ * keys are, and no branch depends on them. */
+static inline void sort_query(ranked *entries, ranked *room, ptrdiff_t count)
+{
+    sort_halves(entries, room, count, 0);
 }
 
 #endif

@@ -10,7 +10,7 @@ cdef extern from "_queries.h":
         ptrdiff_t document
 
     ptrdiff_t first_query(const ptrdiff_t* starts, ptrdiff_t queries, ptrdiff_t piece, ptrdiff_t pieces) noexcept nogil
-    ranked* sort_query(ranked* entries, ranked* room, ptrdiff_t count) noexcept nogil
+    void sort_query(ranked* entries, ranked* room, ptrdiff_t count) noexcept nogil
 
 
 cdef inline Py_ssize_t longest_query(const ptrdiff_t[::1] starts, Py_ssize_t documents) except -1:

@@ -1,12 +1,13 @@
-"""Hinges over the pairs of documents of a query that have different grades, for many queries, without forming the pairs.
+"""Hinges over the pairs of documents of a query that have different grades, for many queries.
 
 For a document i of a higher grade than j, ``x_ij = margin - (f_i - f_j)``, the Huber hinge of width kappa and its slope
 
     H(x) = x^2 / (2 kappa) on [0, kappa], x - kappa/2 beyond       beta(x) = clip(x / kappa, 0, 1)
 
-or the hinge ``max(0, x)`` for kappa = 0. The documents of a query are sorted by score once. Then grades are halved:
-every pair of one document of the upper half and one of the lower half counts, and two lists that are sorted need one
-sweep in each direction; pairs within a half are found in the same way. So a query of m documents with L grades costs
+or the hinge ``max(0, x)`` for kappa = 0. A query with few pairs for each document looks at all of them, several at once.
+Otherwise pairs are not formed: the documents of a query are sorted by score once. Then grades are halved: every pair of
+one document of the upper half and one of the lower half counts, and two lists that are sorted need one sweep in each
+direction; pairs within a half are found in the same way. So a query of m documents with L grades costs
 O(m log m + m log L), however many grades there are.
 
 The second derivative of the sum of H has a term ``c / kappa`` for each pair on the ramp, 0 < x < kappa: it is the
@@ -25,8 +26,11 @@ from ._pool cimport run_pieces
 from ._queries cimport first_query, longest_query, ranked
 
 cdef extern from "_query_pairs_loops.h":
-    ctypedef struct pair_sums:
-        long double betas, ramps, squares, beyond, numbers
+    enum:
+        LANES
+
+    ctypedef struct hinge_sums:
+        long double value, height, hinges, betas
 
     ctypedef struct graded:
         pass
@@ -37,8 +41,9 @@ cdef extern from "_query_pairs_loops.h":
         double* low
         double* high
         double* slopes
+        ptrdiff_t* begins
 
-    pair_sums query_pairs(
+    hinge_sums query_pairs(
         const double* scores, const ptrdiff_t* rows, const ptrdiff_t* levels, ptrdiff_t begin, ptrdiff_t end,
         double margin, double kappa, double* by_document, const pairs_room* room
     ) noexcept nogil
@@ -76,22 +81,24 @@ cdef struct Work:
     ranked* entries
     graded* documents
     double* numbers
+    ptrdiff_t* begins
     Sums* sums
 
 
 cdef void _piece(void* context, Py_ssize_t piece) noexcept nogil:
     cdef Work* work = <Work*>context
-    cdef Py_ssize_t query, document, row, begin
-    cdef double* numbers = work.numbers + 4 * piece * work.longest
+    cdef Py_ssize_t query, document, row, begin, length = work.longest + LANES
+    cdef double* numbers = work.numbers + 4 * piece * length
     cdef pairs_room room
-    cdef double c, slope, kappa = work.kappa
-    cdef pair_sums found
+    cdef double c, slope
+    cdef hinge_sums found
     cdef Sums sums = Sums(0.0, 0.0, 0.0, 0.0, 0.0)
     room.entries = work.entries + 2 * piece * work.longest
     room.documents = work.documents + 2 * piece * work.longest
-    room.low = numbers + work.longest
-    room.high = numbers + 2 * work.longest
-    room.slopes = numbers + 3 * work.longest
+    room.low = numbers + length
+    room.high = numbers + 2 * length
+    room.slopes = numbers + 3 * length
+    room.begins = work.begins + piece * length
     for query in range(
         first_query(work.starts, work.queries, piece, work.pieces),
         first_query(work.starts, work.queries, piece + 1, work.pieces),
@@ -100,15 +107,15 @@ cdef void _piece(void* context, Py_ssize_t piece) noexcept nogil:
         begin = work.starts[query]
         if c != 0.0:
             found = query_pairs(
-                work.scores, work.rows, work.levels, begin, work.starts[query + 1], work.margin, kappa, numbers, &room
+                work.scores, work.rows, work.levels, begin, work.starts[query + 1], work.margin, work.kappa, numbers,
+                &room,
             )
+            sums.value += c * found.value
+            sums.height += c * found.height
+            sums.hinges += c * found.hinges
             sums.betas += c * found.betas
             if work.by_query != NULL:
                 work.by_query[query] = c * <double>found.betas
-            sums.hinges += c * (found.ramps + found.beyond)
-            if kappa > 0.0:
-                sums.value += c * (found.squares / (2.0 * kappa) + found.beyond - kappa / 2.0 * found.numbers)
-                sums.height += c * (found.squares / kappa + found.beyond)
         elif work.by_query != NULL:
             work.by_query[query] = 0.0
         if work.gradient == NULL and work.direction == NULL:
@@ -120,9 +127,6 @@ cdef void _piece(void* context, Py_ssize_t piece) noexcept nogil:
                 work.gradient[row] = slope
             if work.direction != NULL:
                 sums.along += slope * work.direction[row]
-    if not kappa > 0.0:
-        sums.value = sums.hinges
-        sums.height = sums.hinges
     work.sums[piece] = sums
 
 
@@ -199,10 +203,14 @@ def query_hinges(
     work.kappa = kappa
     work.entries = <ranked*>malloc(2 * pieces * work.longest * sizeof(ranked))
     work.documents = <graded*>malloc(2 * pieces * work.longest * sizeof(graded))
-    work.numbers = <double*>malloc(4 * pieces * work.longest * sizeof(double))
+    work.numbers = <double*>malloc(4 * pieces * (work.longest + LANES) * sizeof(double))
+    work.begins = <ptrdiff_t*>malloc(pieces * (work.longest + LANES) * sizeof(ptrdiff_t))
     work.sums = <Sums*>malloc(pieces * sizeof(Sums))
     try:
-        if work.entries == NULL or work.documents == NULL or work.numbers == NULL or work.sums == NULL:
+        if (
+            work.entries == NULL or work.documents == NULL or work.numbers == NULL or work.begins == NULL
+            or work.sums == NULL
+        ):
             raise MemoryError(f"no memory for the pairs of {work.longest} documents")
         with nogil:
             run_pieces(_piece, &work, pieces)
@@ -214,7 +222,7 @@ def query_hinges(
             sums.betas += work.sums[piece].betas
             sums.along += work.sums[piece].along
     finally:
-        free(work.entries); free(work.documents); free(work.numbers); free(work.sums)
+        free(work.entries); free(work.documents); free(work.numbers); free(work.begins); free(work.sums)
     return <double>sums.value, <double>sums.height, <double>sums.hinges, <double>sums.betas, <double>sums.along
 
 
@@ -242,6 +250,7 @@ cdef void _product_piece(void* context, Py_ssize_t piece) noexcept nogil:
     room.low = numbers
     room.high = numbers + work.longest
     room.slopes = NULL
+    room.begins = NULL
     table.window = numbers + 2 * work.longest
     for query in range(
         first_query(work.starts, work.queries, piece, work.pieces),

@@ -1,9 +1,19 @@
-/* Hinges of all pairs of documents with different grades, within one query and without forming the pairs. */
+/* Hinges of all pairs of documents with different grades, within one query; where pairs are many, without forming them. */
 #ifndef SMOOTHPERF_QUERY_PAIRS_LOOPS_H
 #define SMOOTHPERF_QUERY_PAIRS_LOOPS_H
 
+#include "_few_pairs_loops.h"
 #include "_queries.h"
 #include "_wide.h"
+
+/* For how many pairs of each document it is quicker to look at all of them than to sort. (Measured: with 40 pairs in a third
+ * to a half of the time, with 100 in 60 to 85% of it, and with 150 of two grades in as much.) */
+enum { FEW_PAIRS = 96 };
+
+/* Sums over all pairs of c times what query_hinges returns. */
+typedef struct {
+    long double value, height, hinges, betas;
+} hinge_sums;
 
 /* Sums over pairs of x = margin - (higher - lower score): over pairs on the ramp of the Huber hinge, 0 < x < kappa, and
  * over those beyond it. */
@@ -78,12 +88,13 @@ INLINED void sweep(
     }
 }
 
-/* Room for one query. */
+/* Room for one query, of more numbers than documents by LANES. */
 typedef struct {
     ranked *entries;     /* twice as many as documents */
     graded *documents;   /* twice as many */
     double *low, *high;  /* scores; those of the lower grades with the margin added */
     double *slopes;
+    ptrdiff_t *begins;
 } pairs_room;
 
 /* Put documents of the lower half of some grades before those of the upper half, and fill ``low`` and ``high`` with their
@@ -128,41 +139,100 @@ static void halve_grades(
     halve_grades(documents + lower, higher, middle, end_level, margin, kappa, by_document, spare, room, sums);
 }
 
-/* The documents of a query sorted upwards by score, in room->documents. Returns how many levels there are. */
-static ptrdiff_t sort_graded(
-    const double *scores, const ptrdiff_t *rows, const ptrdiff_t *levels, ptrdiff_t begin, ptrdiff_t end,
+static inline ptrdiff_t number_of_levels(const ptrdiff_t *levels, ptrdiff_t count)
+{
+    ptrdiff_t end_level = 0;
+    for (ptrdiff_t i = 0; i < count; i++)
+        end_level = levels[i] >= end_level ? levels[i] + 1 : end_level;
+    return end_level;
+}
+
+/* The documents of a query sorted upwards by score, in room->documents. */
+static void sort_graded(
+    const double *scores, const ptrdiff_t *rows, const ptrdiff_t *levels, ptrdiff_t begin, ptrdiff_t count,
     const pairs_room *room)
 {
-    const ptrdiff_t count = end - begin;
-    ptrdiff_t end_level = 0;
     for (ptrdiff_t i = 0; i < count; i++) {
         room->entries[i].key = scores[rows ? rows[begin + i] : begin + i];
         room->entries[i].document = i;
     }
-    const ranked *sorted = sort_query(room->entries, room->entries + count, count);
+    sort_query(room->entries, room->entries + count, count);
     for (ptrdiff_t i = 0; i < count; i++) {
-        const ranked entry_ = sorted[count - 1 - i];
-        const ptrdiff_t level = levels[begin + entry_.document];
-        const graded document = {entry_.key, entry_.document, level};
+        const ranked entry_ = room->entries[count - 1 - i];
+        const graded document = {entry_.key, entry_.document, levels[begin + entry_.document]};
         room->documents[i] = document;
-        end_level = level >= end_level ? level + 1 : end_level;
     }
-    return end_level;
 }
 
-/* Fill by_document with the derivatives of the sum over pairs by the scores. */
-static pair_sums query_pairs(
-    const double *scores, const ptrdiff_t *rows, const ptrdiff_t *levels, ptrdiff_t begin, ptrdiff_t end, double margin,
-    double kappa, double *by_document, const pairs_room *room)
+/* Fill ``begins``: where levels begin if documents are sorted by them, and the end. Returns how many pairs there are. */
+static ptrdiff_t count_levels(const ptrdiff_t *levels, ptrdiff_t count, ptrdiff_t end_level, ptrdiff_t *begins)
+{
+    ptrdiff_t pairs = 0;
+    for (ptrdiff_t level = 0; level <= end_level; level++)
+        begins[level] = 0;
+    for (ptrdiff_t i = 0; i < count; i++)
+        begins[levels[i] + 1]++;
+    for (ptrdiff_t level = 0; level < end_level; level++) {
+        pairs += begins[level] * begins[level + 1];
+        begins[level + 1] += begins[level];
+    }
+    return pairs;
+}
+
+/* The sums of one query by its pairs, given where levels begin, which is lost. */
+static hinge_sums hinges_of_pairs(
+    const double *scores, const ptrdiff_t *rows, const ptrdiff_t *levels, ptrdiff_t begin, ptrdiff_t count,
+    ptrdiff_t end_level, double margin, double kappa, double *by_document, const pairs_room *room)
+{
+    ranked *const entries = room->entries;
+    for (ptrdiff_t i = 0; i < count; i++) { /* after which ``begins`` has the ends of levels */
+        const ptrdiff_t place = room->begins[levels[begin + i]]++;
+        entries[place].document = i;
+        room->high[place] = scores[rows ? rows[begin + i] : begin + i];
+    }
+    for (ptrdiff_t level = end_level; level > 0; level--)
+        room->begins[level] = room->begins[level - 1];
+    room->begins[0] = 0;
+    const clipped_sums sums = few_pairs(
+        room->high, room->begins, end_level, margin, kappa, room->low, room->slopes, kappa > 0.0);
+    const double unit = kappa > 0.0 ? kappa : 1.0;
+    for (ptrdiff_t i = 0; i < count; i++)
+        by_document[entries[i].document] = room->slopes[i] / unit;
+    const long double clipped = sums.clipped, squares = sums.squares, excess = sums.excess;
+    const hinge_sums smoothed = {
+        squares / (2.0L * unit) + excess, squares / unit + excess, clipped + excess, clipped / unit};
+    const hinge_sums exact = {excess, excess, excess, clipped};
+    return kappa > 0.0 ? smoothed : exact;
+}
+
+/* The sums of one query of many pairs: by sorting. */
+static hinge_sums hinges_of_halves(
+    const double *scores, const ptrdiff_t *rows, const ptrdiff_t *levels, ptrdiff_t begin, ptrdiff_t count,
+    ptrdiff_t end_level, double margin, double kappa, double *by_document, const pairs_room *room)
 {
     pair_sums sums = {0.0L, 0.0L, 0.0L, 0.0L, 0.0L};
-    const ptrdiff_t count = end - begin;
-    const ptrdiff_t end_level = sort_graded(scores, rows, levels, begin, end, room);
+    sort_graded(scores, rows, levels, begin, count, room);
     for (ptrdiff_t i = 0; i < count; i++)
         by_document[i] = 0.0;
     halve_grades(
         room->documents, count, 0, end_level, margin, kappa, by_document, room->documents + count, room, &sums);
-    return sums;
+    const long double hinges = sums.ramps + sums.beyond;
+    const hinge_sums smoothed = {
+        sums.squares / (2.0L * kappa) + sums.beyond - kappa / 2.0L * sums.numbers, sums.squares / kappa + sums.beyond,
+        hinges, sums.betas};
+    const hinge_sums exact = {hinges, hinges, hinges, sums.betas};
+    return kappa > 0.0 ? smoothed : exact;
+}
+
+/* Sums over the pairs of a query. Fill by_document with the derivatives of the value by the scores. */
+static hinge_sums query_pairs(
+    const double *scores, const ptrdiff_t *rows, const ptrdiff_t *levels, ptrdiff_t begin, ptrdiff_t end, double margin,
+    double kappa, double *by_document, const pairs_room *room)
+{
+    const ptrdiff_t count = end - begin, end_level = number_of_levels(levels + begin, count);
+    if (end_level <= count && count_levels(levels + begin, count, end_level, room->begins) <= FEW_PAIRS * count)
+        return hinges_of_pairs(scores, rows, levels, begin, count, end_level, margin, kappa, by_document, room);
+    return hinges_of_halves(scores, rows, levels, begin, count, end_level, margin, kappa, by_document, room);
 }
 
 /* A matrix with a row for each document, of as many numbers as ``width``, and what pairs on the ramp make of it. */
@@ -277,9 +347,10 @@ static void query_products(
         table->product[i] = 0.0;
     if (weight == 0.0)
         return;
-    const ptrdiff_t end_level = sort_graded(scores, NULL, levels, begin, end, room);
+    sort_graded(scores, NULL, levels, begin, count, room);
     halve_for_products(
-        room->documents, count, 0, end_level, margin, kappa, weight, room->documents + count, room, table);
+        room->documents, count, 0, number_of_levels(levels + begin, count), margin, kappa, weight,
+        room->documents + count, room, table);
     for (ptrdiff_t i = 0; i < count; i++)
         add_row(
             table->product + i * table->width, 0.5 * table->degrees[i], table->matrix + i * table->width, table->width);

@@ -40,6 +40,20 @@ def sums_at(tau: float, values: NDArray[Any], weights: NDArray[Any] | None) -> t
 def weigh_cells(
     values: NDArray[Any], weights: NDArray[Any] | None, low: float, high: float, cells: NDArray[Any]
 ) -> None: ...
+def sum_cells(
+    values: NDArray[Any], weights: NDArray[Any] | None, low: float, per_unit: float, table: NDArray[Any]
+) -> None: ...
+def pick_cells(
+    values: NDArray[Any],
+    weights: NDArray[Any] | None,
+    low: float,
+    per_unit: float,
+    size: int,
+    one: int,
+    other: int,
+    kept: NDArray[Any],
+    kept_weights: NDArray[Any],
+) -> int: ...
 def cut_of_cells(cells: NDArray[Any], above: float, total: float, low: float, high: float) -> tuple[float, float]: ...
 def finish(
     scores: NDArray[Any],

@@ -10,6 +10,8 @@ are decided: u = 1 above, u = 0 below. The steps:
     RootSearch safeguarded Newton iteration on what was kept
     weigh_cells, cut_of_cells
                where to cut if u had to be 0 or 1: it gives an upper bound of the risk that is not smoothed
+    sum_cells, pick_cells
+               what takes the place of RootSearch where examples are on several machines
     finish     one pass; u, the gradient and all sums
 
 :mod:`smoothperf.measures.projection` puts them together. ``collect`` and ``finish`` share their rows out among threads.
@@ -328,6 +330,74 @@ def weigh_cells(const double[::1] values, const double[::1] weights, double low,
                 cells[cell] += inside_weights[i] if c != NULL else 1.0
             begin += size
         cells[last] += above
+
+
+cdef inline double _place(double v, double low, double per_unit, double last) noexcept nogil:
+    """How far above ``low`` a value is, in cells; those beyond the first or the last cell are held to be in it."""
+    return max(min((v - low) * per_unit, last), 0.0)
+
+
+def sum_cells(
+    const double[::1] values, const double[::1] weights, double low, double per_unit, double[:, ::1] table
+):
+    """Add values to cells, the first at ``low``, of which ``per_unit`` make a unit; the outermost ones are endless.
+
+    To the rows of the table go how many values a cell has, their weight, and the sum of weight times place: the
+    distance from the beginning of the cell, as a share of its width.
+    """
+    cdef Py_ssize_t n = values.shape[0], size = table.shape[1], begin = 0, end, i
+    cdef const double* v = &values[0] if n > 0 else NULL
+    cdef const double* c = &weights[0] if weights is not None and n > 0 else NULL
+    cdef double* counts = &table[0, 0]
+    cdef double* masses = &table[1, 0]
+    cdef double* moments = &table[2, 0]
+    cdef double[BLOCK] places
+    cdef int[BLOCK] cells
+    cdef double weight
+    check_length("table", table.shape[0], 3)
+    check_room("rows of the table", size, 1)
+    if weights is not None:
+        check_length("weights", weights.shape[0], n)
+    with nogil:
+        while begin < n:
+            end = min(<Py_ssize_t>BLOCK, n - begin)
+            for i in range(end):
+                cells[i] = <int>_place(v[begin + i], low, per_unit, <double>(size - 1))
+                places[i] = (v[begin + i] - low) * per_unit - cells[i]
+            for i in range(end):
+                weight = c[begin + i] if c != NULL else 1.0
+                counts[cells[i]] += 1.0
+                masses[cells[i]] += weight
+                moments[cells[i]] += weight * places[i]
+            begin += end
+
+
+def pick_cells(
+    const double[::1] values, const double[::1] weights, double low, double per_unit, Py_ssize_t size,
+    Py_ssize_t one, Py_ssize_t other, double[::1] kept, double[::1] kept_weights,
+):
+    """Keep the values of two of the cells that :func:`sum_cells` knows, of so many in all, and their weights.
+
+    Returns how many there are; ``kept`` must have room for one more.
+    """
+    cdef Py_ssize_t n = values.shape[0], i, found = 0
+    cdef Py_ssize_t room = min(kept.shape[0], kept_weights.shape[0])
+    cdef const double* v = &values[0] if n > 0 else NULL
+    cdef const double* c = &weights[0] if weights is not None and n > 0 else NULL
+    cdef int cell
+    if weights is not None:
+        check_length("weights", weights.shape[0], n)
+    check_room("kept", room, 1)
+    with nogil:
+        for i in range(n):
+            cell = <int>_place(v[i], low, per_unit, <double>(size - 1))
+            kept[found] = v[i]
+            kept_weights[found] = c[i] if c != NULL else 1.0
+            found += (cell == one) | (cell == other)
+            if found == room:
+                break
+    check_room("kept", room, found + 1)
+    return found
 
 
 def cut_of_cells(const double[::1] cells, double above, double total, double low, double high):

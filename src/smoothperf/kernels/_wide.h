@@ -17,4 +17,11 @@
 #define INLINED static inline
 #endif
 
+/* Before a loop over a few lanes, whose sums are in arrays: it becomes one vector, and not as many single numbers. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define AS_ONE_VECTOR _Pragma("GCC unroll 1")
+#else
+#define AS_ONE_VECTOR
+#endif
+
 #endif

@@ -372,12 +372,18 @@ def minimise_model(
     sigma: float,
     u: Array,
     m: Array,
+    starts: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    values: Array,
+    n_rows: int,
     z: Array,
     accuracy: float,
     most_sweeps: int = 1000,
 ) -> int:
     """Coordinate descent with the whole matrix B, over all coordinates in every sweep."""
-    B = sigma * np.eye(gradient.size) + u @ m.T
+    V = np.zeros((n_rows, gradient.size))
+    np.add.at(V, (rows, np.repeat(np.arange(gradient.size), np.diff(starts))), values)
+    B = sigma * np.eye(gradient.size) + V.T @ V + u @ m.T
     total = 0.0
     for sweep in range(1, most_sweeps + 1):
         gained = 0.0
@@ -533,6 +539,40 @@ def weigh_cells(values: Array, weights: Array | None, low: float, high: float, c
     place = np.minimum((values[inside] - low) * (count / (high - low)), count - 1).astype(int)
     np.add.at(cells, place, c[inside])
     cells[count] += float(c @ (values > high))
+
+
+def _places(values: Array, low: float, per_unit: float, size: int) -> tuple[Array, Array]:
+    """The cell of each value, and where in it; the outermost cells are endless."""
+    places = (values - low) * per_unit
+    cells = np.clip(places, 0, size - 1).astype(np.intp)
+    return cells, places - cells
+
+
+def sum_cells(values: Array, weights: Array | None, low: float, per_unit: float, table: Array) -> None:
+    """Numbers of values, weights and moments of cells."""
+    c = np.ones(values.size) if weights is None else weights
+    cells, places = _places(values, low, per_unit, table.shape[1])
+    for row, column in zip(table, (np.ones(values.size), c, c * places), strict=True):
+        row += np.bincount(cells, column, table.shape[1])
+
+
+def pick_cells(
+    values: Array,
+    weights: Array | None,
+    low: float,
+    per_unit: float,
+    size: int,
+    one: int,
+    other: int,
+    kept: Array,
+    kept_weights: Array,
+) -> int:
+    """Values and weights of two cells."""
+    chosen = np.isin(_places(values, low, per_unit, size)[0], [one, other])
+    found = int(chosen.sum())
+    kept[:found] = values[chosen]
+    kept_weights[:found] = 1.0 if weights is None else weights[chosen]
+    return found
 
 
 def cut_of_cells(cells: Array, above: float, total: float, low: float, high: float) -> tuple[float, float]:

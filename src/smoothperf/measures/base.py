@@ -291,6 +291,13 @@ class Risk(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} is no maximum over labelings, so it has no tight bound.")
 
+    def closer_bound(self) -> Risk | None:
+        """The same R with a tight bound that is closer to the loss, for where its own is least at zero weights.
+
+        None if there is no other.
+        """
+        return None
+
     def weighed(self, scores: Array) -> Array:
         """``C f``, from which the weighted mean of the scores was taken first if a shift changes nothing."""
         f = scores - self.examples.mean(scores) if self.shift_invariant else scores

@@ -41,10 +41,11 @@ class NDCG(QueryMeasure):
     discount : "log2", callable or sequence, default="log2"
         What a place counts: ``1 / log2(1 + place)``, or what a function makes of an array of places, the first of
         which is 1, or the entries of a sequence, and 0 beyond. It must not rise from place to place.
-    tight_target : "best" or "order", default="best"
+    tight_target : "auto", "best" or "order", default="auto"
         What the tight bound compares rankings with (:mod:`smoothperf.measures.ranking_risk`): the best ones, where
         only documents with equal gains may be in the order that the scores give them; or that order itself. The
-        second bound is closer to NDCG and never collapses; the first one forgets less of what margins tell.
+        second bound is closer to NDCG and never collapses; the first one forgets less of what margins tell. "auto" is
+        the first, and the second where the first is no lower than at zero weights, within the tolerance.
 
     Examples
     --------
@@ -62,12 +63,12 @@ class NDCG(QueryMeasure):
     k: int | None = None
     gain: str | Function | Sequence[float] = "exponential"
     discount: str | Function | Sequence[float] = "log2"
-    tight_target: str = "best"
+    tight_target: str = "auto"
 
     def __post_init__(self) -> None:
         if self.k is not None:
             whole_number("k", self.k, at_least=1)
-        choice("tight_target", self.tight_target, ("best", "order"))
+        choice("tight_target", self.tight_target, ("auto", "best", "order"))
         object.__setattr__(self, "gain", checked_gain(self.gain))
         object.__setattr__(self, "discount", checked_function("discount", self.discount, ("log2",)))
 
@@ -82,7 +83,8 @@ class NDCG(QueryMeasure):
             queries,
             document_gains(self.gain, queries.grades),
             self._discounts(queries),
-            aims_at_best=self.tight_target == "best",
+            aims_at_best=self.tight_target != "order",
+            falls_back=self.tight_target == "auto",
             name=self.name,
         )
 

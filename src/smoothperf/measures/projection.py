@@ -11,9 +11,9 @@ at least that weight, at the other it is 0 for all but less than that. The same 
 the way. Cost: two passes over the examples, and a few over the undecided.
 
 In a group (:mod:`smoothperf.collective`) the root for nearby scores is the guess as it is, with a wider interval around
-it, in which :mod:`.projection_group` searches in two rounds; the next guess is the root of a sample of all members,
-which is a round more, and the last one that of the level. The sums of all examples are one more round: 3 with a good
-guess, 4 without any, and 5 with a poor one.
+it, less wide where the root moves little, in which :mod:`.projection_group` searches in two rounds; the next guess is
+the root of a sample of all members, which is a round more, and the last one that of the level. The sums of all
+examples are one more round: 3 with a good guess, 4 without any, and 5 with a poor one.
 """
 
 from __future__ import annotations
@@ -33,11 +33,15 @@ from .threshold_search import level_of
 
 Array = NDArray[np.float64]
 
-#: Half the width of the first interval around a guess from nearby scores, of one from a sample alone, and of one from
-#: nearby scores without a sample; in units of u, which goes from 0 to 1 over a ramp.
+#: Half the width of the first interval around a guess from nearby scores, and of one from a sample alone; in units of
+#: u, which goes from 0 to 1 over a ramp.
 NEAR_MARGIN = 0.1
 FIRST_MARGIN = 0.5
+#: The same in groups, where another try costs more than a wider interval. Around a guess from nearby scores, which no
+#: sample corrects, it is so many times as far as the root has moved before, but at least ``NARROW_MARGIN``.
 GROUP_MARGIN = 3.5
+NARROW_MARGIN = 1.0
+MOVES = 3.0
 #: Up to this margin an interval grows.
 LAST_MARGIN = 50.0
 #: Up to this size, numbers are fine enough to tell the u of an interval apart.
@@ -52,11 +56,15 @@ LEAST_ROWS = 1 << 13
 
 
 class Roots(NamedTuple):
-    """``mu * tau`` for all examples and for the sample (0 in a group), and ``mu * theta``; they serve any other mu."""
+    """``mu * tau`` for all examples and for the sample (0 in a group), and ``mu * theta``; they serve any other mu.
+
+    ``moved`` is how far that for all was from the one for nearby scores; infinite if that was not known.
+    """
 
     all: float
     sample: float
     cut: float
+    moved: float = math.inf
 
 
 class Projection(NamedTuple):
@@ -140,7 +148,8 @@ class CappedSimplex:
             root.tau, root.correction, root.other, root.blend, root.theta, direction, gradient, asked.pieces,
         )  # fmt: skip
         missed, mass, inner, prox, violation, along = total(self.together, *sums)
-        roots = Roots(mu * root.tau, sampled, mu * root.theta)
+        moved = math.inf if nearby is None else abs(mu * root.tau - nearby.all)
+        roots = Roots(mu * root.tau, sampled, mu * root.theta, moved)
         return Projection(missed, mass - self.total, inner, prox, roots, mu * violation, mu * root.looseness, along)
 
 
@@ -181,6 +190,11 @@ class _Undecided(NamedTuple):
             return values, None
         return values, np.concatenate((self.negative_weights, self.positive_weights))
 
+    def by_class(self) -> Values:
+        """The same, for :mod:`.projection_group`."""
+        parts = (self.negatives, self.negative_weights), (self.positives, self.positive_weights)
+        return Values(parts, self.above)
+
 
 class _Asked:
     """What the examples are asked about the scores of one projection."""
@@ -220,7 +234,6 @@ class _Asked:
         """Look for the root in an interval, in which it may lie or is certain to, and for theta there."""
         simplex, (_, low, high) = self.simplex, interval
         undecided = self._collect(low, high + 1.0)
-        values, weights = undecided.both()
         weighed = self._weighed(undecided, low, high)
 
         def cut_of(weighed: Array) -> tuple[float, float]:
@@ -228,11 +241,16 @@ class _Asked:
 
         if simplex.together.size == 1:
             search = _top_k.RootSearch(simplex.total, *interval, certain)
-            search.search(values, weights, undecided.above)
+            search.search(*undecided.both(), undecided.above)
             return Root.of(search, cut_of(weighed))
-        here = Values(values, np.ones(values.shape) if weights is None else weights, undecided.above)
         return search_together(
-            simplex.together, here, interval, simplex.total, certain=certain, weighed=weighed, cut_of=cut_of
+            simplex.together,
+            undecided.by_class(),
+            interval,
+            simplex.total,
+            certain=certain,
+            weighed=weighed,
+            cut_of=cut_of,
         )
 
     def _weighed(self, undecided: _Undecided, low: float, high: float) -> Array:
@@ -285,7 +303,8 @@ def _root(asked: _Asked, mu: float, nearby: Roots | None) -> tuple[Root, float]:
     else:
         sampled, root = 0.0, None
         if nearby is not None:
-            root = _root_near(asked, *_guesses(nearby, 0.0, mu), GROUP_MARGIN, GROUP_MARGIN)
+            margin = min(max(MOVES * nearby.moved / mu, NARROW_MARGIN), GROUP_MARGIN)
+            root = _root_near(asked, *_guesses(nearby, 0.0, mu), margin, margin)
         if root is None:
             tau = asked.sampled_root(known.all / mu)
             root = _root_near(asked, tau, tau, GROUP_MARGIN, LAST_MARGIN)

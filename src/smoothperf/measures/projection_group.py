@@ -34,11 +34,23 @@ FEW = 1 << 14
 
 
 class Values(NamedTuple):
-    """Values v of examples with their weights, and the weight of others that are above all of these."""
+    """Values v of examples with their weights (None for ones), by class; and the weight of others above all of these.
 
-    v: Array
-    weights: Array
+    Attributes
+    ----------
+    parts : tuple of (ndarray, ndarray or None)
+        Values and weights.
+    above : float
+        The weight of the others.
+    """
+
+    parts: tuple[tuple[Array, Array | None], ...]
     above: float
+
+    def joined(self) -> tuple[Array, Array]:
+        """All values, and their weights."""
+        weights = [np.ones(v.shape) if c is None else c for v, c in self.parts]
+        return np.concatenate([v for v, _ in self.parts]), np.concatenate(weights)
 
 
 class Cells(NamedTuple):
@@ -68,17 +80,32 @@ class Cells(NamedTuple):
         """Where a cell begins."""
         return self.low + cell / self.per_unit
 
-    def table(self, values: Values) -> tuple[NDArray[np.intp], Array]:
-        """The cell of each value; and how many values each cell has, their weight, and the sum of weight times place.
+    @property
+    def size(self) -> int:
+        """Cells of the interval and of the unit that follows."""
+        return self.length + self.per_unit
+
+    def table(self, values: Values) -> Array:
+        """How many values each cell has, their weight, and the sum of weight times place.
 
         The place is the distance from the beginning of the cell, as a share of its width.
         """
-        places = (values.v - self.low) * self.per_unit
-        size = self.length + self.per_unit
-        cells = np.minimum(places.astype(np.intp), size - 1)
-        places -= cells
-        columns = None, values.weights, values.weights * places
-        return cells, np.array([np.bincount(cells, column, size) for column in columns], dtype=np.float64)
+        table = np.zeros((3, self.size))
+        for v, weights in values.parts:
+            _top_k.sum_cells(v, weights, self.low, self.per_unit, table)
+        return table
+
+    def undecided(self, values: Values, table: Array, cell: int) -> tuple[Array, Array]:
+        """The values of a cell and of the one a unit above, given the table of them, and their weights."""
+        count = int(table[0, cell] + table[0, cell + self.per_unit])
+        kept, kept_weights = np.empty((2, count + 1))
+        begin = 0
+        for v, weights in values.parts:
+            begin += _top_k.pick_cells(
+                v, weights, self.low, self.per_unit, self.size, cell, cell + self.per_unit,
+                kept[begin:], kept_weights[begin:],
+            )  # fmt: skip
+        return kept[:count], kept_weights[:count]
 
     def excess_at_edges(self, table: Array, above: float, wanted: float) -> Array:
         """``F - total`` at the beginnings of the cells of the interval, and at its end."""
@@ -150,19 +177,18 @@ def search_together(
     if high - low > 1 << MOST_DIGITS:  # numbers are too large for cells
         sums = together.sum(np.append(weighed, values.above))
         search = _top_k.RootSearch(wanted, *interval, certain)
-        return _step_by_step(together, search, values._replace(above=float(sums[-1])), cut_of(sums[:-1]))
+        return _step_by_step(together, search, *values.joined(), float(sums[-1]), cut_of(sums[:-1]))
     cells = Cells.of(low, high)
-    places, table = cells.table(values)
-    sums = together.sum(np.concatenate([table.ravel(), weighed, [values.above]]))
-    table, weighed, above = sums[: table.size].reshape(table.shape), sums[table.size : -1], float(sums[-1])
+    here = cells.table(values)
+    sums = together.sum(np.concatenate([here.ravel(), weighed, [values.above]]))
+    table, weighed, above = sums[: here.size].reshape(here.shape), sums[here.size : -1], float(sums[-1])
     excess = cells.excess_at_edges(table, above, wanted)
     cell = int(np.count_nonzero(excess >= 0.0)) - 1
     if not certain and not 0 <= cell < cells.length:
         outside = -1.0 if cell < 0 else 1.0
         return Root(low if cell < 0 else high, outside, 0.0, high, 0.0, 0.0, math.inf)
     cell = min(max(cell, 0), cells.length - 1)
-    undecided = (places == cell) | (places == cell + cells.per_unit)
-    v, weights = values.v[undecided], values.weights[undecided]
+    v, weights = cells.undecided(values, here, cell)
     if together.rank == 0:
         v, weights = map(np.append, (v, weights), cells.decided(table, cell, above))
     begin, end = cells.edge(cell), cells.edge(cell + 1)
@@ -170,7 +196,7 @@ def search_together(
     start = begin + (end - begin) * (float(excess[cell]) / fall if fall > 0.0 else 0.5)
     search = _top_k.RootSearch(wanted, start, begin, end, False)
     if table[0, cell] + table[0, cell + cells.per_unit] > FEW:
-        root = _step_by_step(together, search, Values(v, weights, 0.0), cut_of(weighed))
+        root = _step_by_step(together, search, v, weights, 0.0, cut_of(weighed))
     else:
 
         def find(v: Array, weights: Array) -> Root:
@@ -182,10 +208,12 @@ def search_together(
     return root._replace(outside=0.0)
 
 
-def _step_by_step(together: Collective, search: _top_k.RootSearch, values: Values, cut: tuple[float, float]) -> Root:
+def _step_by_step(
+    together: Collective, search: _top_k.RootSearch, v: Array, weights: Array, above: float, cut: tuple[float, float]
+) -> Root:
     """Search with a round for each step."""
     go_on = True
     while go_on:
-        mass, lost, active = total(together, *_top_k.sums_at(search.tau, values.v, values.weights))
-        go_on = search.tell(math.fsum((mass, lost, values.above, -search.total)), active)
+        mass, lost, active = total(together, *_top_k.sums_at(search.tau, v, weights))
+        go_on = search.tell(math.fsum((mass, lost, above, -search.total)), active)
     return Root(*agreed(together, *Root.of(search, cut)))

@@ -6,8 +6,9 @@ For queries with ``M_q`` pairs, i of a higher grade than j, and coefficients ``c
     R_mu(f) = sum_q (c_q / M_q) sum_ij H(1 - (f_i - f_j))                                   (query-pairs-smoothed)
 
 H is the Huber hinge of width mu: quadratic on [0, mu], linear beyond. The prox-function is half the mean of ``beta^2``,
-so ``D = 1/2``. Pairs are never formed (:mod:`smoothperf.kernels._query_pairs`): O(n log m) for queries of m documents,
-however many grades there are. This is the ranking SVM. Its risk does not collapse to scores that are all equal.
+so ``D = 1/2``. Where pairs are many they are not formed (:mod:`smoothperf.kernels._query_pairs`): O(n log m) for
+queries of m documents, however many grades there are. This is the ranking SVM. Its risk does not collapse to scores
+that are all equal.
 """
 
 from __future__ import annotations
@@ -107,7 +108,8 @@ class QueryPairsRisk(QueryRisk):
         # documents count with the weight of their query.
         steepest = np.where(counted, queries.sizes / (1.0 if by_pairs else units), 0.0)
         self._lipschitz = extremes(queries.together, 0.0, float(steepest.max(initial=0.0)))[1] / weight
-        # Sums along a sweep are in double, over sweeps in long double; grades are halved at most 64 times.
+        # Sums along a sweep are in double, over sweeps in long double; grades are halved at most 64 times. Where all
+        # pairs are looked at, sums are in double over the lower documents of each one, and over these.
         self._rounding = (64 * documents / weight + 4 * queries.together.size + 256) * EPS + queries.count * LONG_EPS
 
     def exact(self, scores: Array) -> RiskValue:

@@ -9,8 +9,8 @@ is the sort by f, and for a mean over queries with coefficients ``c_q``, which s
     R_mu(f) = sum_q c_q max_v  1 - <v, r> + s <v - t, f> - (mu/2) |v - t|^2                    (ranking-smoothed)
 
 over the permutahedron P(d), the hull of the permutations of d: a sort, or a projection, for each query
-(:mod:`smoothperf.kernels._permutahedron`). O(n log m) in all. The target t is the average of the rankings with the
-highest gain: documents with equal gains share the discounts of their places.
+(:mod:`smoothperf.kernels._permutahedron`). O(n log m) in all, and less where few places have a discount. The target t
+is the average of the rankings with the highest gain: documents with equal gains share the discounts of their places.
 
 The scale ``s = 1 / sum_q c_q sum(d)`` makes the sum of the absolute values of a gradient at most 2, as with the
 other measures; it is the same for all queries, so it only says what alpha means.
@@ -22,11 +22,13 @@ tight form is ``R - R0`` with ``R0(f) = sum_q c_q max_v s <v - t, f>`` (:mod:`sm
 
 - over all rankings, attained by the order of the scores: it is bounded, and between the loss and the largest loss; or
 - over the best rankings, attained by the one that breaks ties by the scores: it asks for all the margins between
-  different gains, and for none between equal ones.
+  different gains, and for none between equal ones. Where grades are noisy, queries long, or places few, that is more
+  than the data have, and the bound is least at zero weights; the first one never asks for more than the order there is.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -69,6 +71,8 @@ class RankingRisk(QueryRisk):
         For each query what its gains are divided by; by default what the best ranking gains.
     aims_at_best : bool
         Whether :meth:`loss_free` looks at rankings with the highest gain only.
+    falls_back : bool
+        Whether it looks at all rankings where that is too much (:meth:`closer_bound`).
     name : str
         Of the measure, for messages.
     """
@@ -81,10 +85,12 @@ class RankingRisk(QueryRisk):
         units: Array | None = None,
         *,
         aims_at_best: bool = False,
+        falls_back: bool = False,
         name: str,
     ):
         super().__init__(queries)
         self._aims_at_best = aims_at_best
+        self._falls_back = falls_back
         self._discount = discount
         self._by_gain, self._begins, shares = ranked_shares(queries, gains, discount)
         by_place = discount[queries.places]
@@ -168,6 +174,14 @@ class RankingRisk(QueryRisk):
             inner = self._ranked(scores, 0.0, None, gradient, loss=0.0)[1]
         value = self._scale * inner
         return RiskValue(Plane(gradient, 0.0, self._rounding), value, value)
+
+    def closer_bound(self) -> RankingRisk | None:
+        """The same with all rankings in :meth:`loss_free`."""
+        if not (self._aims_at_best and self._falls_back):
+            return None
+        other = copy(self)
+        other._aims_at_best = False
+        return other
 
     def lipschitz(self, mu: float) -> float:
         """``s^2 / (mu W)``: projections bring points no further apart."""

@@ -22,6 +22,9 @@ class Searchable(Protocol):
     def at(self, step: float, mu: float) -> Trial:
         """Return the trial at a step."""
 
+    def forget(self, trial: Trial) -> None:
+        """Use the memory of a trial's vectors again, of which no more than its numbers is needed."""
+
 
 def flat_point(
     line: Searchable,
@@ -62,7 +65,11 @@ def flat_point(
         if low_enough and abs(trial.derivative) <= target:
             return trial
         if low_enough and (best is None or trial.value < best.value):
-            best = trial
+            best, other = trial, best
+        else:
+            other = trial
+        if other is not None:
+            line.forget(other)
         if low_enough and trial.derivative < 0.0:
             left = trial
             same_side = min(same_side, 0) - 1

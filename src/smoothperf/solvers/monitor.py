@@ -240,18 +240,25 @@ class Monitor:
         """Take a candidate unless it is worse than another for sure, and drop those that are worse than it for sure."""
         if new.objective.floor >= _value(self._best):
             return
-        self._candidates = [each for each in self._candidates if each.objective.floor < new.objective.value]
-        scores = None if new.objective.is_exact or new.scores is None else new.scores.copy()
-        self._candidates.append(replace(new, coef=new.coef.copy(), scores=scores))
+        scores = None if new.objective.is_exact or new.scores is None else self._run.kept_scores(new.scores)
+        better = [each for each in self._candidates if each.objective.floor < new.objective.value]
+        self._leave([*better, replace(new, coef=new.coef.copy(), scores=scores)])
         if len(self._candidates) > MOST_CANDIDATES:
             self._compare()
         self._best = min(self._candidates, key=_value)
+
+    def _leave(self, candidates: list[_Candidate]) -> None:
+        """Leave these candidates; the scores of others are not needed any more."""
+        for each in self._candidates:
+            if each.scores is not None and not any(each is other for other in candidates):
+                self._run.drop_scores(each.scores)
+        self._candidates = candidates
 
     def _compare(self) -> None:
         """Compute J of all candidates, and leave the best; no pass over the data."""
         if len(self._candidates) > 1:
             self._best = min(map(self._exactly, self._candidates), key=_value)
-            self._candidates = [self._best]
+            self._leave([self._best])
 
     def _exactly(self, candidate: _Candidate) -> _Candidate:
         if candidate.objective.is_exact:
@@ -272,10 +279,10 @@ class Monitor:
             exact = run.regulariser(coef, square) + run.risk.exact_value(scores)
             if exact < _value(self._zero):
                 self._best = _Candidate(self._best.coef, square, Estimate(exact, exact))
-                self._candidates = [self._best]
+                self._leave([self._best])
                 return coef, scores
             self._best = self._zero
-            self._candidates = [self._zero]
+            self._leave([self._zero])
         return np.zeros(run.design.shape[1]), objective.scores_of_zero()
 
     def _keep(self, keeper: Keeper, coef: Array) -> None:

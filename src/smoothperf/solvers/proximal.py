@@ -11,7 +11,8 @@ Schnabel, 1994),
 
 with ``sigma = <y, y> / <s, y>`` of the last pair, L the part of ``S^T Y`` below its diagonal D. The model has low rank
 beside sigma, so that a coordinate of it costs O(m) (:mod:`smoothperf.kernels._quadratic_model`). Exact zeros of z are
-those of the next w where the search takes the whole step, and that is the first one that it tries.
+those of the next w where the search takes the whole step, and that is the first one that it tries. Where few rows have
+curvature, B is the Hessian itself (:mod:`smoothperf.solvers.row_model`).
 
 As for L-BFGS itself: one product with X an iteration, one with its transpose, O(n) per trial of the search; and
 O(m^2 d) for the model, of which weights that stay zero take one sweep.
@@ -23,6 +24,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..collective import agreed
 from ..design.base import Array
@@ -34,6 +36,7 @@ from . import working_set
 from .line_search import flat_point
 from .monitor import Monitor, Precision
 from .result import Pairs, Result, Status
+from .row_model import RowModel
 
 if TYPE_CHECKING:
     from .lbfgs import LBFGS
@@ -80,7 +83,8 @@ def descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) 
             return Status.PRECISION_LIMIT
 
         # In a group all take the first member's step, so that the others need none of their own.
-        target = metric.step(point, run.penalty) if leads else point.coef
+        newton = metric.rows.step(run, point, mu)
+        target = newton if newton is not None else metric.step(point, run.penalty) if leads else point.coef
         line = run.towards(point, target)
         origin = line.origin(mu)
         if origin.derivative >= 0.0:
@@ -92,11 +96,13 @@ def descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) 
                 # Bins of scores (measures/bins.py) lie elsewhere on every line, which moves J_mu a little, and absolute
                 # values ask for descents that are smaller still: there only derivatives can tell.
                 found = flat_point(line, again, flatness=solver.flatness, noise=NOISE_OF_BINS)
-            if found is None:
+            if found is None and newton is None:
                 if agreed(run.together, len(metric)) == (0.0,):
                     return Status.PRECISION_LIMIT
                 metric.clear()
             trial = found or origin
+        if newton is not None:
+            metric.rows.learn(trial.step)
         following = line.point(trial)
         if leads and following.mu == point.mu and trial.step > 0.0:
             metric.push(following.coef - point.coef, following.slope - point.slope)
@@ -112,6 +118,11 @@ class Metric:
         Most pairs.
     length : int
         Of a vector.
+
+    Attributes
+    ----------
+    rows : RowModel
+        What takes its place where few rows have curvature.
     """
 
     def __init__(self, size: int, length: int):
@@ -120,6 +131,7 @@ class Metric:
         self._steps: list[Array] = []  # oldest first
         self._changes: list[Array] = []
         self._seen = 0
+        self.rows = RowModel()
 
     def __len__(self) -> int:
         return len(self._steps)
@@ -157,6 +169,17 @@ class Metric:
             step = pairs.steps[earlier]
             self._accept(step.copy(), pairs.changes[earlier] - pairs.alpha * step)
 
+    def moved(self, old: NDArray[np.intp], new: NDArray[np.intp]) -> Metric:
+        """Return the same metric on other columns, both in ascending order; pairs are zero on those that come in."""
+        other = Metric(self._size, new.size)
+        other._seen, other.rows = self._seen, self.rows
+        _, there, here = np.intersect1d(old, new, assume_unique=True, return_indices=True)
+        for step, change in zip(self._steps, self._changes, strict=True):
+            s, y = np.zeros((2, new.size))
+            s[here], y[here] = step[there], change[there]
+            other._accept(s, y)
+        return other
+
     def step(self, point: Point, penalty: Separable) -> Array:
         """``z`` of (proximal-step), about."""
         z = point.coef.copy()
@@ -165,9 +188,9 @@ class Metric:
             u = m = np.empty((z.size, 0))
         else:
             sigma, u, m = self._compact()
-        minimise_model(
-            point.slope, point.coef, penalty.s, penalty.q, penalty.lower, penalty.upper, sigma, u, m, z, MODEL_ACCURACY
-        )
+        pay = penalty.s, penalty.q, penalty.lower, penalty.upper
+        no_rows = np.zeros(z.size + 1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0), 0
+        minimise_model(point.slope, point.coef, *pay, sigma, u, m, *no_rows, z, MODEL_ACCURACY)
         return z
 
     def _compact(self) -> tuple[float, Array, Array]:

@@ -19,6 +19,9 @@ With L_t the certified bound of a step, ``J_tight(w_t) - L_t`` is what the step 
 the tolerance, w_t is *stationary to tol*: a local statement, not one about the global minimum. The first step starts at
 the best multiple of the weights that are given, and the others start beyond the end of the step before, on the same
 line, as far as that lowers ``J_tight`` (Aragón Artacho, Fleming and Vuong, 2018). Both are found in score space.
+
+Where the bound asks for more than the data have, steps end at ``w = 0``, or no lower than there. A risk that knows of a
+closer bound (:meth:`~smoothperf.measures.base.Risk.closer_bound`) is then trained with that one, from the same start.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ from .base import ConvexSolver, Solver
 from .lbfgs import LBFGS
 from .monitor import Callback, Keeper, Observer
 from .result import Pairs, Result, Status, TraceRow
-from .story import Story
+from .story import Sequel, Story
 
 #: A step is over when it has gained as large a share of what it can gain at most.
 ENOUGH = 0.5
@@ -187,6 +190,37 @@ class Retargeting(Solver):
         """
         if not objective.risk.has_loss_free:
             raise ValueError(f"{type(objective.risk).__name__} is no maximum over labelings: it has no tight bound.")
+        result = self._run(objective, start, callback, observer, keeper, mu, pairs)
+        closer = objective.risk.closer_bound()
+        if closer is None or not self._is_no_better_than_zero(objective, result):
+            return result
+        sequel = Sequel(result, callback)
+        rest = replace(self, max_iter=max(0, self.max_iter - len(result.trace)))
+        again = RegularizedRisk(objective.design, closer, objective.penalty)
+        try:
+            return sequel.join(rest._run(again, start, sequel.add, observer, keeper, mu, None))
+        finally:
+            objective.n_matvec += again.n_matvec
+            objective.n_rmatvec += again.n_rmatvec
+
+    def _is_no_better_than_zero(self, objective: RegularizedRisk, result: Result) -> bool:
+        """Whether a run has ended where ``J_tight`` is as high as at w = 0, within the tolerance."""
+        if result.status is not Status.STATIONARY:
+            return False
+        zero = objective.risk.exact_value(objective.scores_of_zero())
+        return any(agreed(objective.together, result.objective > zero - self.tol))
+
+    def _run(
+        self,
+        objective: RegularizedRisk,
+        start: Array | None,
+        callback: Callback | None,
+        observer: Observer | None,
+        keeper: Keeper | None,
+        mu: float | None,
+        pairs: Pairs | None,
+    ) -> Result:
+        """Minimise ``J_tight`` of this risk, whatever comes of it."""
         story = Story(callback)
         before = objective.n_matvec
         here = _best_multiple(objective, start)

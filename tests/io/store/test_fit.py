@@ -259,7 +259,8 @@ def test_penalties_from_a_store(write_store, sparse_data, bound, penalty):
     stored, memory = (clone(clf).fit(*rows) for rows in ((write_store(X, y, block_size=BLOCKS),), (X, y)))
     reached = stored.gap_ if bound == "convex" else stored.stationarity_gap_
     assert reached <= 1e-3
-    np.testing.assert_allclose(stored.objective_, memory.objective_, atol=2e-3)
+    # The tight bound has many stationary points, and other steps in memory may end at another one.
+    np.testing.assert_allclose(stored.objective_, memory.objective_, atol=2e-3 if bound == "convex" else 2e-2)
     assert 0 < stored.n_features_in_model_ < X.shape[1]
     path = regularization_path(write_store(X, y), measure="prbep", n_alphas=4, **penalty)
     assert (path.gaps <= 1e-3).all()
