@@ -149,7 +149,8 @@ def of_trees(data: Documents) -> Iterator[Model]:
 
 
 METHODS: dict[str, Callable[[Documents], Iterator[Model]]] = {
-    "ndcg@10": of_measure(NDCG(10), NDCG(10, tight_target="order")),
+    "ndcg@10": of_measure(NDCG(10, tight_target="best"), NDCG(10, tight_target="order")),
+    "ndcg@10, target by itself": of_measure(NDCG(10)),
     "pairs": of_measure("pairs"),
     "squared loss": of_measure("squared_loss"),
     "Ridge on grades": of_ridge,
