@@ -167,3 +167,14 @@ def test_what_makes_no_sense_is_refused(settings, message):
 def test_a_penalty_of_other_weights_is_refused():
     with pytest.raises(ValueError, match="the penalty is for 2 weights, but X has 3 columns"):
         ElasticNet(0.1).on(2).on(3)
+
+
+def test_other_units_cost_the_same():
+    rng = np.random.default_rng(0)
+    penalty, units = random_penalty(rng, 6), 10.0 ** rng.uniform(-3.0, 3.0, size=6)
+    there = penalty.in_units(units)
+    for coef in penalty.clip(rng.normal(size=(5, 6))):
+        assert there.value(units * coef, 0.0) == pytest.approx(penalty.value(coef, 0.0), rel=1e-12)
+    v = rng.normal(size=6)
+    for mine, other in zip(penalty.conjugate(v, 1.0), there.conjugate(v / units, 1.0), strict=True):
+        assert other == pytest.approx(mine, rel=1e-9)

@@ -264,6 +264,11 @@ class Separable(BoundPenalty):
         """Return the penalty of some of the weights."""
         return Separable(self.alpha, *(each[features] for each in (self.l1, self.l2, self.lower, self.upper)))
 
+    def in_units(self, sizes: Array) -> Separable:
+        """Return the same penalty of weights that are measured in other units, ``v_i = sizes_i w_i``."""
+        l1, l2 = self.l1 / sizes, self.l2 / sizes**2
+        return Separable(self.alpha, l1, l2, sizes * self.lower, sizes * self.upper)
+
     def value(self, coef: Array, square: float) -> float:
         """``sum_i s_i |w_i| + (q_i/2) w_i^2``."""
         support = np.flatnonzero(coef)

@@ -145,6 +145,27 @@ def test_every_door_leads_to_the_same_rows(enter):
         np.testing.assert_array_equal(result, X[rows])
 
 
+@every_door
+def test_every_door_leads_to_the_same_sizes_of_columns(enter):
+    matrix = enter(X)
+    design = as_design(matrix)
+    sizes = np.sqrt((X**2).sum(axis=0) / (X != 0.0).sum(axis=0))
+    if getattr(matrix, "nnz", 0) <= np.count_nonzero(X):
+        np.testing.assert_array_equal(design.column_squares(), [(X != 0.0).sum(axis=0), (X**2).sum(axis=0)])
+        np.testing.assert_allclose(design.column_sizes(), sizes, rtol=1e-14)
+        np.testing.assert_allclose(BiasedDesign(design, 3.0).column_sizes(), [*sizes, 3.0], rtol=1e-14)
+    else:  # entries in parts
+        assert (design.column_sizes() > 0.0).all()
+    assert design.column_sizes() is design.column_sizes()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
+def test_sizes_of_columns_without_entries_or_with_extreme_ones(form):
+    columns = np.array([[0.0, 1e-150, 1e150, 2.0, 0.0], [0.0, 0.0, 1.0, 2.0, 0.0]])
+    np.testing.assert_array_equal(as_design(form(columns)).column_sizes(), [1.0, 1.0, 1.0, 2.0, 1.0])
+    np.testing.assert_array_equal(as_design(form(np.zeros((0, 3)))).column_sizes(), np.ones(3))
+
+
 def test_gram_matrix_of_more_rows_than_a_block_holds():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(7000, 20))

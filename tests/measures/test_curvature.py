@@ -8,26 +8,29 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from problems import MEASURES, searching
-from smoothperf import PRBEP
+from smoothperf import PRBEP, ErrorRate
+
+RAMPS = [PRBEP(), ErrorRate(positive_cost=3.0)]
 
 
 def hessian(curvature, n):
     k = np.zeros(n)
     k[curvature.rows] = curvature.weights
-    return np.diag(k) - np.outer(k, k) / max(k.sum(), 1e-300)
+    centring = np.outer(k, k) / max(k.sum(), 1e-300) if curvature.centred else 0.0
+    return np.diag(k) - centring
 
 
-def drawn(seed, weighted, n=12):
+def drawn(measure, seed, weighted, n=12):
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.repeat([1, -1], [n // 3, n - n // 3]))
     weights = rng.integers(1, 4, n).astype(float) if weighted else None
-    return PRBEP().bind(y, weights), rng.normal(size=n)
+    return measure.bind(y, weights), rng.normal(size=n)
 
 
 @searching(20)
-@given(seed=st.integers(0, 10_000), weighted=st.booleans(), log_mu=st.floats(-2.5, 0.5))
-def test_curvature_is_the_derivative_of_the_gradient(seed, weighted, log_mu):
-    risk, f = drawn(seed, weighted)
+@given(measure=st.sampled_from(RAMPS), seed=st.integers(0, 10_000), weighted=st.booleans(), log_mu=st.floats(-2.5, 0.5))
+def test_curvature_is_the_derivative_of_the_gradient(measure, seed, weighted, log_mu):
+    risk, f = drawn(measure, seed, weighted)
     mu = 10.0**log_mu / risk.diameter
     here = risk.smoothed(f, mu)
     curvature = risk.curvature(f, here, mu, mu)
@@ -45,10 +48,11 @@ def test_curvature_is_the_derivative_of_the_gradient(seed, weighted, log_mu):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("ratio", [0.999, 1.001])
-def test_change_is_that_of_the_gradient_when_mu_changes(ratio, weighted):
+@pytest.mark.parametrize("measure", RAMPS, ids=str)
+def test_change_is_that_of_the_gradient_when_mu_changes(measure, ratio, weighted):
     compared = 0
     for seed in range(40):
-        risk, f = drawn(seed, weighted)
+        risk, f = drawn(measure, seed, weighted)
         mu = 0.3 / risk.diameter
         before, after = risk.smoothed(f, mu), risk.smoothed(f, ratio * mu)
         curvature = risk.curvature(f, before, mu, ratio * mu)

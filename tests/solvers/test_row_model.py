@@ -41,7 +41,7 @@ def test_a_step_minimises_the_model(n_features, measure, mu, following, monkeypa
     slope = point.slope + rows.T @ curvature.change
     pay = penalty.s, penalty.q, penalty.lower, penalty.upper
     reference.minimise_model(slope, point.coef, *pay, sigma, hessian, np.eye(n_features), *none, expected, 1e-14, 5000)
-    found = RowModel().step(run, point, following)
+    found = RowModel().step(run, point, following, np.ones(n_features))
     np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
 
 
@@ -49,7 +49,7 @@ def test_not_where_many_rows_have_curvature_or_none_is_known():
     X, y = gaussians(60, 140, n_features=5)
     for measure in (PRBEP(), ROCArea()):
         run = PenalisedRun(RegularizedRisk(as_design(X), measure.bind(y), ElasticNet(0.01, 1.0)))
-        assert RowModel().step(run, run.starting_point(1.0), 1.0) is None
+        assert RowModel().step(run, run.starting_point(1.0), 1.0, np.ones(5)) is None
 
 
 def test_damping_follows_the_steps():

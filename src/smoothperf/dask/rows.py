@@ -66,6 +66,11 @@ class StackedDesigns(Design):
             result += part.rmatvec(g[rows], out=self._scratch)
         return result
 
+    def column_squares(self) -> Array:
+        """How many entries of each column are not zero, and the sum of their squares."""
+        result: Array = np.sum([part.column_squares() for part in self._parts], axis=0)
+        return result
+
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows."""
         result = np.zeros((self.shape[1], self.shape[1]))
@@ -166,6 +171,10 @@ class SomeRows(Design):
         self._all[:] = 0.0
         self._all[self._rows] = g
         return self._design.rmatvec(self._all, out=out)
+
+    def column_squares(self) -> Array:
+        """Those of all rows: nobody needs them exactly."""
+        return self._design.column_squares()
 
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows."""

@@ -43,6 +43,7 @@ class Design(ABC):
     n_entries: int
     row_norm: float
     frobenius_norm: float
+    _column_sizes: Array | None = None
 
     @abstractmethod
     def matvec(self, w: Array, out: Array | None = None) -> Array:
@@ -59,6 +60,22 @@ class Design(ABC):
     def by_columns(self, rows: NDArray[np.intp]) -> sp.csc_array:
         """Return some rows, in the order given, with their entries column by column; where columns can be had."""
         raise NotImplementedError(f"{type(self).__name__} gives no columns.")
+
+    def column_sizes(self) -> Array:
+        """How large the entries of each column are that are not zero: root mean squares, or 1 where there are none.
+
+        Where all are next to nothing, or so large that squares overflow, it is 1 as well. A pass over X the first time.
+        """
+        if self._column_sizes is None:
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                counts, squares = self.column_squares()
+                means = squares / counts
+                self._column_sizes = np.where((means > 1e-200) & (means < 1e200), np.sqrt(means), 1.0)
+        return self._column_sizes
+
+    @abstractmethod
+    def column_squares(self) -> Array:
+        """How many entries of each column are not zero, and the sum of their squares: two rows; for a pass over X."""
 
     @abstractmethod
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:

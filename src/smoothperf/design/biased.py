@@ -67,6 +67,11 @@ class BiasedDesign(Design):
         constant = sp.csc_array(np.full((rows.size, 1), self._height))
         return sp.csc_array(sp.hstack([self._design.by_columns(rows), constant], format="csc"))
 
+    def column_squares(self) -> Array:
+        """Those of X, and of the constant column."""
+        n = self.shape[0]
+        return np.column_stack([self._design.column_squares(), [n, n * self._height**2]])
+
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows; one more pass over X than without the column."""
         result = np.empty((self.shape[1], self.shape[1]))

@@ -74,6 +74,14 @@ class DenseDesign(Design):
         """Return some columns of X."""
         return DenseDesign(np.ascontiguousarray(self._matrix[:, features]))
 
+    def column_squares(self) -> Array:
+        """How many entries of each column are not zero, and the sum of their squares."""
+        result = np.zeros((2, self.shape[1]))
+        for _, block in self._blocks():
+            result[0] += np.count_nonzero(block, axis=0)
+            result[1] += np.einsum("ij,ij->j", block, block, dtype=np.float64)
+        return result
+
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows, copied in blocks; O(rows d^2)."""
         result = np.zeros((self.shape[1], self.shape[1]))

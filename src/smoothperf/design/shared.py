@@ -70,6 +70,10 @@ class SharedDesign(Design):
         out[:] = every[:-1]
         return out, float(every[-1])
 
+    def column_squares(self) -> Array:
+        """How many entries of each column are not zero, and the sum of their squares, of all members."""
+        return self.together.sum(self.here.column_squares())
+
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows of each member."""
         return self.together.sum(self.here.gram(rows, weights))

@@ -29,6 +29,8 @@ PRODUCTS_BEFORE_COPY = 16
 LEAST_ENTRIES = 1 << 16
 #: And so many for each number that threads have to add up at the end.
 ENTRIES_PER_SUM = 1
+#: Entries that are looked at together, where there is no kernel: no temporary of the size of X.
+PIECE = 1 << 20
 #: Entries of a row, on average, for which it pays to read one number instead.
 ENTRIES_PER_LEVEL = 4
 
@@ -179,6 +181,16 @@ class RowBlocks(Design):
             result[:] = 0.0
         return result
 
+    def column_squares(self) -> Array:
+        """How many entries of each column are not zero, and the sum of their squares."""
+        result = np.zeros((2, self.shape[1]))
+        for _, block in self._blocks():
+            for begin in range(0, block.n_entries, PIECE):
+                values = block.data[begin : begin + PIECE].astype(np.float64)
+                columns = block.indices[begin : begin + PIECE]
+                result += [np.bincount(columns, each, self.shape[1]) for each in (values != 0.0, values * values)]
+        return result
+
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows; O(sum of the squares of their numbers of entries)."""
         half = np.zeros((self.shape[1], self.shape[1]))
@@ -295,9 +307,9 @@ class CSCDesign(Design):
         self.n_entries = columns.n_entries
         distinct = bool(matrix.has_canonical_format)
         sums = np.zeros(self.shape[0])
-        for begin in range(0, columns.n_entries, 1 << 20):  # in pieces: no temporary of the size of X
-            rows = columns.indices[begin : begin + (1 << 20)]
-            values = columns.data[begin : begin + (1 << 20)].astype(np.float64)
+        for begin in range(0, columns.n_entries, PIECE):
+            rows = columns.indices[begin : begin + PIECE]
+            values = columns.data[begin : begin + PIECE].astype(np.float64)
             np.add.at(sums, rows, values**2 if distinct else np.abs(values))
         squares = sums if distinct else sums**2
         self.row_norm = float(np.sqrt(squares.max(initial=0.0)))
@@ -326,6 +338,16 @@ class CSCDesign(Design):
         columns = self._columns
         whole = sp.csc_array((columns.data, columns.indices, columns.indptr), shape=self.shape)
         return whole[rows].astype(np.float64)
+
+    def column_squares(self) -> Array:
+        """How many entries of each column are not zero, and the sum of their squares."""
+        starts, values = self._columns.indptr, self._columns.data
+        some = np.flatnonzero(np.diff(starts))  # columns without entries would get those of the next
+        result = np.zeros((2, self.shape[1]))
+        for sums, entries in zip(result, (values != 0.0, values), strict=True):
+            if some.size:
+                sums[some] = np.add.reduceat(np.square(entries, dtype=np.float64), starts[some])
+        return result
 
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows, which are copied; that takes a pass over X."""

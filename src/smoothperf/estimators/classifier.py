@@ -91,8 +91,8 @@ class MeasureClassifier(LinearMeasureClassifier):
         Most iterations.
     solver : {"lbfgs", "nesterov", "newton", "bmrm"} or solver object, default="lbfgs"
         An object brings its own ``tol``, ``max_iter`` and ``smoothing``. "newton" is for few features and tight
-        tolerances, with measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), log loss and
-        squared hinge.
+        tolerances, with measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), error rates,
+        log loss and squared hinge.
     smoothing : "adaptive", float or Smoothing object, default="adaptive"
         How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
     fit_intercept : bool, default=True

@@ -318,7 +318,7 @@ def check_suits(
     if isinstance(solver, Newton) and not risk.has_curvature:
         raise ValueError(
             f'solver "newton" needs second derivatives of a form that {measure.name!r} lacks and that "prbep", '
-            '"precision@k", "recall@k", "log_loss" and "squared_hinge" have; use "lbfgs".'
+            '"precision@k", "recall@k", "error_rate", "log_loss" and "squared_hinge" have; use "lbfgs".'
         )
 
 

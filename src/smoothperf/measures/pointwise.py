@@ -26,7 +26,7 @@ from .. import threads
 from .._validation import positive_number
 from ..collective import total
 from ..kernels import pointwise_hinges
-from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Array, Curvature, DiagonalCurvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 from .threshold_search import best_cut
 
@@ -51,6 +51,7 @@ class PointwiseRisk(Risk):
 
     def __init__(self, examples: Examples, positive_cost: float = 1.0, negative_cost: float = 1.0):
         super().__init__(examples)
+        self.has_curvature = examples.together.size == 1
         self._costs = positive_cost, negative_cost
         self._total = positive_cost * examples.positive_weight + negative_cost * examples.negative_weight
         # Of sums blocked by 512, relative to Q, with a surplus for those over members; docs/maths.md, rounding.
@@ -97,6 +98,16 @@ class PointwiseRisk(Risk):
     def lipschitz(self, mu: float) -> float:
         """``4 cost / (Q^2 mu)`` with the larger cost: the Hessian is diagonal."""
         return 4.0 * max(self._costs) / (self._total**2 * mu)
+
+    def curvature(self, scores: Array, smoothed: RiskValue, mu: float, following: float) -> Curvature:
+        """``4 q_i / (Q^2 mu)`` for the examples on the ramp of the Huber hinge, for the mu to follow; O(n)."""
+        if not self.has_curvature:
+            return super().curvature(scores, smoothed, mu, following)
+        q, gradient = self._weighted_costs(), smoothed.plane.gradient
+        # The gradient beyond the ramp is 2 q_i / Q up to its rounding.
+        rows = np.flatnonzero((gradient != 0.0) & (np.abs(gradient) < (1.0 - 4.0 * EPS) * 2.0 / self._total * q))
+        weights = 4.0 / (self._total**2 * following) * q[rows]
+        return DiagonalCurvature(rows, weights, (mu / following - 1.0) * gradient[rows], centred=False)
 
     def _hinges(self, scores: Array, *, margin: float) -> RiskValue:
         """Mean of ``max(0, margin - 2 y f)``."""

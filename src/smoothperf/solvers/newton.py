@@ -22,8 +22,8 @@ matrices of a run read as many entries as two to four passes do; they are not co
 It is for few features: then it needs a fraction of the passes of L-BFGS, the more so the smaller the tolerance. With
 tens of thousands of features H could be used in conjugate gradients only, which seldom beat L-BFGS.
 
-Log loss and squared hinge have the diagonal matrix alone, k_i being the second derivatives of the losses; many rows
-are active throughout, but half a dozen steps are mostly enough. Pairs within queries have the Laplacian of the pairs on
+Log loss, squared hinge and error rates have the diagonal matrix alone, k_i being the second derivatives of the losses;
+of the first two many rows are active throughout, but half a dozen steps are mostly enough. Pairs within queries have the Laplacian of the pairs on
 the ramp (:mod:`smoothperf.measures.pair_curvature`).
 """
 
@@ -66,8 +66,8 @@ def _gradual() -> Adaptive:
 class Newton(ConvexSolver):
     """Semismooth Newton method on the smoothed objective, for few features and tight tolerances.
 
-    For measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), log loss, squared hinge, and
-    pairs within queries.
+    For measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), error rates, log loss, squared
+    hinge, and pairs within queries.
 
     Parameters
     ----------

@@ -27,10 +27,10 @@ import math
 import numpy as np
 
 from ..design.base import Array
-from ..kernels import minimise_model
 from ..measures import DiagonalCurvature
 from ..objective import LARGEST_SCORE, Point
 from ..segments import PenalisedRun
+from .proximal_model import no_columns, proximal_step
 
 #: Rows with curvature are few up to this share of all. (Measured with an l1_ratio of 1 and 0.5: with 0.2, PRBEP on w8a
 #: and squared hinge take up to 14 times as long; without a limit, log loss takes 1.5 to 2.5 times as long on text, but
@@ -51,7 +51,7 @@ class RowModel:
     def __init__(self) -> None:
         self._damping = FIRST_DAMPING
 
-    def step(self, run: PenalisedRun, point: Point, mu: float) -> Array | None:
+    def step(self, run: PenalisedRun, point: Point, mu: float, units: Array) -> Array | None:
         """``z`` of (proximal-step) for the mu to follow, about; None where too many rows have curvature, or none."""
         if not (run.risk.has_curvature and run.design.gives_columns) or run.together.size > 1:
             return None
@@ -60,24 +60,23 @@ class RowModel:
         if not isinstance(curvature, DiagonalCurvature) or not 0 < curvature.rows.size <= FEW_ROWS * n:
             return None
         X = run.design.by_columns(curvature.rows)
-        slope = point.slope
+        X.data /= np.repeat(units, np.diff(X.indptr))
+        slope = point.slope / units
         if np.any(curvature.change):
-            slope = slope + X.T @ curvature.change
+            slope += X.T @ curvature.change
         values = X.data * np.sqrt(curvature.weights)[X.indices]
         trace = float(values @ values)
-        rows = X.indptr.astype(np.int32), X.indices.astype(np.int32), values, curvature.rows.size
+        columns = X.indptr.astype(np.int32), X.indices.astype(np.int32), values, curvature.rows.size
         if 2 * d * d <= values.size:
-            u, m = curvature.hessian(run.design)[0], np.eye(d)
-            rows = np.zeros(d + 1, dtype=np.int32), rows[1][:0], values[:0], 0
+            low_rank = curvature.hessian(run.design)[0] / np.outer(units, units), np.eye(d)
+            columns = no_columns(d)
         elif curvature.centred:
             u = (X.T @ curvature.weights)[:, None]
-            m = u / -curvature.weights.sum()
+            low_rank = u, u / -curvature.weights.sum()
         else:
-            u = m = np.empty((d, 0))
-        penalty = run.penalty
-        pay = penalty.s, penalty.q, penalty.lower, penalty.upper
-        z = point.coef.copy()
-        minimise_model(slope, point.coef, *pay, self._damping * trace / d or 1.0, u, m, *rows, z, ACCURACY)
+            low_rank = np.empty((d, 0)), np.empty((d, 0))
+        sigma = self._damping * trace / d or 1.0
+        z = proximal_step(point.coef, run.penalty, units, slope, sigma, low_rank, columns, ACCURACY)
         if not float(np.abs(z).max()) * math.sqrt(d) * max(run.design.frobenius_norm, 1.0) <= LARGEST_SCORE:
             return None  # next to no curvature, of numbers that are next to nothing
         return z

@@ -35,6 +35,7 @@ from ..penalties import Separable
 from ..segments import PenalisedRun
 from . import proximal
 from .monitor import Monitor
+from .proximal_model import units_of
 from .result import Result, Status, TraceRow
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def minimise(solver: LBFGS, run: PenalisedRun, monitor: Monitor, memory_size: in
     coef, slope, mu = point.coef, point.slope, point.mu
     size, share, iterations, passes = FIRST, SHARE, 0, _PartsOfPasses(run)
     plane, steepness = point.risk.plane, point.steepness
-    metric, before, complete = None, np.arange(0), False
+    units, metric, before, complete = units_of(run.design), None, np.arange(0), False
     while status is None:
         size = min(max(size, PER_WEIGHT * int(np.count_nonzero(coef))), d)
         chosen = _working_set(penalty, coef, slope, size)
@@ -93,7 +94,8 @@ def minimise(solver: LBFGS, run: PenalisedRun, monitor: Monitor, memory_size: in
             carry_gradients=True,
         )
         watch.add_plane(slope[chosen], plane, steepness)
-        metric = proximal.Metric(memory_size, chosen.size) if metric is None else metric.moved(before, chosen)
+        here = units[chosen]
+        metric = proximal.Metric(memory_size, here) if metric is None else metric.moved(before, chosen, here)
         before = chosen
         ended = proximal.descend(solver, inner, watch, metric)
         result = watch.result(ended)
