@@ -26,7 +26,8 @@ from distributed import CancelledError, Client, Future, get_worker, secede, wait
 
 from ..threads import use_threads
 from .blocks import Block, Summary
-from .group import GroupBrokenError, Member, Traffic, lead, member_here, open_door
+from .connection import GroupBrokenError, Traffic
+from .group import Member, lead, member_here, open_door
 from .inputs import Source
 from .parts import Move, Rows, Settings
 
