@@ -20,7 +20,7 @@ the printed form for reproduction. The paper sorts both classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class ROCAreaRisk(Risk):
         return sorted_hinges(positives, 1.0 + negatives) / self._mass
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu`` and its gradient: O(n) by bins where these pay, else O(n log n_min). A hint is a span nearby."""
         gradient = np.empty_like(scores) if out is None else out
@@ -98,7 +98,7 @@ class ROCAreaRisk(Risk):
         if self.examples.count >= LEAST_EXAMPLES:
             span = None
             # Nearby scores have nearly the same span: mostly no look for the extremes is needed.
-            guess = None if hint is None else hint.widened(SPARE)
+            guess = hint.widened(SPARE) if isinstance(hint, Span) else None
             if guess is not None and (per_ramp := self._bins_per_ramp(guess, kappa)) > 0:
                 span, value = self._binned_hinges(scores, kappa, per_ramp, guess, direction, gradient)
                 if value is not None:
@@ -193,7 +193,7 @@ class PrintedROCAreaRisk(ROCAreaRisk):
         return self.exact(scores).value
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu`` of the printed form: ``beta_ij`` in [-1, 1] as in the paper's section 3.2."""
         return self._two_sided(scores, kappa=mu * self._mass, out=out)

@@ -29,7 +29,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -98,7 +97,7 @@ class Retargeted(Risk):
         return self._risk.exact_value(scores) - (self._inner(scores)[0] + self._constant)
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu - <g, f>`` and its gradient."""
         return self._less(self._risk.smoothed(scores, mu, hint, direction, out), scores, direction)
