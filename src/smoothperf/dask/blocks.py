@@ -31,7 +31,7 @@ from ..measures.queries import grouped, query_weights
 
 #: Share of numbers that are not 0 up to which a dense block becomes CSR.
 SPARSE = 0.25
-#: Kinds of labels of a block that are told; there should be no more than two.
+#: Most distinct labels that a block reports; there should be no more than two.
 SHOWN = 3
 
 

@@ -158,7 +158,7 @@ class Placement:
                 self._mend(error)
 
     def close(self) -> None:
-        """Let the rows go, even if an error whose traceback leads here is kept."""
+        """Release the rows on the workers, even while a kept exception refers to this object."""
         self._rows.clear()
         self._tasks.clear()
         self._lent.clear()
@@ -191,7 +191,7 @@ class Placement:
     def _mend(self, error: GroupBrokenError) -> None:
         """After a group is broken: load again what workers had that are gone."""
         for future in self._lent:
-            if future.status != "finished":  # nor does the task of the member that waits for it ever begin
+            if future.status != "finished":  # else the member's task would wait for it forever
                 future.cancel()
         self._await_tasks()
         workers = self._client.nthreads()

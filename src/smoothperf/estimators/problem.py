@@ -55,7 +55,7 @@ class LabelledRows:
         return self.examples.positive.shape[0] - n_positive, n_positive
 
     def towards_positive(self, scores: Array) -> Array:
-        """Scores that are higher for the positive label, from such as are for the second label in sorted order."""
+        """Turn scores that rise to the second sorted label into scores that rise to the positive one."""
         return scores if self.pair[0] < self.pair[1] else -scores
 
 

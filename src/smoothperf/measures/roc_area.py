@@ -30,7 +30,7 @@ from .bins import Span, binned_pairs
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs
 
-#: Of a pair, at which it costs nothing.
+#: Score difference from which on a pair costs nothing.
 MARGIN = 1.0
 #: Most and fewest bins per ramp of beta. Six change gradients by about 1e-4, relatively.
 MOST_BINS, FEWEST_BINS = 6, 4
@@ -120,7 +120,7 @@ class ROCAreaRisk(Risk):
         ramps = (span.length + MARGIN) / kappa
         count, counts = self.examples.count, self._pairs.counts
         affordable = min(count / BIN_COST, max(LARGE_TABLE, BINS_PER_EXAMPLE * min(counts))) / ramps
-        # (Not the other way round: NaN is no number of bins.)
+        # (Negated, so that NaN also means no bins.)
         if not (affordable >= FEWEST_BINS and ramps * LONGEST_RAMP >= 1.0):
             return 0
         # A ramp that is longer than the span of the scores has more bins, so that they still tell scores apart.

@@ -116,7 +116,7 @@ class Continuation:
         self._first_rounding = float(self._planes.per_radius[0])
         self._ray = _Ray(-slope, -slope_scores, squared_norm)
         self._place = _Place(0.0, at_zero, -squared_norm)
-        # What the first plane and the scores of its slope have cost; the first solution has it on its bill.
+        # Cost of the first plane and of the scores of its slope; charged to the first solution.
         self._spent_passes, self._spent_seconds = 2, time.perf_counter() - begin
 
     def largest_alpha(self, tolerance: float) -> float:

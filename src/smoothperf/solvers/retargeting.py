@@ -43,7 +43,7 @@ from .monitor import Callback, Keeper, Observer
 from .result import Pairs, Result, Status, TraceRow
 from .story import Sequel, Story
 
-#: A step is over when it has gained as large a share of what it can gain at most.
+#: A step ends once it has gained this share of the most that it can gain.
 ENOUGH = 0.5
 #: Tolerance of a step, as a share of that of the whole: the other part is for what the step gains.
 SHARE = 0.5
