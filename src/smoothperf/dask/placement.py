@@ -121,7 +121,7 @@ class Placement:
         self._groups = [range(*each) for each in itertools.pairwise(bounds)]
         summaries = self._load(list(range(count)))
         self.summaries = [summary for group in range(count) for summary in summaries[group]]
-        # A group without a row has nothing to say.
+        # A group of blocks without a row gets no member.
         self._served = [group for group in range(count) if any(summary.n_rows for summary in summaries[group])]
 
     @property
@@ -189,7 +189,7 @@ class Placement:
         ]
 
     def _mend(self, error: GroupBrokenError) -> None:
-        """After a group is broken: load again what workers had that are gone."""
+        """After a group has broken: load the rows of workers that are gone again."""
         for future in self._lent:
             if future.status != "finished":  # else the member's task would wait for it forever
                 future.cancel()
@@ -290,8 +290,8 @@ class Placement:
         return self._client.submit(_summaries, self._rows[group], **there)
 
     def _wait(self, futures: list[Future]) -> None:
-        """Wait for any of them for a moment."""
-        with self._client.as_current(), suppress(TimeoutError, CancelledError):  # looked at afterwards
+        """Wait until one of them is done, but no longer than a moment."""
+        with self._client.as_current(), suppress(TimeoutError, CancelledError):  # the caller looks at each
             wait(futures, timeout=LOOK, return_when="FIRST_COMPLETED")
 
     def _workers(self) -> list[str]:

@@ -83,7 +83,7 @@ class Continuation:
     design, risk : Design and Risk
         The data.
     solver : Solver
-        What to run where the certificate of the neighbour does not do.
+        What to run where the planes so far do not certify the best multiple.
     """
 
     def __init__(self, design: Design, risk: Risk, solver: Solver):
@@ -135,7 +135,7 @@ class Continuation:
 
     def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
         """Minimise J for an alpha below the one before."""
-        # Not in runs of the solver only: the search along the ray has products of scores, too.
+        # Around all of it, not only runs of the solver: the search along the ray has products of scores, too.
         with one_blas_thread(unless=self._design.wants_blas_threads):
             return self._solve(alpha, callback)
 
