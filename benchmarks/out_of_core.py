@@ -76,13 +76,14 @@ class ColdDesign(StoredDesign):
 
     def __init__(self, store: Store):
         super().__init__(store)
+        self._path = store.path
         self.dropping = 0.0
         self.bytes_read = 0
 
     def _blocks(
         self, needed: NDArray[Any] | None = None, *, backwards: bool = False
     ) -> Iterator[tuple[slice, CompressedRows]]:
-        self.dropping += drop_from_cache(self._store.path)
+        self.dropping += drop_from_cache(self._path)
         for rows, block in super()._blocks(needed, backwards=backwards):
             self.bytes_read += block.indptr.nbytes + block.indices.nbytes + block.data.nbytes
             yield rows, block

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from smoothperf import MeasureClassifier
 HERE = Path(smoothperf.__file__).parent
 #: So many modules a newcomer has to read at most, to follow one fit from beginning to end.
 MOST_MODULES = 25
+CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
 
 def modules_entered(work) -> set[str]:
@@ -35,6 +37,12 @@ def modules_entered(work) -> set[str]:
     return entered
 
 
+def is_named(module: str, text: str) -> bool:
+    """Whether a text has the path of a module, or its name alone."""
+    _, _, name = module.rpartition("/")
+    return any(re.search(rf"(?<![\w/]){re.escape(each)}", text) for each in (module, name))
+
+
 def test_a_fit_to_arrays_in_memory_goes_through_few_modules():
     rng = np.random.default_rng(0)
     X = sp.random_array((400, 30), density=0.2, format="csr", rng=rng)
@@ -46,3 +54,5 @@ def test_a_fit_to_arrays_in_memory_goes_through_few_modules():
     assert len(entered) <= MOST_MODULES, sorted(entered)
     for rare in ("dask", "report", "cli", "paper"):
         assert not any(name.startswith(rare) for name in entered)
+    tour = CONTRIBUTING.read_text("utf-8").partition("\n## One fit, from door to door\n")[2].partition("\n## ")[0]
+    assert [module for module in sorted(entered) if not is_named(module, tour)] == []

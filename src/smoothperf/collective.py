@@ -138,7 +138,7 @@ def sum_and_extremes(together: Collective, values: Array, lowest: float, highest
 def decided(
     together: Collective, decide: Callable[..., tuple[float, ...]], count: int, *columns: Array
 ) -> tuple[float, ...]:
-    """So many numbers that the first member makes of columns of equal length, those of all members; in one round."""
+    """Send columns of equal length to the first member; all get the ``count`` numbers that it makes of them."""
     parts = together.to_first(np.concatenate(columns))
     numbers = np.zeros(count)
     if together.rank == 0:

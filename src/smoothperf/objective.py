@@ -271,6 +271,12 @@ class Run:
         """Return the half-line ``w + t p``; one product with X now, none later. It owns the direction from now on."""
         return Line(self, point, direction)
 
+    def derivative(self, risk: RiskValue, direction: Array) -> float:
+        """That of the risk along a direction in scores, which a risk may have found on its way."""
+        if risk.derivative is not None:
+            return risk.derivative
+        return self.objective.inner(risk.plane.gradient, direction)
+
     def kept_scores(self, scores: Array) -> Array:
         """A copy of the scores of a point, which stays as it is when the point is given back."""
         result = self._scores.take()
@@ -356,11 +362,8 @@ class Line:
         scores = self.scores_at(step)
         risk = run.risk.smoothed(scores, mu, self._start.risk.hint, self._scores, out=run._scores.take())
         square = max(self._start.coef_square + step * (2.0 * self._wp + step * self._pp), 0.0)
-        steepness = risk.derivative
-        if steepness is None:
-            steepness = run.objective.inner(risk.plane.gradient, self._scores)
         value = run.alpha / 2.0 * square + risk.value
-        derivative = run.alpha * (self._wp + step * self._pp) + steepness
+        derivative = run.alpha * (self._wp + step * self._pp) + run.derivative(risk, self._scores)
         trial = Trial(step, mu, value, derivative, scores, risk)
         self._trials.append(trial)
         return trial

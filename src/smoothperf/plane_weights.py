@@ -35,8 +35,8 @@ Array = NDArray[np.float64]
 MOST_STEPS, MOST_TRIALS = 30, 20
 #: Where the slope on the way has fallen to this share of the first one, the step is over.
 FLAT = 0.1
-#: How much of the bound may be lost by curvature that the penalty does not have, beside the tolerance of the program,
-#: before the curvature shrinks, or grows; and how often it shrinks in one solution.
+#: What the bound loses by added curvature, in units of the tolerance of the program. If it is less than the first
+#: number, more may be added next time; if it is more than the second, there is another try with less; so many at most.
 LITTLE_LOST, MOST_SOFTNESSES = (5.0, 50.0), 20
 
 

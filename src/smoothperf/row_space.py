@@ -48,8 +48,8 @@ class Buffers:
     gets them back as untouched pages, which costs several times as much as filling them. (Measured with 600,000
     numbers: 2.9 ms for a sum of two vectors into fresh memory, 0.33 ms into used one.)
 
-    Who takes a vector may give it back when nobody looks at it any more. To forget that costs time only; to give back
-    what is still in use, or twice, is an error that nothing here can see.
+    Whoever takes a vector may give it back once nothing refers to it. Forgetting to costs only time; giving back one
+    in use, or twice, is a bug that nothing here detects.
 
     Examples
     --------

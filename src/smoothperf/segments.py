@@ -112,9 +112,7 @@ class Segment:
             scores = np.empty_like(start.scores)
             along(start.scores, step, self._scores, scores, threads.pieces(scores.size, least=LEAST_NUMBERS))
         risk = run.risk.smoothed(scores, mu, start.risk.hint, self._scores)
-        steepness = risk.derivative
-        if steepness is None:
-            steepness = run.objective.inner(risk.plane.gradient, self._scores)
+        steepness = run.derivative(risk, self._scores)
         omega, derivative, jump = self._penalty_at(step, to_the_right=step == 0.0)
         derivative += steepness
         derivative -= min(max(derivative, -jump), jump)

@@ -11,6 +11,7 @@ from distributed import Client, LocalCluster
 
 import smoothperf
 from smoothperf.dask import MeasureClassifier, RowsLostError, WorkerError, group
+from smoothperf.dask.connection import Connection
 from smoothperf.io import write_npz
 
 ALPHA, TOL = 1e-3, 1e-4
@@ -77,20 +78,20 @@ class Closer:
                 self._cluster.sync(worker.close, nanny=False, executor_wait=False)
 
 
-class BreakingLine:
+class BreakingConnection:
     """A connection that breaks when a number of messages have gone through; or every one, from then on."""
 
     def __init__(self, monkeypatch, after, *, again_and_again=False):
         self.left = after
-        receive = group._Line.receive
+        receive = Connection.receive
 
-        async def breaking(line, kind):
+        async def breaking(connection, kind):
             self.left -= 1
             if self.left == 0 or (again_and_again and self.left < 0):
-                line._comm.abort()
-            return await receive(line, kind)
+                connection._comm.abort()
+            return await receive(connection, kind)
 
-        monkeypatch.setattr(group._Line, "receive", breaking)
+        monkeypatch.setattr(Connection, "receive", breaking)
 
 
 def test_files_are_read_again(mortal, cluster, expected, tmp_path):
@@ -133,7 +134,7 @@ def test_a_tight_fit_goes_on_after_a_loss(mortal, cluster, monkeypatch, at):
 @pytest.mark.parametrize("after", [1, 2, 3, 10, 101])
 def test_a_connection_may_break_at_any_time(client, expected, monkeypatch, caplog, after):
     """The rows are where they were; nothing is loaded again."""
-    line = BreakingLine(monkeypatch, after)
+    line = BreakingConnection(monkeypatch, after)
     clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=client, patience=5.0)
     clf.fit([dask.delayed(make_block)(number) for number in range(4)])
     assert line.left <= 0
@@ -181,7 +182,7 @@ def test_when_no_worker_is_left(mortal, cluster):
 
 
 def test_connections_that_never_hold(client, monkeypatch):
-    BreakingLine(monkeypatch, 20, again_and_again=True)
+    BreakingConnection(monkeypatch, 20, again_and_again=True)
     clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=client, patience=5.0)
     with pytest.raises(WorkerError, match="have broken 6 times, though no worker is gone"):
         clf.fit([dask.delayed(make_block)(number) for number in range(4)])

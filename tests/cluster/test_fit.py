@@ -15,8 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 import smoothperf
 from problems import thorough
 from smoothperf import BMRM, Checkpoint, Nesterov, ZeroModelWarning
-from smoothperf.dask import MeasureClassifier, group
+from smoothperf.dask import MeasureClassifier
 from smoothperf.dask.agreement import agree
+from smoothperf.dask.connection import Connection
 from smoothperf.dask.inputs import sources
 from smoothperf.dask.placement import Placement
 from smoothperf.design import SharedDesign, as_design
@@ -200,13 +201,13 @@ ROWS = 600_000
 def small_messages(monkeypatch):
     """Messages with a number for each row of one of two workers are an error; returns how many bytes these are."""
     limit = 8 * ROWS // 2
-    send = group._Line.send
+    send = Connection.send
 
     async def checked_send(self, kind, values, lengths=()):
         assert values.nbytes < limit, f"a message of {values.nbytes} bytes was sent"
         await send(self, kind, values, lengths)
 
-    monkeypatch.setattr(group._Line, "send", checked_send)
+    monkeypatch.setattr(Connection, "send", checked_send)
     return limit
 
 

@@ -8,8 +8,9 @@ import pytest
 from distributed import Client, LocalCluster, get_worker, secede
 from distributed.security import Security
 
-from smoothperf.dask import group
-from smoothperf.dask.group import GroupBrokenError, Traffic, lead, member_here, open_door
+from smoothperf.dask import connection, group
+from smoothperf.dask.connection import GroupBrokenError, Traffic
+from smoothperf.dask.group import lead, member_here, open_door
 
 PATIENCE = 20.0
 
@@ -197,7 +198,7 @@ def test_members_that_part_ways_are_an_error(client):
 @pytest.mark.parametrize("who", [0, 1])
 def test_members_that_wait_for_one_another_are_an_error(client, who, monkeypatch):
     """One of them for a sum, the other for what the first one says."""
-    monkeypatch.setattr(group, "PATIENCE", 0.2)
+    monkeypatch.setattr(connection, "PATIENCE", 0.2)
 
     def program(together):
         time.sleep(0.5 * together.rank)  # a wait that is none

@@ -14,7 +14,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from smoothperf.dask import MeasureClassifier
-from smoothperf.dask.group import GroupBrokenError
+from smoothperf.dask.connection import GroupBrokenError
 
 from .test_faults import ALPHA, TOL, assert_same_optimum, make_block, optimum
 from .test_group import errors_of, run, start

@@ -14,8 +14,9 @@ from sklearn.base import clone
 
 import smoothperf
 from smoothperf import NDCG, Checkpoint, Status, ZeroModelWarning
-from smoothperf.dask import MeasureRanker, WorkerError, group
+from smoothperf.dask import MeasureRanker, WorkerError
 from smoothperf.dask.blocks import Summary
+from smoothperf.dask.connection import Connection
 from smoothperf.dask.parts import QuerySettings, Rows, SomeRows, moves_of
 from smoothperf.design import as_design
 from smoothperf.io import StoreWriter
@@ -236,15 +237,15 @@ def test_a_fit_goes_on_after_a_loss(monkeypatch, measure, at, order):
 @pytest.mark.parametrize("after", [1, 2, 3, 10])
 def test_a_connection_may_break_at_any_time(client, monkeypatch, after):
     X, y, qid = documents()
-    left, receive = [after], group._Line.receive
+    left, receive = [after], Connection.receive
 
-    async def breaking(line, kind):
+    async def breaking(connection, kind):
         left[0] -= 1
         if left[0] == 0:
-            line._comm.abort()
-        return await receive(line, kind)
+            connection._comm.abort()
+        return await receive(connection, kind)
 
-    monkeypatch.setattr(group._Line, "receive", breaking)
+    monkeypatch.setattr(Connection, "receive", breaking)
     rows = ORDERS["in any order"](len(y))
     fit = MeasureRanker("pairs", client=client).fit(in_blocks(X[rows], y[rows], qid[rows]))
     assert left[0] < 0

@@ -130,28 +130,17 @@ def path(
             found, name, size, held_out, about = _classifiers(screen, rows, settings, **how, watch=watch)
     _tell(screen, found, name, held_out, sparse=l1_ratio > 0.0)
     if figure is not None:
-        drawn = plots.path(
-            found,
-            measure=name,
-            title=f"{name} over the strength of the regulariser",
-            data=_about(rows, size, held_out),
-            weights=l1_ratio > 0.0,
-            feature_names=rows.feature_names,
-        )
-        plots.save(drawn, figure)
+        _draw(found, figure, name, _about(rows, size, held_out), rows.feature_names, sparse=l1_ratio > 0.0)
         screen.say(f"Saved: {figure}")
+    about |= {"scale": kind, "solver": solver, "tol": tol}
+    ending = {"interrupted": watch.interrupted, "figure": figure}
     missed = int((found.reached > tol).sum())
     if watch.interrupted:
         screen.note(f"interrupted: the path ends at alpha {found.alphas[-1]:.3g} instead of going on.")
     elif missed:
         screen.note(f"{missed} of {n_alphas} alphas stopped before the certified gap was {tol:g}.")
-    ending = {"interrupted": watch.interrupted, "figure": figure}
-    about |= {"scale": kind, "solver": solver, "tol": tol}
     screen.document({"command": "path", **about, **_document(found), **ending})
-    if watch.interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if missed:
-        raise typer.Exit(MISSED_TOLERANCE)
+    _exit(interrupted=watch.interrupted, missed=missed > 0)
 
 
 def _classifiers(
@@ -218,6 +207,31 @@ def _tell(screen: Screen, found: RegularizationPath, name: str, held_out: str, *
     screen.result(table(list(columns), list(zip(*columns.values(), strict=True)), words=0))
     if scores is not None:
         screen.say(f"\n* best {name} on the {held_out} held out")
+
+
+def _draw(
+    found: RegularizationPath, file: Path, name: str, data: str, feature_names: list[str] | None, *, sparse: bool
+) -> None:
+    """Draw a path to a file."""
+    from .. import plots
+
+    drawn = plots.path(
+        found,
+        measure=name,
+        title=f"{name} over the strength of the regulariser",
+        data=data,
+        weights=sparse,
+        feature_names=feature_names,
+    )
+    plots.save(drawn, file)
+
+
+def _exit(*, interrupted: bool, missed: bool) -> None:
+    """End with the code of what went wrong, if anything did."""
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if missed:
+        raise typer.Exit(MISSED_TOLERANCE)
 
 
 def _about(rows: Dataset, size: tuple[int, int], held_out: str) -> str:

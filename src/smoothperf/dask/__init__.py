@@ -11,7 +11,7 @@ except ImportError as _error:
     ) from _error
 
 from .classifier import MeasureClassifier
-from .group import Traffic
+from .connection import Traffic
 from .placement import RowsLostError, WorkerError
 from .ranker import MeasureRanker
 

@@ -26,12 +26,12 @@ from ..design.sparse import RowBlocks
 from ..io import DataError, read_data
 from ..io.labels import problem_of
 from ..io.store import open_store
-from ..io.store.layout import MAGIC
+from ..io.store.layout import begins_as_store
 from ..measures.queries import grouped, query_weights
 
 #: Share of numbers that are not 0 up to which a dense block becomes CSR.
 SPARSE = 0.25
-#: Kinds of labels of a block that are told; there should be no more than two.
+#: Most distinct labels that a block reports; there should be no more than two.
 SHOWN = 3
 
 
@@ -111,8 +111,8 @@ def _described(thing: Any) -> str:
 def _from_file(path: str | os.PathLike[str], *, ranked: bool) -> Block:
     try:
         with open(path, "rb") as file:
-            is_store = file.read(len(MAGIC)) == MAGIC
-        if is_store:
+            stored = begins_as_store(file)
+        if stored:
             store = open_store(path)
             qid = _queries_in(path, store.qid()) if ranked else None
             return _checked(store.design(), store.labels(), qid, None, store.feature_names)

@@ -136,10 +136,10 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
             Blocks of rows; chunks of arrays are dense or SciPy's sparse matrices. Delayed objects and futures are
             ``(X, y)`` or ``(X, y, weights)``, or X alone if there is y. Paths are of stores, .npz files or text in
             svmlight format, which the workers can read.
-        y : the like of X, optional
+        y : of the same kind as X, optional
             Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed if the blocks
             bring theirs.
-        sample_weight : the like of y, optional
+        sample_weight : of the same kind as y, optional
             Non-negative weights; an integer weight c stands for c copies.
         base_scores : None
             Scores to begin with are for rows in memory.

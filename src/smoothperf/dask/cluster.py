@@ -20,7 +20,7 @@ from ..io.checkpoint import Checkpoint
 from ..solvers import Callback, Newton, Solver
 from .agreement import common_names, digest_of
 from .blocks import Summary
-from .group import Traffic
+from .connection import Traffic
 from .inputs import Source
 from .jobs import Job
 from .parts import Settings, moves_of

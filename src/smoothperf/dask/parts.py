@@ -31,7 +31,7 @@ class Part(Protocol):
 
     @property
     def as_they_came(self) -> Design:
-        """The rows of its blocks, whoever has those of split queries: they tell the data, whatever went where."""
+        """The rows of its own blocks, before those of split queries moved; fingerprints are of these."""
 
     def examples(self, together: Collective) -> Supervision:
         """What is known of the rows, and whom to ask about others."""

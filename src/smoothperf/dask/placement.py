@@ -26,7 +26,8 @@ from distributed import CancelledError, Client, Future, get_worker, secede, wait
 
 from ..threads import use_threads
 from .blocks import Block, Summary
-from .group import GroupBrokenError, Member, Traffic, lead, member_here, open_door
+from .connection import GroupBrokenError, Traffic
+from .group import Member, lead, member_here, open_door
 from .inputs import Source
 from .parts import Move, Rows, Settings
 
@@ -120,7 +121,7 @@ class Placement:
         self._groups = [range(*each) for each in itertools.pairwise(bounds)]
         summaries = self._load(list(range(count)))
         self.summaries = [summary for group in range(count) for summary in summaries[group]]
-        # A group without a row has nothing to say.
+        # A group of blocks without a row gets no member.
         self._served = [group for group in range(count) if any(summary.n_rows for summary in summaries[group])]
 
     @property
@@ -157,7 +158,7 @@ class Placement:
                 self._mend(error)
 
     def close(self) -> None:
-        """Let the rows go, even if an error whose traceback leads here is kept."""
+        """Release the rows on the workers, even while a kept exception refers to this object."""
         self._rows.clear()
         self._tasks.clear()
         self._lent.clear()
@@ -188,9 +189,9 @@ class Placement:
         ]
 
     def _mend(self, error: GroupBrokenError) -> None:
-        """After a group is broken: load again what workers had that are gone."""
+        """After a group has broken: load the rows of workers that are gone again."""
         for future in self._lent:
-            if future.status != "finished":  # nor does the task of the member that waits for it ever begin
+            if future.status != "finished":  # else the member's task would wait for it forever
                 future.cancel()
         self._await_tasks()
         workers = self._client.nthreads()
@@ -289,8 +290,8 @@ class Placement:
         return self._client.submit(_summaries, self._rows[group], **there)
 
     def _wait(self, futures: list[Future]) -> None:
-        """Wait for any of them for a moment."""
-        with self._client.as_current(), suppress(TimeoutError, CancelledError):  # looked at afterwards
+        """Wait until one of them is done, but no longer than a moment."""
+        with self._client.as_current(), suppress(TimeoutError, CancelledError):  # the caller looks at each
             wait(futures, timeout=LOOK, return_when="FIRST_COMPLETED")
 
     def _workers(self) -> list[str]:

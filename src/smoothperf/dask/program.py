@@ -1,6 +1,6 @@
 """What every member of a group runs to train: the solvers of the estimator in memory, each member on its own rows.
 
-The client is member 0. It has no rows, but all that is not for everyone: the callback, the file of a checkpoint, and
+The client is member 0. It has no rows, but what only one may have: the callback, the file of a checkpoint, and
 notes of how far the fit has come. The others learn from it where to begin, so that a group that is started again goes
 on with the fit of one that broke, from the best weights so far and the planes that certify them: planes hold for the
 same rows whoever has them. So it ends with the same certificate.
@@ -31,7 +31,7 @@ from ..solvers.story import Sequel, Story
 from .jobs import Job
 from .parts import Part
 
-#: Seconds between two copies of the state, and how many times as long as a copy takes they are at least.
+#: Least time between two copies of the state: in seconds, and in units of what a copy takes.
 SECONDS = 1.0
 RARELY = 50.0
 

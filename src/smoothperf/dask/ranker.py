@@ -108,11 +108,11 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
             Blocks of rows, as in :class:`smoothperf.dask.MeasureClassifier`. Delayed objects and futures are
             ``(X, y, qid)`` or ``(X, y, qid, weights)``, or X alone if there are y and qid. Paths are of stores with
             queries, or text in svmlight format with qid:number.
-        y : the like of X, optional
+        y : of the same kind as X, optional
             How relevant each document is to its query: grades, 0 or more. Not needed if the blocks bring theirs.
-        qid : the like of y, optional
+        qid : of the same kind as y, optional
             The query of each document: numbers or words. Blocks may split queries.
-        sample_weight : the like of y, optional
+        sample_weight : of the same kind as y, optional
             What the query of each document counts, the same for all documents of one.
         """
         measure = get_query_measure(self.measure)

@@ -1,7 +1,7 @@
 """Blocks of rows one below the other as one design matrix, of which some may be left out.
 
-Little is copied. Blocks of CSR rows are used where they are, but for their indices, of which there is a copy of half
-the size if columns are few: workers of one machine share its memory, and wait for it.
+Little is copied. Blocks of CSR rows are used where they are, except that indices are copied as shorter numbers if
+columns are few: workers of one machine read its memory at the same time, and wait for it.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def settle(block: Block, n_features: int, zero_based: bool | None) -> Design:
 
 
 class SomeRows(Design):
-    """Some rows of a design, which is used as it is: the others have a score that nobody looks at.
+    """Some rows of a design, which is used as it is: scores of the other rows are computed, and left out.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class SomeRows(Design):
         self.wants_blas_threads = design.wants_blas_threads
         self.shape = (int(self._rows.size), design.shape[1])
         self.n_entries = design.n_entries
-        self.row_norm, self.frobenius_norm = design.row_norm, design.frobenius_norm  # which bound those of some rows
+        self.row_norm, self.frobenius_norm = design.row_norm, design.frobenius_norm  # upper bounds of those of some
 
     def matvec(self, w: Array, out: Array | None = None) -> Array:
         """``X w``."""

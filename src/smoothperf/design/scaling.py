@@ -11,7 +11,7 @@ and a model file needs to know nothing of it. Everything is O(size of X).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,19 @@ from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, 
 
 from .._validation import choice
 
-if TYPE_CHECKING:
-    from ..estimators.linear import LinearMeasureClassifier
-
 Array = NDArray[np.float64]
 KINDS = ("standard", "maxabs", "none")
 #: Columns whose spread is no more than this many rounding errors of their largest value are constant.
 ROUNDING_ERRORS = 10.0
 #: Entries of X that are looked at together.
 BLOCK = 2**20
+
+
+class Linear(Protocol):
+    """A model of one row of weights and an intercept."""
+
+    coef_: Array
+    intercept_: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +102,7 @@ class Scaling:
         """Weights for rows as they are, of those for scaled rows; scores differ by a constant, which ranks nothing."""
         return coef if self.scale is None else coef / self.scale
 
-    def fold_into(self, model: LinearMeasureClassifier) -> None:
+    def fold_into(self, model: Linear) -> None:
         """Turn a model of scaled rows into one of rows as they are; it must not have probabilities.
 
         What the solver says of its run, ``result_`` and the objective, stays that of the scaled rows.

@@ -12,21 +12,49 @@ one block gives the very same products, and any store gives the same products ev
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .sparse import CompressedRows, RowBlocks
 
-if TYPE_CHECKING:
-    from ..io.store import Store
-
 #: Blocks in memory: one is computed with, the others are being read.
 BUFFERS = 3
 READERS = BUFFERS - 1
+
+
+class RowRange(Protocol):
+    """Which rows are in a block."""
+
+    @property
+    def first_row(self) -> int:
+        """The first of them, counted from 0."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many there are."""
+
+
+class BlockFile(Protocol):
+    """What is needed of :class:`smoothperf.io.store.Store`, which makes a design of itself."""
+
+    shape: tuple[int, int]
+    n_entries: int
+    row_norm: float
+    frobenius_norm: float
+
+    @property
+    def blocks(self) -> Sequence[RowRange]:
+        """Its blocks, in the order of their rows."""
+
+    def block_bytes(self, number: int) -> int:
+        """How large a buffer a block needs."""
+
+    def load(self, number: int, buffer: NDArray[np.uint8]) -> CompressedRows:
+        """Read a block into a buffer, and refer to it."""
 
 
 class StoredDesign(RowBlocks):
@@ -49,7 +77,7 @@ class StoredDesign(RowBlocks):
     array([10.,  2.])
     """
 
-    def __init__(self, store: Store):
+    def __init__(self, store: BlockFile):
         super().__init__()
         self._store = store
         self.shape = store.shape

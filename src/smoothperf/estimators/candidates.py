@@ -9,9 +9,9 @@ break-even point stands in, as F1's own takes five times as long and gains littl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from .._validation import choice
 from ..io.model_file import kept_in_files
@@ -31,6 +31,7 @@ from ..measures import (
 from ..measures.goals import Goal, RecallAtFPR
 
 BOUNDS = ("convex", "tight")
+T = TypeVar("T")
 
 
 @kept_in_files
@@ -89,9 +90,7 @@ def candidates_for(measure: Measure, bound: str | Sequence[Any] = "auto") -> tup
     ['f1, tight', 'roc_area, convex']
     """
     if not isinstance(bound, str):
-        if len(bound) == 0:
-            raise ValueError('bound is an empty list; give pairs such as ("prbep", "tight"), or "auto".')
-        return tuple(map(_checked, bound))
+        return given_candidates(bound, Candidate, _named, example="prbep")
     if choice("bound", bound, ("auto", *BOUNDS)) != "auto":
         return (Candidate(measure.trained_with if isinstance(measure, Goal) else measure, bound),)
     if Candidate(measure).safe:
@@ -116,9 +115,20 @@ def _others(measure: Measure) -> tuple[Candidate, ...]:
     return Candidate(measure, "tight"), Candidate(measure)
 
 
-def _checked(pair: Any) -> Candidate:
-    if isinstance(pair, Candidate):
-        return pair
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise ValueError(f'bound must be "auto", "convex", "tight" or a list of (measure, bound), got {pair!r} in it.')
-    return Candidate(get_measure(pair[0]), choice("bound", pair[1], BOUNDS))
+def _named(measure: Any, bound: Any) -> Candidate:
+    return Candidate(get_measure(measure), choice("bound", bound, BOUNDS))
+
+
+def given_candidates(
+    bound: Sequence[Any], kind: type[T], named: Callable[[Any, Any], T], *, example: str
+) -> tuple[T, ...]:
+    """Candidates of a kind as users list them: such as they are, or made of pairs (measure, bound)."""
+    if len(bound) == 0:
+        raise ValueError(f'bound is an empty list; give pairs such as ("{example}", "tight"), or "auto".')
+    return tuple(given if isinstance(given, kind) else named(*_pair(given)) for given in bound)
+
+
+def _pair(given: Any) -> Sequence[Any]:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise ValueError(f'bound must be "auto", "convex", "tight" or a list of (measure, bound), got {given!r} in it.')
+    return given

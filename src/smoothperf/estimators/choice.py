@@ -1,10 +1,10 @@
 """The choice among candidates and strengths of the regulariser, by a measure on held-out rows.
 
 Every candidate is trained along falling levels (:mod:`smoothperf.estimators.trail`). The first two splits look at all
-of them, and go on beyond the last level while their own score still rises. In the others, safe candidates go as far
-again, as they cost little; the rest one level beyond the one with the best mean, and those that were behind the best
-safe one in both are out. No split leaves out levels on the way, as the minimum that a tight bound ends in depends on
-where it came from.
+of them, and go on beyond the last level while their own score still rises. In the other splits safe candidates are
+followed as far as in these, as they cost little, and each of the rest to one level beyond its best mean; those that
+were behind the best safe one in both of the first splits are dropped. No split leaves out levels on the way, as the
+minimum that a tight bound ends in depends on where it came from.
 
 The rule is cautious. Differences between good candidates are small, and positives that decide on them are often few.
 So the best *safe* candidate (log loss or squared hinge) is taken, unless another is better by more than the standard
@@ -12,13 +12,14 @@ error of the differences over the splits:
 
     mean(d) > std(d) / sqrt(K),      d_k = score of the other - score of the safe one in split k              (cautious)
 
-K is the number of splits, of folds if they are repeated: what the same rows say again is steadier, but not new.
+K is the number of splits. Where folds are repeated it is that of one repetition: the same rows again are no new
+evidence.
 
 Where the measure cannot tell levels apart, as precision at few places often cannot, average precision does.
 
 Measures of decisions (F-beta, error rates) need a cut: the one that is best for the scores of all held-out rows
-together, the same for all splits. A row that was held out several times counts as often, which makes the cut steadier;
-but once, with its first score, where something is promised for new rows: it says no more about them than one row can.
+together, the same for all splits. A row that was held out several times counts each time, which makes the cut
+steadier. Where something is promised for new rows, it counts once, with its first score: it is evidence of one row.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ class Race(ABC, Generic[M, E, S]):
         return beyond == MORE or worth[-1] <= max(worth[:-1], default=math.inf) + ALIKE
 
     def narrow(self) -> None:
-        """Leave only what may still win, after the first splits."""
+        """Keep only what may still win, after the first splits."""
         safe = self._best([one for one in self.candidates if one.safe])
         for candidate in self.candidates:
             furthest = self.tried(candidate)[-1]
@@ -272,7 +273,7 @@ class Race(ABC, Generic[M, E, S]):
     def winner(
         self, trail_of: Callable[[E], T], solver: ConvexSolver, callback: Callback | None
     ) -> tuple[E, int, T, Result]:
-        """Fit the winner to all rows; the next best if it tells nothing there, and the winner after all if all do."""
+        """Fit the winner to all rows; if it gives all one score, the next best; the winner if no other is left."""
         fits = []
         for candidate, index in self.ranked():
             trail = trail_of(candidate)
@@ -317,7 +318,7 @@ class Race(ABC, Generic[M, E, S]):
 
     @abstractmethod
     def _finer_score(self, split: S, scores: Array) -> float:
-        """What tells apart what the measure cannot."""
+        """A score that tells apart what the measure cannot."""
 
 
 class LabelRace(Race[Measure, Candidate, HeldOut]):

@@ -41,7 +41,7 @@ from .search import (
 from .trail import LabelTrail, Rows, Settings
 
 Array = NDArray[np.float64]
-#: Below so many examples of the smaller class folds are drawn so many times.
+#: With fewer examples of the smaller class than the first number, folds are drawn as often as the second says.
 FEW_EXAMPLES, REPEATS = 200, 3
 
 

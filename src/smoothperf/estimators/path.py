@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,17 @@ EVENTLESS = 1e-3
 #: Smallest alpha of a path as a share of the largest, and where the penalty has absolute values: there most features
 #: come in within three powers of ten.
 SMALLEST_RATIO, SPARSE_RATIO = 1e-6, 1e-3
+
+
+class _Model(NamedTuple):
+    """What a path has found for one alpha."""
+
+    solution: Solution
+    zero_is_best: bool
+    coef: Array
+    intercept: float
+    train_score: float
+    validation_score: float | None
 
 
 @dataclass(frozen=True)
@@ -94,6 +105,30 @@ class RegularizationPath:
     statuses: tuple[Status, ...]
     classes: NDArray[Any] | None
     zero_is_best: NDArray[np.bool_]
+
+    @classmethod
+    def _of(cls, models: Sequence[_Model], classes: NDArray[Any] | None) -> RegularizationPath:
+        def column(name: str) -> NDArray[Any]:
+            return np.array([getattr(model.solution, name) for model in models])
+
+        return cls(
+            alphas=column("alpha"),
+            coefs=np.array([model.coef for model in models]),
+            intercepts=np.array([model.intercept for model in models]),
+            objectives=column("objective"),
+            lower_bounds=column("lower_bound"),
+            gaps=column("gap"),
+            stationarity_gaps=column("stationarity_gap"),
+            train_scores=np.array([model.train_score for model in models]),
+            validation_scores=(
+                None if models[0].validation_score is None else np.array([model.validation_score for model in models])
+            ),
+            n_passes=column("n_passes"),
+            seconds=column("seconds"),
+            statuses=tuple(model.solution.status for model in models),
+            classes=classes,
+            zero_is_best=np.array([model.zero_is_best for model in models]),
+        )
 
     @property
     def reached(self) -> Array:
@@ -212,7 +247,7 @@ def regularization_path(
     ((4, 30), True)
     """
     grid = None if alphas is None else checked_alphas(alphas)
-    settings: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "tol": tol,
         "max_iter": max_iter,
         "solver": solver,
@@ -220,66 +255,30 @@ def regularization_path(
         "n_threads": n_threads,
         "low_memory": low_memory,
     }
+    for_labels: dict[str, Any] = {
+        "class_weight": class_weight,
+        "pos_label": pos_label,
+        "l1_ratio": l1_ratio,
+        "positive": positive,
+        "coef_bounds": coef_bounds,
+        "penalty_factors": penalty_factors,
+    }
     along: LabelPath | RankingPath
     with use_threads(n_threads):
         if _has_queries(X, qid, group):
-            _refuse_what_is_for_labels(
-                class_weight=class_weight,
-                pos_label=pos_label,
-                l1_ratio=l1_ratio or None,
-                positive=positive or None,
-                coef_bounds=coef_bounds,
-                penalty_factors=penalty_factors,
-            )
-            ranker = MeasureRanker(measure, bound=bound, **settings)  # type: ignore[arg-type]
+            _refuse_what_is_for_labels(**for_labels | {"l1_ratio": l1_ratio or None, "positive": positive or None})
+            ranker = MeasureRanker(measure, bound=bound, **shared)  # type: ignore[arg-type]
             along = RankingPath(ranker, X, y, qid, group, sample_weight, validation)
         else:
-            if choice("bound", bound, ("auto", "convex", "tight")) == "tight":
-                raise ValueError('bound="tight" has a path for rankings only: give qid, or use MeasureClassifier.')
-            classifier = MeasureClassifier(
-                measure,  # type: ignore[arg-type]
-                fit_intercept=fit_intercept,
-                intercept_scaling=intercept_scaling,
-                class_weight=class_weight,
-                pos_label=pos_label,
-                l1_ratio=l1_ratio,
-                positive=positive,
-                coef_bounds=coef_bounds,
-                penalty_factors=penalty_factors,
-                **settings,
-            )
+            _refuse_tight(bound)
+            bias = {"fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling}
+            classifier = MeasureClassifier(measure, **bias, **for_labels, **shared)  # type: ignore[arg-type]
             along = LabelPath(classifier, X, y, sample_weight, validation)
         if grid is None:
             ratio = (SPARSE_RATIO if l1_ratio else SMALLEST_RATIO) if alpha_ratio is None else alpha_ratio
             grid = alphas_from_data(along, n_alphas, ratio)
-        report = make_callback(verbose, callback)
-        models = []
-        for alpha in grid:
-            solution = along.solve(float(alpha), report)
-            models.append((solution, along.is_empty(solution), *along.judged(solution)))
-            if solution.status is Status.STOPPED:
-                break
-    found, zero_is_best, coefs, intercepts, train_scores, validation_scores = zip(*models, strict=True)
-
-    def column(name: str) -> NDArray[Any]:
-        return np.array([getattr(solution, name) for solution in found])
-
-    return RegularizationPath(
-        alphas=column("alpha"),
-        coefs=np.array(coefs),
-        intercepts=np.array(intercepts),
-        objectives=column("objective"),
-        lower_bounds=column("lower_bound"),
-        gaps=column("gap"),
-        stationarity_gaps=column("stationarity_gap"),
-        train_scores=np.array(train_scores),
-        validation_scores=None if validation is None else np.array(validation_scores),
-        n_passes=column("n_passes"),
-        seconds=column("seconds"),
-        statuses=tuple(solution.status for solution in found),
-        classes=along.classes,
-        zero_is_best=np.array(zero_is_best),
-    )
+        models = _solved(along, grid, make_callback(verbose, callback))
+    return RegularizationPath._of(models, along.classes)
 
 
 class LabelPath:
@@ -330,10 +329,26 @@ def _has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool
     return qid is not None or group is not None or (store is not None and store.has_queries)
 
 
+def _refuse_tight(bound: str) -> None:
+    if choice("bound", bound, ("auto", "convex", "tight")) == "tight":
+        raise ValueError('bound="tight" has a path for rankings only: give qid, or use MeasureClassifier.')
+
+
 def _refuse_what_is_for_labels(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise ValueError(f"{name} is for labels of two kinds, not for grades of queries; got {shown(value)}.")
+
+
+def _solved(along: LabelPath | RankingPath, alphas: Array, callback: Callback | None) -> list[_Model]:
+    """Solutions for falling alphas; a callback that stops a run ends the path with it."""
+    models = []
+    for alpha in alphas:
+        solution = along.solve(float(alpha), callback)
+        models.append(_Model(solution, along.is_empty(solution), *along.judged(solution)))
+        if solution.status is Status.STOPPED:
+            break
+    return models
 
 
 def alphas_from_data(along: LabelPath | RankingPath, n_alphas: int, alpha_ratio: float) -> Array:

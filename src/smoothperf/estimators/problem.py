@@ -55,7 +55,7 @@ class LabelledRows:
         return self.examples.positive.shape[0] - n_positive, n_positive
 
     def towards_positive(self, scores: Array) -> Array:
-        """Scores that are higher for the positive label, from such as are for the second label in sorted order."""
+        """Turn scores that rise to the second sorted label into scores that rise to the positive one."""
         return scores if self.pair[0] < self.pair[1] else -scores
 
 
@@ -98,7 +98,7 @@ def _labels_of(store: Store, y: ArrayLike | None, pos_label: Any) -> tuple[NDArr
 
 def refuse_store(X: Any, what: str) -> None:
     """Raise an error if X is a store, for what cannot be done with one."""
-    if isinstance(X, (str, os.PathLike, Store)):
+    if is_stored(X):
         path = X.path if isinstance(X, Store) else os.fspath(X)
         raise ValueError(
             f"{what} needs the rows in memory, got the store {path}: use smoothperf.io.read_data to read it."
@@ -160,9 +160,14 @@ class Problem:
 
 def as_store(X: Any) -> Store | None:
     """Return the store that X is, or whose path it is; None for anything else."""
-    if isinstance(X, Store):
-        return X
-    return open_store(X) if isinstance(X, (str, os.PathLike)) else None
+    if not is_stored(X):
+        return None
+    return X if isinstance(X, Store) else open_store(X)
+
+
+def is_stored(X: Any) -> bool:
+    """Whether X is a store, or a path, which must be that of one."""
+    return isinstance(X, (str, os.PathLike, Store))
 
 
 def check_lengths(X: Any, y: Any) -> None:

@@ -305,7 +305,7 @@ class MeasureRanker(LinearRanker):
             design = as_design(X, low_memory=self.low_memory)
             objective = RegularizedRisk(design, candidate.measure.risk(queries), self.alpha)
             what = None if self.checkpoint is None else fingerprint(objective, candidate.measure, bound=candidate.bound)
-            if self.solver == "auto" and self.smoothing == "adaptive" and not isinstance(X, Store):
+            if self.solver == "auto" and self.smoothing == "adaptive":
                 solver = quickest(solver, objective)
             begins_with = start_objective(objective, candidate.measure, queries) if tight else None
             result = self._minimise(objective, begins_with, solver, what)

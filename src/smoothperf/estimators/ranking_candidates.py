@@ -24,8 +24,7 @@ from ..measures import (
     QuerySquaredLoss,
     get_query_measure,
 )
-
-BOUNDS = ("convex", "tight")
+from .candidates import BOUNDS, given_candidates
 
 
 @kept_in_files
@@ -103,9 +102,7 @@ def candidates_for(measure: QueryMeasure, bound: str | Sequence[Any] = "auto") -
     ndcg@10, tight, order
     """
     if not isinstance(bound, str):
-        if len(bound) == 0:
-            raise ValueError('bound is an empty list; give pairs such as ("ndcg@10", "tight"), or "auto".')
-        return tuple(_checked(pair) for pair in bound)
+        return given_candidates(bound, RankingCandidate, _named, example="ndcg@10")
     if bound != "auto":
         return (candidate_for(measure, bound),)
     gain = measure.gain if isinstance(measure, (NDCG, QuerySquaredLoss)) else "exponential"
@@ -124,9 +121,5 @@ def _tight(measure: QueryMeasure) -> tuple[RankingCandidate, ...]:
     return () if RankingCandidate(measure).safe else (RankingCandidate(measure, "tight"),)
 
 
-def _checked(pair: Any) -> RankingCandidate:
-    if isinstance(pair, RankingCandidate):
-        return pair
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise ValueError(f'bound must be "auto", "convex", "tight" or a list of (measure, bound), got {pair!r} in it.')
-    return candidate_for(get_query_measure(pair[0]), choice("bound", pair[1], BOUNDS))
+def _named(measure: Any, bound: Any) -> RankingCandidate:
+    return candidate_for(get_query_measure(measure), choice("bound", bound, BOUNDS))

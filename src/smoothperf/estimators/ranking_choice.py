@@ -29,7 +29,7 @@ from .trail import SafeStart, Settings, Trail
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-#: Below so many queries that count folds are drawn so many times.
+#: With fewer queries that count than the first number, folds are drawn as often as the second says.
 FEW_QUERIES, REPEATS = 200, 3
 
 

@@ -30,7 +30,7 @@ from .trail import Trail
 Array = NDArray[np.float64]
 #: Tolerance and most iterations while candidates are compared: their scores on new rows change little beyond.
 LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
-#: What a model without a choice does not have.
+#: Attributes that a model has only if there was a choice.
 OF_THE_CHOICE = ("cv_results_", "best_index_", "best_score_", "alpha_", "l1_ratio_")
 
 

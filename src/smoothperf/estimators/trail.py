@@ -1,8 +1,8 @@
 """One candidate on some rows: models for one alpha after another, each from where the last one ended.
 
-A convex risk follows its path (:mod:`smoothperf.solvers.continuation`). A tight one starts anew at each alpha, from
-what has the lower bound at its best multiple: the weights at the last alpha, or those of a convex risk that does not
-collapse, which all candidates on the same rows share.
+A convex risk follows its path (:mod:`smoothperf.solvers.continuation`). A tight one starts anew at each alpha: from the
+weights at the last alpha or those of a convex risk that does not collapse, which all candidates on the same rows share;
+the best multiple of each is looked for, and the lower objective decides.
 
 Alphas of candidates are compared as *levels*: with scores that are s times as large where loss and margins balance
 (``Risk.score_scale``), the same strength of the regulariser is ``alpha = level / s^2``. Where the penalty has absolute
@@ -38,7 +38,8 @@ from .linear import scores_of
 from .tight import retargeting
 
 Array = NDArray[np.float64]
-#: Tolerance of a sum over examples, as a share of that of the others: its values are small where positives are rare.
+#: Tolerance for risks that are sums over examples, as a share of that for others: their values are small where
+#: positives are rare.
 FINER = 0.2
 #: The first alpha for a penalty with absolute values, as a share of the one at which all weights are zero.
 STRONGEST = 0.3
@@ -193,7 +194,7 @@ class Trail(ABC):
         return scores_of(X, weights)
 
     def finish(self, level: float, solver: ConvexSolver, callback: Callback | None) -> Result:
-        """The model at the last level, solved further as far as a solver wants that."""
+        """The model at the last level, solved further: with the iterations of a solver, and its tolerance if finer."""
         assert self._weights is not None
         objective = self._objective(self.alpha(level))
         method = self._method()

@@ -60,7 +60,7 @@ class QueryScores:
         return int(self.counted.sum())
 
     def mean(self, multiplicity: Array | None = None) -> float:
-        """The mean, where queries count so many times as they were drawn; NaN if there is none that counts."""
+        """The mean, each query counted as often as it was drawn; NaN if there is none that counts."""
         weights = np.where(self.counted, self.weights, 0.0)
         if multiplicity is not None:
             weights = weights * multiplicity

@@ -118,20 +118,20 @@ def compare_rankings(
     columns = {
         measure.name: measure for measure in measures if all(measure.counted(judge.queries).size for _, judge in splits)
     }
-    found = [_Line(player) for player in players]
-    for line in found:
+    records = [_Record(player) for player in players]
+    for record in records:
         for number, (train, judge) in enumerate(splits, start=1):
             begin = time.perf_counter()
-            models = line.player.family(train)
-            line.seconds.append(time.perf_counter() - begin)
-            line.missed += sum(not model.converged for model in models)
-            line.judged.append({name: _judged(models, measure, judge) for name, measure in columns.items()})
-            tell(f"{line.player.name}, split {number} of {len(splits)}: {line.seconds[-1]:.1f} s")
-    samples = _resample([judge for _, judge in splits], found, list(columns), n_resamples, seed)
-    return [line.outcome(columns, samples[at]) for at, line in enumerate(found)]
+            models = record.player.family(train)
+            record.seconds.append(time.perf_counter() - begin)
+            record.missed += sum(not model.converged for model in models)
+            record.judged.append({name: _judged(models, measure, judge) for name, measure in columns.items()})
+            tell(f"{record.player.name}, split {number} of {len(splits)}: {record.seconds[-1]:.1f} s")
+    samples = _resample([judge for _, judge in splits], records, list(columns), n_resamples, seed)
+    return [record.outcome(columns, samples[at]) for at, record in enumerate(records)]
 
 
-class _Line:
+class _Record:
     """What a contender has reached so far: in each split and for each column the scores and what was chosen."""
 
     def __init__(self, player: RankingContender):
@@ -164,15 +164,15 @@ def _judged(models: Sequence[FittedRanker], measure: QueryMeasure, judge: Docume
 
 
 def _resample(
-    judges: Sequence[Documents], lines: Sequence[_Line], columns: Sequence[str], n_resamples: int, seed: int
+    judges: Sequence[Documents], records: Sequence[_Record], columns: Sequence[str], n_resamples: int, seed: int
 ) -> Array:
     """Means over splits for every contender, resample and column; where none was drawn that counts, the mean of all."""
-    total = np.zeros((len(lines), n_resamples, len(columns)))
+    total = np.zeros((len(records), n_resamples, len(columns)))
     for number, judge in enumerate(judges):
         draws = query_resamples(judge.queries.sizes.size, n_resamples, seed + number)
         for at, draw in enumerate(draws):
-            for line, sums in zip(lines, total, strict=True):
-                scores = [line.judged[number][column][0] for column in columns]
+            for record, sums in zip(records, total, strict=True):
+                scores = [record.judged[number][column][0] for column in columns]
                 means = np.array([score.mean(draw) for score in scores])
                 sums[at] += np.where(np.isnan(means), [score.mean() for score in scores], means)
     return total / len(judges)

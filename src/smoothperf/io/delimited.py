@@ -98,7 +98,7 @@ def _parts(
     text = io.TextIOWrapper(file, encoding="utf-8")
     lines = Lines(text)
     try:
-        yield from _read(lines, path, label, query, known, queries, labelled=labelled, n_rows=n_rows)
+        yield from _Table(lines, path, label, query, known, queries, labelled=labelled).parts(n_rows)
     except UnicodeDecodeError as error:
         # Text is decoded before it is split into lines.
         reason = f"it is not UTF-8 text: {error.reason} at or after this line"
@@ -109,60 +109,79 @@ def _parts(
         text.detach()  # whoever opened the file closes it
 
 
-def _read(
-    lines: Lines,
-    path: Path,
-    label: str | None,
-    query: str | None,
-    known: Codes,
-    queries: Codes,
-    *,
-    labelled: bool,
-    n_rows: int | None,
-) -> Iterator[_Part]:
-    rows = iter(lines)
-    header = next(rows, None)
-    if header is None:
-        raise data_error(path, "it is empty")
-    delimiter = max(DELIMITERS, key=header.count)
-    names = names_of(header, delimiter, path, lines.number)
-    at = label_column(names, label, path, labelled=labelled)
-    by_query = query_column(names, query, label, path)
-    feature_names = [name for place, name in enumerate(names) if place not in (at, by_query)]
-    first = next(rows, None)
-    if first is None:
-        raise data_error(path, "there are no examples in it")
-    line_of_row = array("q")
+class _Table:
+    """A text with named columns, of which one may hold labels and one queries; read some rows at a time."""
 
-    converters: dict[int | str, Callable[[str], int]] = {}  # NumPy's type; all of them are places
-    if by_query is not None:
-        converters[by_query] = queries.number
-    if at is not None:
-        converters[at] = known.number
+    def __init__(
+        self,
+        lines: Lines,
+        path: Path,
+        label: str | None,
+        query: str | None,
+        known: Codes,
+        queries: Codes,
+        *,
+        labelled: bool,
+    ):
+        self._lines, self._path = lines, path
+        self._label, self._query = label, query
+        self._known, self._queries = known, queries
+        self._labelled = labelled
+        self._rows = iter(lines)
+        header = next(self._rows, None)
+        if header is None:
+            raise data_error(path, "it is empty")
+        self._delimiter = max(DELIMITERS, key=header.count)
+        self._names = names = names_of(header, self._delimiter, path, lines.number)
+        self._at = label_column(names, label, path, labelled=labelled)
+        self._by_query = query_column(names, query, label, path)
+        self._beside = [place for place in (self._at, self._by_query) if place is not None]
+        self._feature_names = [name for place, name in enumerate(names) if place not in self._beside]
+        self._line_of_row = array("q")
+        self._converters = self._text_converters()
 
-    def encode(text: str) -> int:
-        """Note the line of a row, and make a number of its label, or of its query if there is no label."""
-        line_of_row.append(lines.number)
-        return (queries if at is None else known).number(text)
+    def parts(self, n_rows: int | None) -> Iterator[_Part]:
+        """Yield so many rows at a time, or all of them at once for None."""
+        first = next(self._rows, None)
+        if first is None:
+            raise data_error(self._path, "there are no examples in it")
+        while first is not None:
+            yield self._checked(self._load(chain([first], self._rows), n_rows))
+            del self._line_of_row[:]
+            first = next(self._rows, None)
 
-    def noted(texts: Iterable[str]) -> Iterator[str]:
-        """Note the lines where there is neither to do it."""
+    def _text_converters(self) -> dict[int | str, Callable[[str], int]]:  # NumPy's type; all of them are places
+        """Make numbers of labels and queries; the last of them notes the line of each row on the way."""
+        converters: dict[int | str, Callable[[str], int]] = {}
+        if self._by_query is not None:
+            converters[self._by_query] = self._queries.number
+        if self._at is not None:
+            converters[self._at] = self._known.number
+        if converters:
+            place, number = converters.popitem()
+
+            def noted(text: str) -> int:
+                self._line_of_row.append(self._lines.number)
+                return number(text)
+
+            converters[place] = noted
+        return converters
+
+    def _noted(self, texts: Iterable[str]) -> Iterator[str]:
+        """Note the lines where there is no converter to do it."""
         for text in texts:
-            line_of_row.append(lines.number)
+            self._line_of_row.append(self._lines.number)
             yield text
 
-    if converters:
-        converters[next(reversed(converters))] = encode
-
-    while first is not None:
-        examples = chain([first], rows)
+    def _load(self, examples: Iterable[str], n_rows: int | None) -> NDArray[np.float64]:
+        """The fields of so many rows, all of them numbers."""
         try:
-            table = np.loadtxt(
-                examples if converters else noted(examples),
-                delimiter=delimiter,
+            return np.loadtxt(
+                examples if self._converters else self._noted(examples),
+                delimiter=self._delimiter,
                 comments=None,
                 quotechar='"',
-                converters=converters or None,
+                converters=self._converters or None,
                 encoding=None,
                 ndmin=2,
                 max_rows=n_rows,
@@ -170,28 +189,33 @@ def _read(
         except UnicodeDecodeError:
             raise
         except ValueError as error:
-            reason = _reason(str(error), names, labelled=labelled or at is not None)
+            reason = _reason(str(error), self._names, labelled=self._labelled or self._at is not None)
             kind = NotNumbersError if reason.startswith("column") else DataError
-            raise data_error(path, reason, line=lines.number, kind=kind) from error
-        if table.shape[1] != len(names):
-            reason = f"{table.shape[1]} fields where the first line names {len(names)} columns"
-            raise data_error(path, reason, line=line_of_row[0])
-        members = table[:, at].astype(np.intp) if at is not None and labelled else None
-        of_query = None if by_query is None else table[:, by_query].astype(np.intp)
-        if members is not None and (row := known.first_of(members, {""})) is not None:
-            raise data_error(path, f"the label, column {label!r}, is missing", line=line_of_row[row])
-        if of_query is not None and (row := queries.first_of(of_query, labels.MISSING)) is not None:
-            raise data_error(path, missing_query(query), line=line_of_row[row])
-        X = np.delete(table, [place for place in (at, by_query) if place is not None], axis=1) if converters else table
+            raise data_error(self._path, reason, line=self._lines.number, kind=kind) from error
+
+    def _checked(self, table: NDArray[np.float64]) -> _Part:
+        """Take a table apart; nothing may be missing in it."""
+        if table.shape[1] != len(self._names):
+            reason = f"{table.shape[1]} fields where the first line names {len(self._names)} columns"
+            raise data_error(self._path, reason, line=self._line_of_row[0])
+        members = table[:, self._at].astype(np.intp) if self._at is not None and self._labelled else None
+        of_query = None if self._by_query is None else table[:, self._by_query].astype(np.intp)
+        if members is not None and (row := self._known.first_of(members, {""})) is not None:
+            reason = f"the label, column {self._label!r}, is missing"
+            raise data_error(self._path, reason, line=self._line_of_row[row])
+        if of_query is not None and (row := self._queries.first_of(of_query, labels.MISSING)) is not None:
+            raise data_error(self._path, missing_query(self._query), line=self._line_of_row[row])
+        X = np.delete(table, self._beside, axis=1) if self._beside else table
+        self._check_finite(X)
+        return X, members, of_query, self._feature_names
+
+    def _check_finite(self, X: NDArray[np.float64]) -> None:
         if not np.isfinite(X).all():
             row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
-            value = X[row, column]
-            reason = f"column {feature_names[column]!r} holds {value}; remove or replace values that are not finite"
+            name, value = self._feature_names[column], X[row, column]
+            reason = f"column {name!r} holds {value}; remove or replace values that are not finite"
             kind = NotNumbersError if np.isnan(value) else DataError
-            raise data_error(path, reason, line=line_of_row[row], kind=kind)
-        yield X, members, of_query, feature_names
-        del line_of_row[:]
-        first = next(rows, None)
+            raise data_error(self._path, reason, line=self._line_of_row[row], kind=kind)
 
 
 def query_column(names: list[str], query: str | None, label: str | None, path: Path) -> int | None:

@@ -168,7 +168,7 @@ static void LOOP(gather_piece)(void *context, ptrdiff_t piece)
 }
 
 /* sums += A^T g over the rows from start to stop. Rows with g[i] = 0 are not read: the others are listed first, without
- * branches, as no processor could guess which they are; nor could it guess where, so it is told. */
+ * branches, which no processor could predict; nor could it predict the addresses, so they are prefetched. */
 INLINED void LOOP(scatter_some)(const sparse_product *product, const VALUE *data, double *sums, ptrdiff_t start,
                                 ptrdiff_t stop)
 {

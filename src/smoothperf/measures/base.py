@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,8 @@ from .examples import Examples, Supervision
 from .threshold_search import threshold_for_weight
 
 Array = NDArray[np.float64]
+#: A number, or an array of them, of which arithmetic makes the same.
+Numbers = TypeVar("Numbers", float, Array)
 #: Measures that work for rows on several machines, for messages.
 IN_GROUPS = (
     "prbep, precision@k, recall@k, roc_area, f1 and f-beta, jaccard, error_rate, balanced_error_rate, "
@@ -272,7 +274,7 @@ class Risk(ABC):
 
     @abstractmethod
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu`` and its gradient. ``hint`` (from an earlier result) saves time and changes only rounding.
 

@@ -88,7 +88,7 @@ def binned_pairs(
     direction: Array | None,
     gradient: Array,
 ) -> tuple[Span, PairSums | None]:
-    """Fill ``gradient``: ``scale c_j sum_i c_i beta_ij`` for a negative j, minus the like for a positive.
+    """Fill ``gradient``: ``scale c_j sum_i c_i beta_ij`` for a negative j, minus such a sum for a positive.
 
     Returns what the scores lie between, and the sums. These are None if that is not within the span, and the gradient
     is left as it was then.

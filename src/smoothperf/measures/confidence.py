@@ -59,10 +59,10 @@ def bounds(hits: float, trials: float, confidence: float) -> tuple[float, float]
     return low, high
 
 
-def effective_number(weight: Any, squares: Any) -> Any:
+def effective_number(weight: ArrayLike, squares: ArrayLike) -> Array:
     """Return ``(sum c)^2 / sum c^2``, 0 for no rows."""
-    weight, squares = np.asarray(weight, dtype=np.float64), np.asarray(squares, dtype=np.float64)
-    return np.divide(weight**2, squares, out=np.zeros(np.shape(weight)), where=squares > 0.0)
+    total, of_squares = np.asarray(weight, dtype=np.float64), np.asarray(squares, dtype=np.float64)
+    return np.divide(total**2, of_squares, out=np.zeros(total.shape), where=of_squares > 0.0)
 
 
 def checked_confidence(confidence: Any) -> float | None:

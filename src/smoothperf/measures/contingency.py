@@ -99,7 +99,7 @@ class ContingencyRisk(FlipRisk):
         return self._best(*(-self._slope * side.first for side in self._sides(scores)))[2]
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu`` and its gradient: two looks at every cell of the table. ``hint`` is not used."""
         gradient = np.empty_like(scores) if out is None else out

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..collective import total
 from ..kernels._best_flips import best_flips, prefix_sums
 from ..kernels._flips import flip_along, ramp_table
 from ..kernels._levels import level_sets
-from .base import LONG_EPS, Array, Plane, Risk, RiskValue
+from .base import LONG_EPS, Array, Numbers, Plane, Risk, RiskValue
 from .examples import Examples
 
 #: What a soft maximum over levels or tables may cost of ``mu D``, relative to what the squares cost.
@@ -31,7 +31,7 @@ class FractionalLoss(NamedTuple):
     r: float
     M: float
 
-    def at(self, b: Any, c: Any) -> Any:
+    def at(self, b: Numbers, c: Numbers) -> Numbers:
         """The loss, of numbers or of arrays."""
         return (self.p * b + c) / (self.M - self.r * b + c)
 

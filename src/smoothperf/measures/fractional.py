@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .._validation import positive_number
-from .base import Array, Measure
+from .base import Array, Measure, Numbers
 from .examples import Examples
 from .fractional_group import FractionalGroupRisk
 from .fractional_risk import FractionalRisk
@@ -39,12 +39,12 @@ class FractionalMeasure(Measure):
         """Return where to cut scores so that the measure is highest; of equally good cuts the lowest."""
         positives = examples.positive_weight
 
-        def worth(hits: Any, false: Any) -> Any:
+        def worth(hits: Array, false: Array) -> Array:
             return self.of_counts(hits, false, positives)
 
         return best_cut(scores, examples.positive, examples.weights, worth, examples.together)
 
-    def of_counts(self, hits: Any, false: Any, positives: float) -> Any:
+    def of_counts(self, hits: Numbers, false: Numbers, positives: float) -> Numbers:
         """``1 - delta``, from the weights of true and of false positives: numbers or arrays."""
         p, r = self._coefficients
         return (p + r) * hits / (p * positives + r * hits + false)

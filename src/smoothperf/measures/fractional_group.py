@@ -16,7 +16,6 @@ Cost: a sort of the examples here, and four rounds; five for :meth:`FractionalGr
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ class FractionalGroupRisk(FractionalRisk):
         return agreed(together, high)[0]
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu``, or a little less, and a plane with flips that are almost those of its gradient."""
         together = self.examples.together

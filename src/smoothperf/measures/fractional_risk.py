@@ -30,7 +30,6 @@ The paper names the F-measure as future work; SVM-perf and BMRM search all pairs
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -77,7 +76,7 @@ class FractionalRisk(FlipRisk):
         return BestFlips.of(self._sides(scores), self._loss, self._slope).value
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu`` and its gradient: two sorts, searches and a pass. ``hint`` is not used."""
         gradient = np.empty_like(scores) if out is None else out

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._validation import HEAVIEST
 
 Array = NDArray[np.float64]
-Function = Callable[[Array], Any]
+Function = Callable[[Array], ArrayLike]
 
 
 def checked_function(
@@ -59,7 +58,7 @@ def document_gains(gain: str | Function | Sequence[float], grades: Array) -> Arr
     return gains
 
 
-def numbers_of(name: str, values: Any, shape: tuple[int, ...]) -> Array:
+def numbers_of(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
     """What a function of the user's has returned, as new numbers."""
     array = np.array(values, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():

@@ -29,7 +29,7 @@ from .flips import Side, sorted_side
 GROUPS, FEWEST_GROUPS = 2048, 32
 #: Bins of each class where thresholds and ramps are.
 BINS = 2048
-#: What part of a class lies on either side of what is sought and is looked at closely, too.
+#: Share of a class, on either side of what is sought, where edges are close to each other, too.
 NEIGHBOURS = 1.0 / 128.0
 
 #: Two margins that thresholds and ramps of a class are between; of the positives and of the negatives.
@@ -137,6 +137,6 @@ def _between(groups: Bins, edges: Array, sums: Array) -> Bins:
 
 
 def _side(x: Array, weight: Array) -> Side:
-    """Bins that are examples, sorted."""
+    """Bins as if they were examples, sorted."""
     side = sorted_side(x, weight, np.empty(x.size + 1), np.empty(x.size + 1))
     return side._replace(drift=side.drift + 4.0 * EPS)  # sums of bins were rounded before

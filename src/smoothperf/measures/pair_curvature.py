@@ -55,7 +55,7 @@ class PairCurvature(Curvature):
         f = queries.by_document(scores)
         self._mu, self._pieces = mu, queries.pieces()
         _, degrees, slopes = self._products(f, queries.starts, levels, coefficients, np.empty((f.size, 0)))
-        # Documents without a pair on the ramp are of no account, also for others.
+        # Documents without a pair on the ramp contribute nothing.
         active = np.flatnonzero(degrees)
         ratio = mu / following
         self.rows = active if queries.rows is None else queries.rows[active]

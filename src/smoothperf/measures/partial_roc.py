@@ -20,7 +20,7 @@ weight ``c_j z_j``: O(n log n) in all. For ``max_fpr = 1`` it is the risk of :cl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ..kernels import huber_sums
 from .base import EPS, Array, Measure, Plane, Risk, RiskValue, only_in_memory
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs
-from .projection import CappedSimplex
+from .projection import CappedSimplex, Projection, Roots
 from .roc_area import ROCArea
 from .sorted_scores import SortedScores, partial_roc_area
 from .top_k import heaviest
@@ -75,12 +75,12 @@ class PartialROCAreaRisk(Risk):
         return self.exact(scores).value
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu`` and its gradient, O(n log n)."""
         positives, room = self._mass
         kappa = mu * self._pairs
-        found, taken = self._top_negatives(scores, kappa, mu * positives, hint)
+        found, taken = self._top_negatives(scores, kappa, mu * positives, hint if isinstance(hint, Roots) else None)
         pairs = self._pairs_with(scores, taken, margin=1.0, kappa=kappa, out=out)
         # The weight taken is K but for the excess: one that is K exactly makes a plane that differs by so much.
         rounding = pairs.plane.rounding + 4.0 * abs(found.excess) / room + 64 * EPS
@@ -102,7 +102,7 @@ class PartialROCAreaRisk(Risk):
         taken = heaviest(scores[self._rows[1]], weights, self._mass[1])
         return taken if weights is None else taken * weights
 
-    def _top_negatives(self, scores: Array, kappa: float, mu: float, hint: Any) -> tuple[Any, Array]:
+    def _top_negatives(self, scores: Array, kappa: float, mu: float, nearby: Roots | None) -> tuple[Projection, Array]:
         """The projection that finds z, and ``c z`` for all negatives."""
         positives, room = self._mass
         centre = float(scores.mean())
@@ -117,7 +117,7 @@ class PartialROCAreaRisk(Risk):
         huber_sums(ordered, ordered_weights, scores[self._rows[1]] + (1.0 - centre), kappa, hinges)
         hinges /= positives
         taken = np.empty_like(hinges)
-        found = self._simplex.project(hinges, mu, hint, None, taken)
+        found = self._simplex.project(hinges, mu, nearby, None, taken)
         # What comes back is c (z - p) / K.
         taken *= room
         most = 1.0 if self._negatives.weights is None else self._negatives.weights

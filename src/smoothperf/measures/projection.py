@@ -140,11 +140,11 @@ class CappedSimplex:
         """
         on_positives, on_negatives = self.targets
         target_step = on_positives - on_negatives
-        line = _Line(self.slope / mu, on_negatives, target_step - self.gain / mu)
-        asked = _Asked(self, scores, line, gradient)
+        values = _Affine(self.slope / mu, on_negatives, target_step - self.gain / mu)
+        asked = _Asked(self, scores, values, gradient)
         root, sampled = _root(asked, mu, nearby)
         sums = _top_k.finish(
-            scores, self.positive, self.weights, *line, on_negatives, target_step, self.slope,
+            scores, self.positive, self.weights, *values, on_negatives, target_step, self.slope,
             root.tau, root.correction, root.other, root.blend, root.theta, direction, gradient, asked.pieces,
         )  # fmt: skip
         missed, mass, inner, prox, violation, along = total(self.together, *sums)
@@ -153,7 +153,7 @@ class CappedSimplex:
         return Projection(missed, mass - self.total, inner, prox, roots, mu * violation, mu * root.looseness, along)
 
 
-class _Line(NamedTuple):
+class _Affine(NamedTuple):
     """``v_i = scale f_i + shift + shift_step [i positive]``."""
 
     scale: float
@@ -199,11 +199,11 @@ class _Undecided(NamedTuple):
 class _Asked:
     """What the examples are asked about the scores of one projection."""
 
-    def __init__(self, simplex: CappedSimplex, scores: Array, line: _Line, gradient: Array):
+    def __init__(self, simplex: CappedSimplex, scores: Array, values: _Affine, gradient: Array):
         self.simplex = simplex
         self.pieces = threads.pieces(scores.shape[0], least=LEAST_ROWS)
         self._scores = scores
-        self._line = line
+        self._affine = values
         self._gradient = gradient
 
     def sampled_root(self, start: float) -> float:
@@ -269,7 +269,7 @@ class _Asked:
     def _values(self, step: int) -> Array:
         """The v of examples at equal distances from one another."""
         values = np.empty(-(-self._scores.shape[0] // step))
-        _top_k.sample(self._scores, self.simplex.positive, *self._line, step, values)
+        _top_k.sample(self._scores, self.simplex.positive, *self._affine, step, values)
         return values
 
     def _collect(self, low: float, high: float) -> _Undecided:
@@ -277,7 +277,7 @@ class _Asked:
         simplex, n, kept = self.simplex, self._scores.shape[0], self._gradient
         kept_weights = None if simplex.weights is None else np.empty_like(kept)
         found = _top_k.collect(
-            self._scores, simplex.positive, simplex.weights, *self._line, low, high, kept, kept_weights, self.pieces
+            self._scores, simplex.positive, simplex.weights, *self._affine, low, high, kept, kept_weights, self.pieces
         )
         front, back = [], []
         for piece, (n_negative, n_positive, _) in enumerate(found):

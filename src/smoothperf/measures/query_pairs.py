@@ -14,7 +14,7 @@ that are all equal.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +125,7 @@ class QueryPairsRisk(QueryRisk):
         return total(self.queries.together, self._pairs.sums(scores, self._coefficients, 1.0, 0.0)[0])[0]
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu`` and its gradient; R itself is a by-product."""
         return self._hinges(scores, margin=1.0, kappa=mu, direction=direction, out=out)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +86,7 @@ class QuerySquaresRisk(QueryRisk):
         return means
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """The same as :meth:`exact`, whatever mu is; ``hint`` is not used."""
         queries, shares = self.queries, self._shares

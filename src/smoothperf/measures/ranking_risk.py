@@ -29,7 +29,6 @@ tight form is ``R - R0`` with ``R0(f) = sum_q c_q max_v s <v - t, f>`` (:mod:`sm
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,7 +149,7 @@ class RankingRisk(QueryRisk):
         return 1.0 - gained + self._scale * inner
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu`` and its gradient: project, O(n log m)."""
         gradient = np.empty_like(scores) if out is None else out

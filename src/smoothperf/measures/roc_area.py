@@ -20,7 +20,7 @@ the printed form for reproduction. The paper sorts both classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from .bins import Span, binned_pairs
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs
 
-#: Of a pair, at which it costs nothing.
+#: Score difference from which on a pair costs nothing.
 MARGIN = 1.0
 #: Most and fewest bins per ramp of beta. Six change gradients by about 1e-4, relatively.
 MOST_BINS, FEWEST_BINS = 6, 4
@@ -90,7 +90,7 @@ class ROCAreaRisk(Risk):
         return sorted_hinges(positives, 1.0 + negatives) / self._mass
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu`` and its gradient: O(n) by bins where these pay, else O(n log n_min). A hint is a span nearby."""
         gradient = np.empty_like(scores) if out is None else out
@@ -98,7 +98,7 @@ class ROCAreaRisk(Risk):
         if self.examples.count >= LEAST_EXAMPLES:
             span = None
             # Nearby scores have nearly the same span: mostly no look for the extremes is needed.
-            guess = None if hint is None else hint.widened(SPARE)
+            guess = hint.widened(SPARE) if isinstance(hint, Span) else None
             if guess is not None and (per_ramp := self._bins_per_ramp(guess, kappa)) > 0:
                 span, value = self._binned_hinges(scores, kappa, per_ramp, guess, direction, gradient)
                 if value is not None:
@@ -120,7 +120,7 @@ class ROCAreaRisk(Risk):
         ramps = (span.length + MARGIN) / kappa
         count, counts = self.examples.count, self._pairs.counts
         affordable = min(count / BIN_COST, max(LARGE_TABLE, BINS_PER_EXAMPLE * min(counts))) / ramps
-        # (Not the other way round: NaN is no number of bins.)
+        # (Negated, so that NaN also means no bins.)
         if not (affordable >= FEWEST_BINS and ramps * LONGEST_RAMP >= 1.0):
             return 0
         # A ramp that is longer than the span of the scores has more bins, so that they still tell scores apart.
@@ -193,7 +193,7 @@ class PrintedROCAreaRisk(ROCAreaRisk):
         return self.exact(scores).value
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu`` of the printed form: ``beta_ij`` in [-1, 1] as in the paper's section 3.2."""
         return self._two_sided(scores, kappa=mu * self._mass, out=out)

@@ -8,7 +8,6 @@ sizes of g sum up to 2 at most (docs/maths.md, given-scores). Everything else is
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -85,7 +84,7 @@ class Shifted(Risk):
         return self._risk.exact_value(self.whole_scores(scores))
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu(f0 + f)`` and its gradient."""
         return self._moved(self._risk.smoothed(self.whole_scores(scores), mu, hint, direction, out))

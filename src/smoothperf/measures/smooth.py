@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ class SmoothRisk(Risk):
         return self.exact(scores).value
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """The same as :meth:`exact`, whatever mu is; ``hint`` is not used."""
         gradient = np.empty_like(scores) if out is None else out

@@ -99,7 +99,7 @@ def threshold_for_weight(scores: Array, weights: Array | None, wanted: float, to
     elif weights is None:
         above = level.at
     else:
-        # Below scores without weight, too, which lie on either side of the level.
+        # The cut goes below neighbouring scores of weight 0, too.
         above = _neighbours(scores, counts, below, together)[1] if below > -math.inf else lowest
     return between(below, above, lowest, highest)
 

@@ -122,16 +122,12 @@ class TopKRisk(Risk):
         return float(gains[first:].sum() - target) + self._least_loss
 
     def smoothed(
-        self,
-        scores: Array,
-        mu: float,
-        hint: Roots | None = None,
-        direction: Array | None = None,
-        out: Array | None = None,
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu`` and its gradient: a projection onto the capped simplex, O(n)."""
         gradient = np.empty(scores.shape) if out is None else out
-        found = self._simplex.project(scores, mu, hint, direction, gradient)
+        nearby = hint if isinstance(hint, Roots) else None
+        found = self._simplex.project(scores, mu, nearby, direction, gradient)
         offset = self._least_loss + self._gain * found.missed
         height = offset + self._slope * found.inner
         # The labeling u sums to k but for the excess: one that does so exactly differs by that much in the 1-norm.

@@ -108,7 +108,7 @@ class EntropyPRBEP(Risk):
         return self._exact.exact_value(scores)
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``mu log mean exp(./mu)`` over labelings; O(n n+)."""
         n, k = self.examples.count, self.examples.positives

@@ -27,7 +27,7 @@ SOLVERS = {
     "newton": "Newton's method",
     "bmrm": "BMRM (cutting planes)",
 }
-#: What is minimised itself, not a bound of one less it.
+#: Minimised directly, not through a bound of one minus the score.
 LOSSES = ("log_loss", "squared_hinge", "squared_loss")
 #: Of models that were saved by earlier versions, or fitted in Python.
 UNKNOWN = "not known"

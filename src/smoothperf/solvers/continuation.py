@@ -83,7 +83,7 @@ class Continuation:
     design, risk : Design and Risk
         The data.
     solver : Solver
-        What to run where the certificate of the neighbour does not do.
+        What to run where the planes so far do not certify the best multiple.
     """
 
     def __init__(self, design: Design, risk: Risk, solver: Solver):
@@ -116,7 +116,7 @@ class Continuation:
         self._first_rounding = float(self._planes.per_radius[0])
         self._ray = _Ray(-slope, -slope_scores, squared_norm)
         self._place = _Place(0.0, at_zero, -squared_norm)
-        # What the first plane and the scores of its slope have cost; the first solution has it on its bill.
+        # Cost of the first plane and of the scores of its slope; charged to the first solution.
         self._spent_passes, self._spent_seconds = 2, time.perf_counter() - begin
 
     def largest_alpha(self, tolerance: float) -> float:
@@ -135,7 +135,7 @@ class Continuation:
 
     def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
         """Minimise J for an alpha below the one before."""
-        # Not in runs of the solver only: the search along the ray has products of scores, too.
+        # Around all of it, not only runs of the solver: the search along the ray has products of scores, too.
         with one_blas_thread(unless=self._design.wants_blas_threads):
             return self._solve(alpha, callback)
 

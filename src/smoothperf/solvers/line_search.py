@@ -23,7 +23,7 @@ class Searchable(Protocol):
         """Return the trial at a step."""
 
     def forget(self, trial: Trial) -> None:
-        """Use the memory of a trial's vectors again, of which no more than its numbers is needed."""
+        """Use the memory of a trial's vectors again; only its numbers are needed from now on."""
 
 
 def flat_point(
@@ -50,7 +50,7 @@ def flat_point(
     max_trials : int
         Most trials; the lowest so far is returned then.
     noise : float
-        How much higher the value may be, relatively, without being held to be higher.
+        Relative rise of the value that counts as none.
     """
     visible = ROUNDING * abs(origin.value)
     ceiling = origin.value + noise * abs(origin.value)
@@ -88,7 +88,7 @@ def flat_point(
 
 
 def check_flatness(flatness: float) -> None:
-    """Refuse a fraction that is none."""
+    """Refuse a number that is not between 0 and 1."""
     if not 0.0 < flatness < 1.0:
         raise ValueError(f"flatness must lie between 0 and 1, got {flatness!r}.")
 

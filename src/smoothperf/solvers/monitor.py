@@ -42,7 +42,7 @@ from .smoothing import Adaptive, Smoothing
 #: Points that may be the best, before J is computed to tell. (Measured on a9a and w8a with ROC area, to a gap of 1e-5:
 #: if there is but one, it is computed for a third of the iterates, which takes 10 to 20% of the time; with four, for a
 #: fifteenth.)
-MOST_CANDIDATES = 4
+MOST_INCUMBENTS = 4
 #: What part of its rounding the slack of a plane may be before mu is small enough. Less than 1, as the weights still
 #: become better when planes do not.
 LITTLE = 0.01
@@ -70,7 +70,7 @@ class Keeper(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Incumbent:
     """A point that may be the best: its weights as a vector, with the square of their length, and J there.
 
     Its scores are there as long as J itself was not computed. Both are copies, as a run uses its memory again.
@@ -82,8 +82,8 @@ class _Candidate:
     scores: Array | None = None
 
 
-def _value(candidate: _Candidate) -> float:
-    return candidate.objective.value
+def _value(incumbent: _Incumbent) -> float:
+    return incumbent.objective.value
 
 
 class Monitor:
@@ -114,7 +114,7 @@ class Monitor:
         self._is_watched = agreed(run.together, callback is not None) == (1.0,)
         self._observer = observer
         self._keeper = keeper
-        self._keep_planes = keep_planes if run.together.rank == 0 else 0  # who has them
+        self._keep_planes = keep_planes if run.together.rank == 0 else 0  # only the first member has planes
         self._passes_before = run.objective.n_matvec, run.objective.n_rmatvec
         zero = run.risk.exact_value(run.objective.scores_of_zero())
         self.bundle = Bundle(
@@ -136,9 +136,9 @@ class Monitor:
         self._first_mu = mu
         self.pairs = pairs
         self._trace = Trace()
-        self._zero = _Candidate(np.zeros(run.space.length), 0.0, Estimate(zero, zero))
+        self._zero = _Incumbent(np.zeros(run.space.length), 0.0, Estimate(zero, zero))
         self._best = self._zero
-        self._candidates = [self._zero]
+        self._incumbents = [self._zero]
         self._mu = 0.0
         self.gap = np.inf
 
@@ -173,7 +173,7 @@ class Monitor:
 
         The scores are needed where ``exact`` is not J itself.
         """
-        self._choose(_Candidate(coef, coef_square, exact, scores))
+        self._choose(_Incumbent(coef, coef_square, exact, scores))
         self._mu = mu
         bound = self._certify()
         if self.gap < 0.0:  # by rounding that scores have gathered, or because the bound is false
@@ -236,37 +236,37 @@ class Monitor:
             pairs=pairs if self._keep_planes else None,
         )
 
-    def _choose(self, new: _Candidate) -> None:
-        """Take a candidate unless it is worse than another for sure, and drop those that are worse than it for sure."""
+    def _choose(self, new: _Incumbent) -> None:
+        """Take a point unless it is worse than another for sure, and drop those that are worse than it for sure."""
         if new.objective.floor >= _value(self._best):
             return
         scores = None if new.objective.is_exact or new.scores is None else self._run.kept_scores(new.scores)
-        better = [each for each in self._candidates if each.objective.floor < new.objective.value]
-        self._leave([*better, replace(new, coef=new.coef.copy(), scores=scores)])
-        if len(self._candidates) > MOST_CANDIDATES:
+        better = [each for each in self._incumbents if each.objective.floor < new.objective.value]
+        self._keep_only([*better, replace(new, coef=new.coef.copy(), scores=scores)])
+        if len(self._incumbents) > MOST_INCUMBENTS:
             self._compare()
-        self._best = min(self._candidates, key=_value)
+        self._best = min(self._incumbents, key=_value)
 
-    def _leave(self, candidates: list[_Candidate]) -> None:
-        """Leave these candidates; the scores of others are not needed any more."""
-        for each in self._candidates:
-            if each.scores is not None and not any(each is other for other in candidates):
+    def _keep_only(self, incumbents: list[_Incumbent]) -> None:
+        """Forget all but these; the scores of others are not needed any more."""
+        for each in self._incumbents:
+            if each.scores is not None and not any(each is other for other in incumbents):
                 self._run.drop_scores(each.scores)
-        self._candidates = candidates
+        self._incumbents = incumbents
 
     def _compare(self) -> None:
-        """Compute J of all candidates, and leave the best; no pass over the data."""
-        if len(self._candidates) > 1:
-            self._best = min(map(self._exactly, self._candidates), key=_value)
-            self._leave([self._best])
+        """Compute J of all incumbents, and keep the best; no pass over the data."""
+        if len(self._incumbents) > 1:
+            self._best = min(map(self._exactly, self._incumbents), key=_value)
+            self._keep_only([self._best])
 
-    def _exactly(self, candidate: _Candidate) -> _Candidate:
-        if candidate.objective.is_exact:
-            return candidate
-        assert candidate.scores is not None
-        regulariser = self._run.regulariser(candidate.coef, candidate.coef_square)
-        exact = regulariser + self._run.risk.exact_value(candidate.scores)
-        return replace(candidate, objective=Estimate(exact, exact), scores=None)
+    def _exactly(self, incumbent: _Incumbent) -> _Incumbent:
+        if incumbent.objective.is_exact:
+            return incumbent
+        assert incumbent.scores is not None
+        regulariser = self._run.regulariser(incumbent.coef, incumbent.coef_square)
+        exact = regulariser + self._run.risk.exact_value(incumbent.scores)
+        return replace(incumbent, objective=Estimate(exact, exact), scores=None)
 
     def _evaluate_again(self) -> tuple[Array, Array]:
         """Weights and scores of the best point, and J from these; one pass over the data, none for w = 0."""
@@ -278,11 +278,11 @@ class Monitor:
             (square,) = agreed(run.together, float(coef @ coef))
             exact = run.regulariser(coef, square) + run.risk.exact_value(scores)
             if exact < _value(self._zero):
-                self._best = _Candidate(self._best.coef, square, Estimate(exact, exact))
-                self._leave([self._best])
+                self._best = _Incumbent(self._best.coef, square, Estimate(exact, exact))
+                self._keep_only([self._best])
                 return coef, scores
             self._best = self._zero
-            self._leave([self._zero])
+            self._keep_only([self._zero])
         return np.zeros(run.design.shape[1]), objective.scores_of_zero()
 
     def _keep(self, keeper: Keeper, coef: Array) -> None:

@@ -34,7 +34,7 @@ from .smoothing import Adaptive, Smoothing
 SAFETY = 1.05
 #: Iterations without visible progress after which there will be none; momentum may lead uphill for a while.
 PATIENCE = 200
-#: A risk that does not depend on X at all has none.
+#: Least L; where X is zero, that of the risk would be 0.
 LEAST_LIPSCHITZ = 1e-12
 
 

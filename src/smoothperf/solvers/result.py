@@ -40,9 +40,9 @@ class Pairs:
     Attributes
     ----------
     steps, changes : ndarray of shape (m, d)
-        Steps s, and changes of the gradient of ``J_mu``, some of which are meant.
+        Steps s and gradient changes of ``J_mu``; only the rows in ``order`` are in use.
     order : list of int
-        Which, oldest first.
+        These rows, oldest first.
     alpha : float
         The alpha of J; for another one the changes differ by the difference times s.
     """

@@ -29,7 +29,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +43,7 @@ from .monitor import Callback, Keeper, Observer
 from .result import Pairs, Result, Status, TraceRow
 from .story import Sequel, Story
 
-#: A step is over when it has gained as large a share of what it can gain at most.
+#: A step ends once it has gained this share of the most that it can gain.
 ENOUGH = 0.5
 #: Tolerance of a step, as a share of that of the whole: the other part is for what the step gains.
 SHARE = 0.5
@@ -98,7 +97,7 @@ class Retargeted(Risk):
         return self._risk.exact_value(scores) - (self._inner(scores)[0] + self._constant)
 
     def smoothed(
-        self, scores: Array, mu: float, hint: Any = None, direction: Array | None = None, out: Array | None = None
+        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu - <g, f>`` and its gradient."""
         return self._less(self._risk.smoothed(scores, mu, hint, direction, out), scores, direction)

@@ -78,7 +78,7 @@ class RowModel:
         sigma = self._damping * trace / d or 1.0
         z = proximal_step(point.coef, run.penalty, units, slope, sigma, low_rank, columns, ACCURACY)
         if not float(np.abs(z).max()) * math.sqrt(d) * max(run.design.frobenius_norm, 1.0) <= LARGEST_SCORE:
-            return None  # next to no curvature, of numbers that are next to nothing
+            return None  # so little curvature that scores would become too large
         return z
 
     def learn(self, step: float) -> None:

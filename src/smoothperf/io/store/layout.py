@@ -16,7 +16,7 @@ import os
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -62,9 +62,14 @@ def is_store(path: str | os.PathLike[str], format: str | None = None) -> bool:
         return format == "store"
     try:
         with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
+            return begins_as_store(file)
     except OSError:
         return False
+
+
+def begins_as_store(file: BinaryIO) -> bool:
+    """Whether the first bytes of a file, which was opened just now, are those of a store."""
+    return file.read(len(MAGIC)) == MAGIC
 
 
 def aligned(size: int) -> int:
