@@ -69,7 +69,7 @@ def test_ctrl_c_saves_the_best_model_so_far_and_says_so_in_plain_text(endless):
 def test_ctrl_c_while_the_choice_is_made(tmp_path):
     """There is no model to save yet."""
     many = tmp_path / "many.svm"
-    rows = (f"{i % 2} " + " ".join(f"{j}:{(i * j) % 97}" for j in range(1, 40)) for i in range(1500))
+    rows = (f"{i % 2} " + " ".join(f"{j}:{(i * j) % 97}" for j in range(1, 40)) for i in range(4000))
     many.write_text("\n".join(rows))
     process = start("train", many, "-m", "prbep", "--tol", "1e-9", "-o", tmp_path / "model", "--json")
     assert process.stderr.readline().startswith("split 1 of 5: log_loss, convex, alpha")
@@ -112,7 +112,7 @@ def test_ctrl_c_while_reading_writes_nothing(tmp_path):
 
 
 def test_piped_output_has_no_control_characters(train_file, tmp_path):
-    process = start("train", train_file, "-o", tmp_path / "model", "--folds", 2)
+    process = start("train", train_file, "-o", tmp_path / "model")
     out, errors = process.communicate(timeout=60)
     assert process.returncode == 0
     assert not {"\x1b", "\r"} & set(out + errors)
@@ -120,7 +120,7 @@ def test_piped_output_has_no_control_characters(train_file, tmp_path):
 
 def test_a_reader_that_has_seen_enough_is_no_error(model_file, tmp_path):
     many = tmp_path / "many.svm"
-    many.write_text("1 1:0.5\n" * 20_000)  # more than a pipe holds
+    many.write_text("1 1:0.5\n" * 60_000)
     process = start("predict", model_file, many, "-q")
     with process, process.stderr as errors:
         process.stdout.readline()

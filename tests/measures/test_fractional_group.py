@@ -59,7 +59,7 @@ def coarse(number):
 
 
 @every_measure
-@searching(5)
+@searching(8)
 @given(seed=st.integers(0, 10**6), mu=st.sampled_from([1e-9, 1e-6, 1e-3, 0.1, 1.0, 1e3]))
 def test_few_examples_have_the_risk_that_they_have_in_memory(name, seed, mu):
     """There is a bin for each different margin."""
@@ -110,7 +110,7 @@ def test_planes_are_nowhere_above_the_risk(name, bins, seed, mu):
 
 @every_measure
 @pytest.mark.parametrize("bins", [1, 3, 8])
-@searching(5)
+@searching(8)
 @given(seed=st.integers(0, 10**6), mu=st.sampled_from([1e-4, 1e-2, 1.0]))
 def test_coarse_bins_bound_the_risk(name, bins, seed, mu):
     measure = MEASURES[name]
@@ -231,7 +231,7 @@ def test_gradient_is_written_where_it_is_wanted():
 
 
 @every_measure
-@searching(5)
+@searching(8)
 @given(seed=st.integers(0, 10**6))
 def test_loss_free_risk_and_threshold_are_those_in_memory(name, seed):
     measure = MEASURES[name]
@@ -253,7 +253,7 @@ def side_of(margins, weights=None):
     return sorted_side(margins, weights, np.empty(margins.size + 1), np.empty(margins.size + 1))
 
 
-@searching(5)
+@searching(8)
 @given(seed=st.integers(0, 10**6), most=st.integers(1, 6))
 def test_groups_cover_a_side_and_keep_ties_together(seed, most):
     rng = np.random.default_rng(seed)
@@ -269,7 +269,7 @@ def test_groups_cover_a_side_and_keep_ties_together(seed, most):
     assert (table[:-1, 2] < table[1:, 1]).all()
 
 
-@searching(5)
+@searching(8)
 @given(seed=st.integers(0, 10**6), number=st.integers(1, 6))
 def test_bins_are_those_of_all_examples(seed, number):
     """Apart from each other, with all margins between their ends."""

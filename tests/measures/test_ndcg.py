@@ -101,7 +101,7 @@ def test_smoothed_against_a_generic_solver(case, seed, mu):
 
 @every_measure
 @given(seed=st.integers(0, 10**6), mu=st.sampled_from([1e-9, 1e-6, 1e-3, 0.1, 1.0, 1e3]))
-@searching(15)
+@searching(25)
 def test_planes_are_true(case, seed, mu):
     """By fractions, so that the rounding bounds are judged as they are stated."""
     problem = Problem(seed, most=8, scales=(-8, -3, 0, 3, 8))

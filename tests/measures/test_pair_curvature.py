@@ -48,7 +48,7 @@ seeds = st.integers(0, 10**6)
 
 
 @pytest.mark.parametrize("weighting", ["queries", "pairs"])
-@searching(15)
+@searching(25)
 @given(seed=seeds, mu=st.sampled_from([0.05, 0.5, 2.0, 50.0]), block=st.sampled_from([1, 20, 10**6]))
 def test_hessian_one_pair_at_a_time(weighting, seed, mu, block):
     drawn = Drawn(seed, weighting)
@@ -65,7 +65,7 @@ def test_hessian_one_pair_at_a_time(weighting, seed, mu, block):
             assert trace == pytest.approx(np.trace(X.T @ np.diag(np.diag(C)) @ X), rel=1e-12, abs=1e-300)
 
 
-@searching(15)
+@searching(25)
 @given(seed=seeds, mu=st.sampled_from([0.05, 0.5, 2.0]))
 def test_it_is_the_derivative_of_the_gradient(seed, mu):
     drawn = Drawn(seed)

@@ -39,7 +39,7 @@ class Problem:
 
 @every_weighting
 @given(seed=st.integers(0, 10**6), mu=st.sampled_from([1e-9, 1e-6, 1e-3, 0.1, 1.0, 1e3]))
-@searching(20)
+@searching(40)
 def test_values_and_planes_are_true(weighting, seed, mu):
     problem = Problem(seed, scales=(-8, -3, 0, 3, 8))
     risk, f = problem.risk(weighting), problem.scores

@@ -45,7 +45,7 @@ def variance(gains, qid, weights, scores):
 
 
 @given(seed=st.integers(0, 10**6))
-@searching(20)
+@searching(40)
 def test_values_and_planes_are_true(seed):
     grades, qid, weights, f = problem(seed)
     risk = QuerySquaredLoss().bind(grades, qid, weights)
@@ -63,7 +63,7 @@ def test_values_and_planes_are_true(seed):
 
 
 @given(seed=st.integers(0, 10**6))
-@searching(20)
+@searching(40)
 def test_gradient_and_curvature(seed):
     """A quadratic function is known by three values on a line."""
     grades, qid, weights, f = problem(seed)
