@@ -122,8 +122,8 @@ def check_alike(results):
             assert a == b or (a != a and b != b), name
 
 
-def perturb(monkeypatch, module, name, *, outputs=()):
-    """Change what a function returns, and the arrays it fills, in the last bit; in one thread only."""
+def perturb(monkeypatch, module, name, *, outputs=(), by=2.0**-52):
+    """Change what a function returns, and the arrays it fills, in the last bit or by more; in one thread only."""
     original = getattr(module, name)
 
     def nudged(*arguments):
@@ -131,11 +131,11 @@ def perturb(monkeypatch, module, name, *, outputs=()):
         if getattr(threading.current_thread(), "perturbed", False):
             for place in outputs:
                 if arguments[place] is not None:
-                    arguments[place][:] *= 1.0 + 2.0**-52
+                    arguments[place][:] *= 1.0 + by
             if isinstance(result, tuple):
-                result = tuple(value * (1.0 + 2.0**-52) for value in result)
-            elif isinstance(result, np.ndarray):
-                result = result * (1.0 + 2.0**-52)
+                result = tuple(value * (1.0 + by) for value in result)
+            elif isinstance(result, np.ndarray | float):
+                result = result * (1.0 + by)
         return result
 
     monkeypatch.setattr(module, name, nudged)

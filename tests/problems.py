@@ -1,8 +1,9 @@
-"""Random problems for all tests: labels with scores and weights, parts of a group, and data to train on.
+"""Random problems for all tests: labels or grades with scores and weights, parts of a group, and data to train on.
 
 ``scored`` draws entry by entry, so hypothesis can make a failure small; ``random_scored`` makes one of any size from a
 generator of random numbers. Both know ties, constants, clusters, single positives, extreme scales and every kind of
-weights, and give each class some weight.
+weights, and give each class some weight. ``random_ranked`` makes documents of queries likewise, and ``gaussians`` and
+``graded`` make rows to train on: of two classes, and of queries.
 """
 
 from __future__ import annotations
@@ -166,6 +167,59 @@ def member_lengths(draw, n):
     return np.diff([0, *ends, n])
 
 
+# --- grades of the documents of queries -------------------------------------------------------------------------
+
+
+class Ranked(NamedTuple):
+    """Grades, queries, weights that documents of a query share, and scores; and random numbers to go on with."""
+
+    grades: np.ndarray
+    qid: np.ndarray
+    weights: np.ndarray | None
+    scores: np.ndarray
+    rng: np.random.Generator
+
+
+def random_ranked(
+    seed,
+    most=6,
+    *,
+    kinds=4,
+    best=2.0,
+    ties=None,
+    scales=(0,),
+    shifts=(0.0, 1.0, 1e4),
+    weights=("none", "whole", "real"),
+):
+    """One to four queries of up to so many documents, in any order, of which some do not count: the first one does.
+
+    It has a document of grade 0 and one of the ``best`` grade; others have up to so many kinds of grades. With ``ties``
+    of scores, without, or by chance.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = [most, *rng.integers(1, most + 1, size=rng.integers(0, 4))]
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    if rng.random() < 0.7:
+        qid = rng.permutation(qid)
+    grades = rng.integers(0, rng.integers(2, kinds + 1), size=qid.size).astype(float)
+    grades[np.flatnonzero(qid == 0)[:2]] = 0.0, best
+    by_query = {
+        "none": lambda: None,
+        "whole": lambda: rng.integers(0, 4, size=len(sizes)) + (np.arange(len(sizes)) == 0.0),
+        "real": lambda: rng.exponential(size=len(sizes)),
+        "wide": lambda: 10.0 ** rng.integers(-6, 7, size=len(sizes)),
+    }[rng.choice(weights)]()
+    general, whole = rng.normal(size=qid.size), rng.integers(-2, 3, size=qid.size).astype(float)
+    scores = {None: [general, whole, whole + 1e-9 * general], False: [general], True: [whole]}[ties]
+    scores = 10.0 ** rng.choice(scales) * scores[rng.integers(len(scores))] + rng.choice(shifts)
+    return Ranked(grades, qid, None if by_query is None else by_query[qid].astype(float), scores, rng)
+
+
+def randomly_ranked(most=6, **kinds):
+    """The same as a strategy; only the number of the problem is made small."""
+    return st.integers(0, 2**32 - 1).map(lambda seed: random_ranked(seed, most, **kinds))
+
+
 # --- data to train on -------------------------------------------------------------------------------------------
 
 
@@ -197,6 +251,25 @@ def gaussians(n_positive=5, n_negative=7, n_features=3, *, shift=0.7, scale=1.0,
         X /= np.sqrt(n_features)
         return scale * (X + shift * (y[:, None] > 0) * (np.arange(n_features) < informative)), y
     return scale * (X + shift * (y[:, None] > 0)), y
+
+
+def graded(
+    n_queries=30, size=10, *, weights=(2.0, -1.0, 0.5, 0.0), shares=(0.6, 0.85), noise=1.0, spread=0.0, shuffled=False,
+    seed=0,
+):  # fmt: skip
+    """Features, grades and numbers of queries: the sum of features with given weights, and noise, cut at shares of all.
+
+    The features of a query have a ``spread`` in common, which says nothing about its documents. Rows come query by
+    query, or shuffled.
+    """
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), size)
+    X = rng.normal(size=(qid.size, len(weights)))
+    hidden = X @ weights + noise * rng.normal(size=qid.size)
+    X += spread * rng.normal(size=(n_queries, 1))[qid]
+    y = np.digitize(hidden, np.quantile(hidden, shares)).astype(float)
+    rows = rng.permutation(qid.size) if shuffled else slice(None)
+    return X[rows], y[rows], qid[rows]
 
 
 def random_rows(rng, y, d):

@@ -76,6 +76,22 @@ def test_no_weights_are_longer_than_the_radius(seed, d, ceiling):
             assert np.linalg.norm(w) <= penalty.radius(ceiling) + 1e-12
 
 
+@searching(12)
+@given(seed=st.integers(0, 10**6))
+def test_the_radius_does_not_depend_on_the_order_in_which_weights_are_summed(seed):
+    """Else processors that sum in another order would have another bound, in the last bits."""
+    rng = np.random.default_rng(seed)
+    reach = rng.uniform(0.01, 1.0, size=100)
+    penalty = Separable(0.7, np.zeros(100), np.zeros(100), -reach, 0.5 * reach)
+    assert penalty.radius(1.0) == pytest.approx(np.linalg.norm(reach), rel=1e-15)
+    assert penalty.some(rng.permutation(100)).radius(1.0) == penalty.radius(1.0)
+
+
+def test_the_radius_of_bounds_whose_squares_are_too_large():
+    penalty = Separable(1.0, np.zeros(2), np.zeros(2), np.array([-3e200, 0.0]), np.array([1e200, 4e200]))
+    assert penalty.radius(1.0) == np.inf
+
+
 def test_a_little_curvature_where_there_is_none():
     penalty = ElasticNet(0.1, 1.0, factors=[1.0, 2.0, 0.0]).on(3)
     soft = penalty.softened(1e-3, 1.0)

@@ -25,7 +25,7 @@ from .design import Design, SharedDesign
 from .design.base import Array
 from .kernels import along, inner_products
 from .measures import Risk, RiskValue
-from .penalties import Penalty, as_penalty
+from .penalties import Penalty, Quadratic, as_penalty
 from .row_space import Buffers, Space, WeightSpace, smaller_space
 
 #: Largest score that a run may meet: the square of it, and sums of such squares, are numbers still.
@@ -96,7 +96,13 @@ class RegularizedRisk:
         if scores is None:
             scores = self.matvec(coef)
         (square,) = agreed(self.together, float(coef @ coef))
-        return self.penalty.value(coef, square) + self.risk.exact_value(scores)
+        return self.regulariser(coef, square) + self.risk.exact_value(scores)
+
+    def regulariser(self, coef: Array, square: float) -> float:
+        """``Omega``, given ``|w|^2``, which all members of a group have in common; so they do the result."""
+        omega = self.penalty.value(coef, square)
+        # The quadratic one looks at the square alone. Others sum up weights: the first member's sum counts.
+        return omega if isinstance(self.penalty, Quadratic) else agreed(self.together, omega)[0]
 
     def inner(self, u: Array, v: Array) -> float:
         """``<u, v>`` of vectors with a number for each row."""
@@ -250,7 +256,7 @@ class Run:
 
     def regulariser(self, vector: Array, square: float) -> float:
         """``Omega``, given the square of the length; the same on all members of a group."""
-        return self.penalty.value(vector, square)
+        return self.objective.regulariser(vector, square)
 
     def exact_at(self, point: Point, *, good_enough: float = -math.inf) -> Estimate:
         """``J`` at a point of ``J_mu``, or a value a little above it that costs nothing; no product with X.

@@ -329,17 +329,21 @@ class Separable(BoundPenalty):
 
     def radius(self, ceiling: float) -> float:
         """Of each kind of weight what its quadratic part, its absolute values or its bounds allow."""
-        reach = np.maximum(-self.lower, self.upper)
         squares = 0.0
-        curved = self.q > 0.0
-        for kind in (curved, ~curved & (self.s > 0.0), ~curved & (self.s == 0.0)):
-            if kind.any():
-                q, s = float(self.q[kind].min()), float(self.s[kind].min())
-                limits = [float(np.linalg.norm(reach[kind]))]
-                limits += [math.sqrt(2.0 * ceiling / q)] if q > 0.0 else []
-                limits += [ceiling / s] if s > 0.0 else []
-                squares += min(limits) ** 2
+        for q, s, length in self._kinds:
+            limits = [length]
+            limits += [math.sqrt(2.0 * ceiling / q)] if q > 0.0 else []
+            limits += [ceiling / s] if s > 0.0 else []
+            squares += min(limits) * min(limits)  # infinite if it is too large, where a power would be an error
         return math.sqrt(squares)
+
+    @cached_property
+    def _kinds(self) -> list[tuple[float, float, float]]:
+        """Of each kind of weight the smallest q and s, and the length of w if all were on their farther bounds."""
+        reach = np.maximum(-self.lower, self.upper)
+        curved = self.q > 0.0
+        kinds = [kind for kind in (curved, ~curved & (self.s > 0.0), ~curved & (self.s == 0.0)) if kind.any()]
+        return [(float(self.q[kind].min()), float(self.s[kind].min()), _length(reach[kind])) for kind in kinds]
 
     def distance(self, excess: float) -> float:
         """``sqrt(2 excess / min q)``; infinite if some weight has no curvature."""
@@ -370,6 +374,14 @@ def as_penalty(penalty: float | Penalty) -> Penalty:
     Quadratic(alpha=0.1)
     """
     return penalty if isinstance(penalty, Penalty) else Quadratic(penalty)
+
+
+def _length(vector: Array) -> float:
+    """``|v|``, the same bits on processors of all kinds: the sum is exact, so that its order does not matter."""
+    largest = float(np.abs(vector).max(initial=0.0))
+    if not 0.0 < largest < math.inf:
+        return largest
+    return largest * math.sqrt(math.fsum(np.square(vector / largest).tolist()))
 
 
 def _strength(alpha: Any) -> float:

@@ -54,10 +54,6 @@ class PenalisedRun(Run):
         """Return the half-line from a point through other weights; one product with X now, none later."""
         return Segment(self, point, coef)
 
-    def regulariser(self, vector: Array, square: float) -> float:
-        """``Omega``, as the first member of a group has summed it up."""
-        return agreed(self.together, self.penalty.value(vector, square))[0]
-
     def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
         slope, steepness = self.slope_and_square(risk.plane.gradient)
         square = float(coef @ coef)
@@ -82,16 +78,14 @@ class Segment:
     def __init__(self, run: PenalisedRun, start: Point, coef: Array):
         self._run = run
         self._start = start
-        self.direction = run.together.first(coef - start.coef)
+        direction, penalty = coef - start.coef, run.penalty
+        #: The first step at which a weight is on its bound. (Said before the direction, which takes it along.)
+        (self._end,) = agreed(run.together, _last_step(penalty, start.coef, direction))
+        self.direction = run.together.first(direction)
         self._scores = run.space.scores(self.direction)
         moving = np.flatnonzero(self.direction)
-        penalty = run.penalty
         self._w, self._p = start.coef[moving], self.direction[moving]
         self._s, self._q = penalty.s[moving], penalty.q[moving]
-        bound = np.where(self._p > 0.0, penalty.upper[moving], penalty.lower[moving])
-        with np.errstate(over="ignore"):
-            #: The first step at which a weight is on its bound.
-            self._end = float(((bound - self._w) / self._p).min(initial=math.inf))
 
     def origin(self, mu: float) -> Trial:
         """The line at ``t = 0``, with the derivative to the right."""
@@ -140,3 +134,12 @@ class Segment:
         if trial.step > 0.0:
             coef = run.penalty.clip(start.coef + trial.step * self.direction)
         return run._point(coef, trial.scores, trial.mu, trial.risk)
+
+
+def _last_step(penalty: Separable, coef: Array, direction: Array) -> float:
+    """The largest t for which ``w + t p`` is within the bounds."""
+    moving = np.flatnonzero(direction)
+    p = direction[moving]
+    bound = np.where(p > 0.0, penalty.upper[moving], penalty.lower[moving])
+    with np.errstate(over="ignore"):
+        return float(((bound - coef[moving]) / p).min(initial=math.inf))

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from problems import graded
 from smoothperf import load
 from smoothperf.cli.ranking.predict import ranks_within
 from smoothperf.measures import get_query_measure
@@ -15,12 +16,8 @@ NAMES = np.array(["red shoes", "green tea", "old map"])
 
 def _documents(n_queries, seed):
     """Three features, two of them useful within a query, with an offset that differs; grades 0, 1 and 2."""
-    rng = np.random.default_rng(seed)
-    qid = rng.permutation(np.repeat(np.arange(n_queries), 6))
-    X = rng.normal(size=(qid.size, 3)) + 3.0 * rng.normal(size=(n_queries, 1))[qid]
-    spread = X - X[:, [2]]
-    y = np.digitize(2.0 * spread[:, 0] - spread[:, 1] + rng.normal(size=qid.size), [1.0, 3.0])
-    return X.round(3), y, qid
+    X, y, qid = graded(n_queries, 6, weights=(2.0, -1.0, 0.0), shares=(0.65, 0.9), spread=3.0, shuffled=True, seed=seed)
+    return X.round(3), y.astype(int), qid
 
 
 def _svmlight(X, y, qid):

@@ -1,6 +1,7 @@
-"""Workers that are processes, which take seconds to start, so all tests that need them are here: some are killed."""
+"""Workers that are processes, which take a while to start, so all tests that need them are here: some are killed."""
 
 import gc
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import dask
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
+from distributed.utils import get_mp_context
 
 from smoothperf.dask import MeasureClassifier
 from smoothperf.dask.connection import GroupBrokenError
@@ -22,16 +24,20 @@ from .test_group import errors_of, run, start
 
 @pytest.fixture(scope="module")
 def _three_processes():
-    with (
-        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+    # Imports take seconds: one process has done them, and workers are its children.
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context()  # which has a list of its own
+        multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", "smoothperf.dask"])
+        with (
+            LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
+            Client(cluster, set_as_default=False) as client,
+        ):
+            yield client
 
 
 @pytest.fixture
 def processes(_three_processes):
-    """Three workers that are processes, which take seconds to start; a nanny starts those again that die."""
+    """Three workers that are processes; a nanny starts those again that die."""
     _three_processes.wait_for_workers(3, timeout=60.0)
     return _three_processes
 
@@ -78,7 +84,7 @@ def test_a_client_that_dies_leaves_nothing_behind(processes, tmp_path):
         process.kill()
 
     def members():
-        # A worker that was started again, and had no work since, has not imported it.
+        # A worker that was started again, and had no work since, may not have imported it.
         return sum(client.run(lambda: len(getattr(sys.modules.get("smoothperf.dask.group"), "_here", ()))).values())
 
     deadline = time.monotonic() + 20.0

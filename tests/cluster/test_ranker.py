@@ -13,6 +13,7 @@ from distributed import Client, LocalCluster
 from sklearn.base import clone
 
 import smoothperf
+from problems import graded
 from smoothperf import NDCG, Checkpoint, Status, ZeroModelWarning
 from smoothperf.dask import MeasureRanker, WorkerError
 from smoothperf.dask.blocks import Summary
@@ -22,15 +23,10 @@ from smoothperf.design import as_design
 from smoothperf.io import StoreWriter
 from smoothperf.io.checkpoint_file import CheckpointError
 
-WEIGHTS = np.array([2.0, -1.0, 0.5, 0.0])
-
 
 def documents(n_queries=36, size=7, seed=0):
     """Rows query by query, with grades 0 to 3."""
-    rng = np.random.default_rng(seed)
-    qid = np.repeat(np.arange(n_queries), size)
-    X = rng.normal(size=(qid.size, 4)) + rng.normal(size=(n_queries, 4))[qid]
-    return X, np.digitize(X @ WEIGHTS + rng.normal(size=qid.size), [0.0, 1.5, 3.0]).astype(float), qid
+    return graded(n_queries, size, shares=(0.5, 0.7, 0.9), spread=1.0, seed=seed)
 
 
 ORDERS = {

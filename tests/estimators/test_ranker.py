@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import smoothperf
+from problems import graded
 from smoothperf import (
     BMRM,
     LBFGS,
@@ -40,18 +41,9 @@ from smoothperf.measures import get_query_measure
 from smoothperf.objective import RegularizedRisk
 
 
-def problem(queries=30, size=10, noise=1.0, seed=0):
-    """Documents with four features, of which three tell something, and grades from 0 to 2."""
-    rng = np.random.default_rng(seed)
-    qid = np.repeat(np.arange(queries), size)
-    X = rng.normal(size=(qid.size, 4)) + rng.normal(size=(queries, 1))[qid]
-    hidden = X @ [2.0, -1.0, 0.5, 0.0] - (X @ [2.0, -1.0, 0.5, 0.0]).reshape(queries, size).mean(axis=1)[qid]
-    return X, np.digitize(hidden + noise * rng.normal(size=qid.size), [1.0, 3.0]), qid
-
-
 @pytest.fixture(scope="module")
 def data():
-    return problem()
+    return graded(shares=(0.65, 0.9), spread=1.0)
 
 
 @pytest.fixture
@@ -129,10 +121,7 @@ def test_tight_bounds_are_stationary(data, measure):
 
 
 def test_where_the_best_rankings_ask_for_too_much_the_order_is_the_target():
-    rng = np.random.default_rng(0)
-    X, qid = rng.normal(size=(2000, 4)), np.repeat(np.arange(20), 100)
-    hidden = X @ [2.0, -1.0, 0.5, 0.0] + 5.0 * rng.normal(size=2000)
-    y = np.digitize(hidden, np.quantile(hidden, [0.8, 0.95]))
+    X, y, qid = graded(20, 100, shares=(0.8, 0.95), noise=5.0)
     with pytest.warns(ZeroModelWarning):
         MeasureRanker(NDCG(5, tight_target="best")).fit(X, y, qid=qid)
     by_itself, order = (MeasureRanker(NDCG(5, tight_target=one)).fit(X, y, qid=qid) for one in ("auto", "order"))
@@ -259,7 +248,7 @@ def test_other_errors(data, tmp_path):
 
 
 def test_no_order_is_a_warning():
-    X, _, qid = problem(queries=5, size=100)
+    X, _, qid = graded(5, 100, spread=1.0)
     y = np.random.default_rng(1).integers(0, 3, size=qid.size)
     with pytest.warns(ZeroModelWarning, match='train with measure="pairs" or "squared_loss"'):
         MeasureRanker("ndcg@5", alpha=100.0).fit(X, y, qid=qid)
@@ -461,13 +450,13 @@ def test_candidates():
 
 def test_queries_without_a_choice_make_no_trouble():
     """Half of the queries have one grade only; they count nowhere."""
-    X, y, qid = problem(20)
+    X, y, qid = graded(20, shares=(0.65, 0.9), spread=1.0)
     y = np.where(qid % 2, y, 1)
-    graded = qid % 2 == 1
+    counted = qid % 2 == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ranker = MeasureRankerCV("ndcg@5", cv=3, n_alphas=3).fit(X, y, qid=qid)
-        other = MeasureRankerCV("ndcg@5", cv=3, n_alphas=3).fit(X[graded], y[graded], qid=qid[graded])
+        other = MeasureRankerCV("ndcg@5", cv=3, n_alphas=3).fit(X[counted], y[counted], qid=qid[counted])
     assert ranker.score(X, y, qid=qid) == pytest.approx(other.score(X, y, qid=qid), abs=0.02)
 
 

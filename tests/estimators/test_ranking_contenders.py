@@ -4,16 +4,14 @@ import importlib.util
 
 import numpy as np
 
+from problems import graded
 from smoothperf.estimators import ranking_contenders as contenders
 from smoothperf.evaluation.ranking_comparison import Documents
 from smoothperf.measures import get_query_measure
 
 
 def documents(n_queries=15, seed=0):
-    rng = np.random.default_rng(seed)
-    qid = rng.permutation(np.repeat(np.arange(n_queries), 6))
-    X = rng.normal(size=(qid.size, 3))
-    return X, np.digitize(X @ [2.0, -1.0, 0.0] + rng.normal(size=qid.size), [1.0, 3.0]).astype(float), qid
+    return graded(n_queries, 6, weights=(2.0, -1.0, 0.0), shuffled=True, seed=seed)
 
 
 def test_contenders_rank_and_choose_by_queries_held_out(monkeypatch):

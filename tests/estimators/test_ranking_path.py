@@ -4,19 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from problems import graded
 from smoothperf import BMRM, NDCG, MeasureRanker, Status, regularization_path
 from smoothperf.measures import get_query_measure
-
-WEIGHTS = [2.0, -1.0, 0.5, 0.0]
 
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(0)
-    qid = np.repeat(np.arange(40), 8)
-    X = rng.normal(size=(qid.size, 4)) + rng.normal(size=(40, 4))[qid]
-    hidden = X @ WEIGHTS + rng.normal(scale=0.7, size=qid.size)
-    return X, np.digitize(hidden, [0.0, 1.0, 2.5]).astype(float), qid
+    return graded(40, 8, shares=(0.5, 0.65, 0.85), noise=0.7, spread=1.0)
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "nesterov", "bmrm"])

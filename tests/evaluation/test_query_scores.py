@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from problems import graded
 from smoothperf import NDCG
 from smoothperf.evaluation import QueryScores, drawn_interval, query_resamples
 from smoothperf.evaluation.ranking_comparison import Documents, FittedRanker, RankingContender, compare_rankings
@@ -10,10 +11,7 @@ from smoothperf.measures import Queries, get_query_measure
 
 
 def documents(n_queries=12, seed=0):
-    rng = np.random.default_rng(seed)
-    qid = np.repeat(np.arange(n_queries), 5)
-    X = rng.normal(size=(qid.size, 2))
-    return Documents(X, np.digitize(X[:, 0] + rng.normal(size=qid.size), [0.5, 1.5]).astype(float), qid)
+    return Documents(*graded(n_queries, 5, weights=(1.0, 0.0), seed=seed))
 
 
 @pytest.mark.parametrize("name", ["ndcg@3", "roc_area", "average_precision", "precision@2"])

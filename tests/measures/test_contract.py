@@ -115,7 +115,7 @@ def assert_plane_holds_everywhere(result, problem, truth, data):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=wild_problems)
 def test_exact_value_is_the_true_value(measure, truth, problem):
     y, scores, weights = problem
@@ -127,7 +127,7 @@ def test_exact_value_is_the_true_value(measure, truth, problem):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=wild_problems)
 def test_exact_plane_touches_the_risk(measure, truth, problem):
     y, scores, weights = problem
@@ -140,7 +140,7 @@ def test_exact_plane_touches_the_risk(measure, truth, problem):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(data=st.data(), problem=wild_problems)
 def test_exact_plane_is_nowhere_above_the_risk(measure, truth, data, problem):
     result = measure.bind(problem.y, problem.weights).exact(problem.scores)
@@ -151,7 +151,7 @@ def test_exact_plane_is_nowhere_above_the_risk(measure, truth, data, problem):
 
 
 @closed_form_risk
-@searching(10)
+@searching(6)
 @given(problem=wild_problems, mu=any_mu)
 def test_smoothed_value_is_the_true_value(measure, truth, problem, mu):
     y, scores, weights = problem
@@ -160,7 +160,7 @@ def test_smoothed_value_is_the_true_value(measure, truth, problem, mu):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=wild_problems, mu=any_mu)
 def test_smoothing_lowers_the_risk_by_at_most_mu_times_the_diameter(measure, truth, problem, mu):
     y, scores, weights = problem
@@ -173,7 +173,7 @@ def test_smoothing_lowers_the_risk_by_at_most_mu_times_the_diameter(measure, tru
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(data=st.data(), problem=wild_problems, mu=any_mu)
 def test_smoothed_plane_is_nowhere_above_the_exact_risk(measure, truth, data, problem, mu):
     result = measure.bind(problem.y, problem.weights).smoothed(problem.scores, mu)
@@ -181,7 +181,7 @@ def test_smoothed_plane_is_nowhere_above_the_exact_risk(measure, truth, data, pr
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=wild_problems, mu=any_mu)
 def test_height_is_the_plane_where_it_was_made(measure, truth, problem, mu):
     result = measure.bind(problem.y, problem.weights).smoothed(problem.scores, mu)
@@ -191,7 +191,7 @@ def test_height_is_the_plane_where_it_was_made(measure, truth, problem, mu):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=tame_problems, mu=tame_mu)
 def test_rounding_is_negligible_at_ordinary_scales(measure, truth, problem, mu):
     risk = measure.bind(problem.y, problem.weights)
@@ -205,7 +205,7 @@ def test_rounding_is_negligible_at_ordinary_scales(measure, truth, problem, mu):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=tame_problems, mu=tame_mu)
 def test_gradient_is_that_of_finite_differences(measure, truth, problem, mu):
     y, scores, weights = problem
@@ -219,7 +219,7 @@ def test_gradient_is_that_of_finite_differences(measure, truth, problem, mu):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(data=st.data(), problem=tame_problems, mu=tame_mu)
 def test_gradient_changes_no_faster_than_the_lipschitz_constant(measure, truth, data, problem, mu):
     """In the norms that go with the weights: sum (g - g')^2 / c <= L^2 sum c (f - f')^2."""
@@ -283,7 +283,7 @@ any_number = st.floats(allow_nan=True, allow_infinity=True)
 
 
 @closed_form_risk
-@searching(10)
+@searching(6)
 @given(problem=wild_problems, mu=any_mu, roots=st.builds(Roots, any_number, any_number, any_number), other_mu=any_mu)
 def test_hint_changes_rounding_only(measure, truth, problem, mu, roots, other_mu):
     y, scores, weights = problem
@@ -299,7 +299,7 @@ def test_hint_changes_rounding_only(measure, truth, problem, mu, roots, other_mu
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=tame_problems, mu=tame_mu, other=st.floats(-10.0, 10.0), other_mu=tame_mu)
 def test_hint_does_not_move_the_gradient(measure, truth, problem, mu, other, other_mu):
     risk = measure.bind(problem.y, problem.weights)
@@ -326,7 +326,7 @@ def test_evaluations_leave_no_trace(measure, truth):
 
 
 @every_shift_invariant_risk
-@searching(10)
+@searching(6)
 @given(problem=tame_problems, mu=tame_mu, shift=st.floats(-1e3, 1e3))
 def test_shifting_all_scores_changes_nothing(measure, truth, problem, mu, shift):
     y, scores, weights = problem
@@ -345,7 +345,7 @@ def test_shifting_all_scores_changes_nothing(measure, truth, problem, mu, shift)
 
 
 @every_shift_invariant_risk
-@searching(10)
+@searching(6)
 @given(problem=wild_problems, mu=any_mu)
 def test_gradient_sums_to_zero(measure, truth, problem, mu):
     risk = measure.bind(problem.y, problem.weights)
@@ -354,7 +354,7 @@ def test_gradient_sums_to_zero(measure, truth, problem, mu):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=tame_problems, mu=tame_mu, seed=st.integers(0, 1000))
 def test_order_of_the_examples_does_not_matter(measure, truth, problem, mu, seed):
     y, scores, weights = problem
@@ -393,7 +393,7 @@ def test_labels_may_be_written_in_several_ways(measure, truth, encode):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=scored(scales=(-1, 0, 1), weights=("whole",)), mu=tame_mu)
 def test_whole_weights_stand_for_copies(measure, truth, problem, mu):
     y, scores, weights = problem
@@ -409,7 +409,7 @@ def test_whole_weights_stand_for_copies(measure, truth, problem, mu):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=scored(scales=(-1, 0, 1), weights=("whole", "real")), mu=tame_mu)
 def test_examples_without_weight_are_not_there(measure, truth, problem, mu):
     y, scores, weights = problem
@@ -426,7 +426,7 @@ def test_examples_without_weight_are_not_there(measure, truth, problem, mu):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=tame_problems)
 def test_only_ratios_of_weights_matter(measure, truth, problem):
     y, scores, weights = problem
@@ -610,7 +610,7 @@ def test_as_many_positives_are_wanted_as_there_are(measure, truth):
 
 
 @structural_risk
-@searching(10)
+@searching(6)
 @given(problem=tame_problems)
 def test_risk_is_an_upper_bound_of_the_loss(measure, truth, problem):
     y, scores, weights = problem
@@ -634,7 +634,7 @@ def test_nothing_is_written_to(measure, truth):
 
 
 @every_risk
-@searching(10)
+@searching(6)
 @given(problem=wild_problems, mu=any_mu)
 def test_the_exact_risk_is_in_the_interval(measure, truth, problem, mu):
     y, scores, weights = problem

@@ -4,13 +4,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
 import query_oracles
 from groups import run_group
 from oracles import exact_plane
+from problems import random_ranked, searching
 from query_oracles import RankingProblem, log_discounts
 from smoothperf.certificate import accumulated
 from smoothperf.measures.ndcg import NDCG
@@ -18,7 +19,6 @@ from smoothperf.measures.queries import Queries
 from smoothperf.measures.query_top_k import QueryPrecision, QueryRecall
 from smoothperf.threads import use_threads
 
-searching = settings(deadline=None, max_examples=25, derandomize=True)
 #: The measures whose risk is that of gains at places, with what the oracle needs to know of them: gains of grades,
 #: discounts of so many places, and the unit.
 MEASURES = {
@@ -36,22 +36,10 @@ every_measure = pytest.mark.parametrize("case", MEASURES.values(), ids=MEASURES.
 
 
 class Problem:
-    """Grades, queries in any order, weights and scores, by a seed; some queries do not count."""
+    """Documents of queries, by a seed, and what a measure makes of them."""
 
     def __init__(self, seed, most=5, scales=(0,)):
-        rng = np.random.default_rng(seed)
-        sizes = [most, *rng.integers(1, most + 1, size=rng.integers(0, 4))]
-        self.qid = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-        n = self.qid.size
-        self.grades = rng.integers(0, 4, size=n).astype(float)
-        first = np.flatnonzero(self.qid == 0)
-        self.grades[first[:2]] = 0.0, 2.0
-        weights = [None, rng.integers(1, 4, size=len(sizes)), rng.exponential(size=len(sizes))][rng.integers(3)]
-        self.weights = None if weights is None else weights[self.qid].astype(float)
-        general, ties = rng.normal(size=n), rng.integers(-2, 3, size=n)
-        self.scores = 10.0 ** rng.choice(scales) * [general, ties, ties + 1e-9 * general][rng.integers(3)]
-        self.scores = self.scores + rng.choice([0.0, 1.0, 1e4])
-        self.rng = rng
+        self.grades, self.qid, self.weights, self.scores, self.rng = random_ranked(seed, most, scales=scales)
 
     def oracle(self, case, number=float):
         _, gain, discounts, unit = case
@@ -113,7 +101,7 @@ def test_smoothed_against_a_generic_solver(case, seed, mu):
 
 @every_measure
 @given(seed=st.integers(0, 10**6), mu=st.sampled_from([1e-9, 1e-6, 1e-3, 0.1, 1.0, 1e3]))
-@searching
+@searching(25)
 def test_planes_are_true(case, seed, mu):
     """By fractions, so that the rounding bounds are judged as they are stated."""
     problem = Problem(seed, most=8, scales=(-8, -3, 0, 3, 8))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import searching
+from problems import random_ranked, searching
 from query_oracles import positions
 from smoothperf.design import as_design
 from smoothperf.measures import pair_curvature
@@ -17,20 +17,13 @@ from smoothperf.measures.query_pairs import QueryROCArea
 
 
 class Drawn:
-    """Queries in any order, with weights, grades of up to four kinds, features and scores."""
+    """Documents of queries without ties, by a seed, with features."""
 
     def __init__(self, seed, weighting="queries"):
-        rng = np.random.default_rng(seed)
-        sizes = [5, *rng.integers(1, 9, size=3)]
-        self.qid = np.repeat(np.arange(len(sizes)), sizes)
-        if rng.random() < 0.7:
-            self.qid = rng.permutation(self.qid)
-        n = self.qid.size
-        self.grades = rng.integers(0, 4, size=n).astype(float)
-        self.grades[np.flatnonzero(self.qid == 0)[:2]] = 0.0, 2.5
-        self.weights = rng.integers(0, 4, size=len(sizes))[self.qid] + (self.qid == 0.0) if rng.random() < 0.5 else None
-        self.X = rng.normal(size=(n, 3)) * (rng.random(size=(n, 3)) < 0.7)
-        self.f = rng.normal(size=n)
+        drawn = random_ranked(seed, 8, best=2.5, ties=False, shifts=(0.0,))
+        self.grades, self.qid, self.weights, self.f, rng = drawn
+        shape = self.f.size, 3
+        self.X = rng.normal(size=shape) * (rng.random(size=shape) < 0.7)
         self.by_pairs = weighting == "pairs"
         self.risk = QueryROCArea(weighting).bind(self.grades, self.qid, self.weights)
 

@@ -82,3 +82,22 @@ def test_members_find_the_root_or_say_on_which_side_it_is(few, problem, share):
         assert (root.theta, root.looseness) == (3.0, 3.0)
         u = (1.0 - root.blend) * filled(root.tau, v, weights) + root.blend * filled(root.other, v, weights)
         assert u + above == pytest.approx(wanted, abs=off)
+
+
+@pytest.mark.parametrize("start", [0.5, 0.9])
+def test_the_first_member_says_where_sums_are_wanted(start):
+    """In an interval too wide for cells each step is a round; others would take steps of their own from elsewhere."""
+    low, high = 0.0, 1e4
+    v = np.linspace(1.0, 9e3, 40)
+    weights, slices = np.ones(40), parts(40, [0, 15, 25])
+
+    def program(together):
+        own = by_class(v[slices[together.rank]], weights[slices[together.rank]], 0.0)
+        interval = high * (start if together.rank == 2 else 0.1), low, high
+        return search_together(
+            together, own, interval, 7.3, certain=False, weighed=np.ones(2), cut_of=lambda sums: tuple(sums)
+        )
+
+    roots = run_group(3, program)
+    assert len(set(roots)) == 1
+    assert filled(roots[0].tau, v, weights) == pytest.approx(7.3, abs=1e-9)

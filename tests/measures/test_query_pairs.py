@@ -5,38 +5,28 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from groups import run_group
 from oracles import exact_plane
+from problems import random_ranked, searching
 from query_oracles import exact_query_pairs, positions
 from smoothperf import ROCArea
 from smoothperf.certificate import accumulated
 from smoothperf.measures.queries import Queries
 from smoothperf.measures.query_pairs import QueryROCArea
 
-searching = settings(deadline=None, max_examples=40, derandomize=True)
 every_weighting = pytest.mark.parametrize("weighting", ["queries", "pairs"])
 
 
 class Problem:
-    """Grades of up to eight kinds, queries in any order, weights and scores, by a seed."""
+    """Documents of queries with many kinds of grades, by a seed, and what is made of their pairs."""
 
     def __init__(self, seed, scales=(0,)):
-        rng = np.random.default_rng(seed)
-        sizes = [6, *rng.integers(1, 9, size=rng.integers(0, 4))]
-        self.qid = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-        n = self.qid.size
-        self.grades = rng.integers(0, rng.integers(2, 9), size=n).astype(float)
-        self.grades[np.flatnonzero(self.qid == 0)[:2]] = 0.0, 2.5
-        weights = [None, rng.integers(1, 4, size=len(sizes)), rng.exponential(size=len(sizes))][rng.integers(3)]
-        self.weights = None if weights is None else weights[self.qid].astype(float)
-        general, ties = rng.normal(size=n), rng.integers(-2, 3, size=n)
-        self.scores = 10.0 ** rng.choice(scales) * [general, ties, ties + 1e-9 * general][rng.integers(3)]
-        self.scores = self.scores + rng.choice([0.0, 1.0, 1e4])
-        self.rng = rng
+        drawn = random_ranked(seed, 8, kinds=8, best=2.5, scales=scales)
+        self.grades, self.qid, self.weights, self.scores, self.rng = drawn
 
     def risk(self, weighting):
         return QueryROCArea(weighting).bind(self.grades, self.qid, self.weights)
@@ -49,7 +39,7 @@ class Problem:
 
 @every_weighting
 @given(seed=st.integers(0, 10**6), mu=st.sampled_from([1e-9, 1e-6, 1e-3, 0.1, 1.0, 1e3]))
-@searching
+@searching(40)
 def test_values_and_planes_are_true(weighting, seed, mu):
     problem = Problem(seed, scales=(-8, -3, 0, 3, 8))
     risk, f = problem.risk(weighting), problem.scores

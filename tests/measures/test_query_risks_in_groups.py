@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groups import run_group
-from problems import searching
+from problems import randomly_ranked, searching
 from smoothperf.measures import NDCG, Queries, QueryROCArea, QuerySquaredLoss, get_query_measure
 from smoothperf.solvers.smoothing import mu_for
 
@@ -27,25 +27,10 @@ every_measure = pytest.mark.parametrize("measure", MEASURES, ids=repr)
 @st.composite
 def split_queries(draw):
     """Grades, scores, queries, weights and members: with ties, single documents, one grade only, and nothing at all."""
-    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
-    sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=8))
-    qid = np.repeat(np.arange(len(sizes) + 1), [3, *sizes])
-    grades = rng.integers(0, draw(st.integers(1, 4)), size=qid.size).astype(float)
-    grades[:3] = 0.0, 1.0, 2.0  # which one query at least can be told by
-    scores = rng.normal(size=qid.size) * 10.0 ** draw(st.sampled_from([-6, 0, 1, 6]))
-    if draw(st.booleans()):
-        scores = np.round(scores)
-    weights = draw(st.sampled_from([None, "integers", "extreme"]))
-    if weights is not None:
-        by_query = (
-            rng.integers(1, 4, size=len(sizes) + 1)
-            if weights == "integers"
-            else 10.0 ** rng.integers(-6, 7, size=len(sizes) + 1)
-        )
-        weights = by_query[qid].astype(float)
-    rows = rng.permutation(qid.size) if draw(st.booleans()) else np.arange(qid.size)
-    members = rng.integers(1, 4, size=len(sizes) + 1)[qid]  # member 0 has no row
-    return grades[rows], scores[rows], qid[rows], None if weights is None else weights[rows], members[rows]
+    kinds = {"scales": (-6, 0, 1, 6), "shifts": (0.0,), "weights": ("none", "whole", "wide")}
+    grades, qid, weights, scores, rng = draw(randomly_ranked(6, **kinds))
+    members = rng.integers(1, 4, size=qid.max() + 1)[qid]  # member 0 has no row
+    return grades, scores, qid, weights, members
 
 
 def in_group(measure, problem, program):

@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from groups import run_group
+from problems import random_ranked
 from query_oracles import orders_of_ties, positions
 from smoothperf.measures.ndcg import NDCG
 from smoothperf.measures.queries import Queries
@@ -15,11 +16,8 @@ from smoothperf.measures.query_top_k import QueryPrecision, QueryRecall
 
 
 def problem(seed, ties):
-    rng = np.random.default_rng(seed)
-    qid = rng.permutation(np.repeat(np.arange(4), [4, 3, 5, 1]))
-    grades = rng.integers(0, 3, size=qid.size) * rng.integers(0, 2, size=qid.size)
-    grades[np.flatnonzero(qid == 0)[:2]] = 0, 1
-    return grades, rng.integers(0, 3, size=qid.size) if ties else rng.normal(size=qid.size), qid
+    grades, qid, _, scores, _ = random_ranked(seed, 5, kinds=3, ties=ties)
+    return grades, scores, qid
 
 
 def mean_over_queries(of_query, grades, scores, qid):

@@ -4,11 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 from groups import run_group
+from problems import random_ranked, searching
 from query_oracles import positions
 from smoothperf.design import as_design
 from smoothperf.measures import get_query_measure
@@ -17,19 +18,10 @@ from smoothperf.measures.query_squares import QuerySquaredLoss
 from smoothperf.objective import RegularizedRisk
 from smoothperf.solvers import LBFGS
 
-searching = settings(deadline=None, max_examples=40, derandomize=True)
-
 
 def problem(seed):
-    """Grades, queries in any order, weights of queries or None, and scores, perhaps far from 0."""
-    rng = np.random.default_rng(seed)
-    sizes = [5, *rng.integers(1, 8, size=rng.integers(0, 4))]
-    qid = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    grades = rng.integers(0, 4, size=qid.size).astype(float)
-    grades[np.flatnonzero(qid == 0)[:2]] = 0.0, 2.0
-    weights = [None, rng.exponential(size=len(sizes))[qid]][rng.integers(2)]
-    scores = 10.0 ** rng.integers(-3, 4) * rng.normal(size=qid.size) + rng.choice([0.0, 1e4])
-    return grades, qid, weights, scores
+    """Grades, queries, weights or None, and scores, perhaps far from 0."""
+    return random_ranked(seed, 7, scales=range(-3, 4))[:4]
 
 
 def truth(grades, qid, weights, scores):
@@ -53,7 +45,7 @@ def variance(gains, qid, weights, scores):
 
 
 @given(seed=st.integers(0, 10**6))
-@searching
+@searching(40)
 def test_values_and_planes_are_true(seed):
     grades, qid, weights, f = problem(seed)
     risk = QuerySquaredLoss().bind(grades, qid, weights)
@@ -71,7 +63,7 @@ def test_values_and_planes_are_true(seed):
 
 
 @given(seed=st.integers(0, 10**6))
-@searching
+@searching(40)
 def test_gradient_and_curvature(seed):
     """A quadratic function is known by three values on a line."""
     grades, qid, weights, f = problem(seed)

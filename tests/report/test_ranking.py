@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from problems import graded
 from smoothperf import NDCG, MeasureRanker, ZeroModelWarning
 from smoothperf.measures import Queries, get_query_measure
 from smoothperf.report import gather_ranking, render_ranking_report
@@ -17,10 +18,7 @@ from .test_page import HOSTILE, Elements
 
 
 def documents(n_queries=25, seed=0):
-    rng = np.random.default_rng(seed)
-    qid = rng.permutation(np.repeat(np.arange(n_queries), 8))
-    X = rng.normal(size=(qid.size, 3))
-    return X, np.digitize(X @ [1.0, -2.0, 0.0] + rng.normal(size=qid.size), [1.0, 3.0]).astype(float), qid
+    return graded(n_queries, 8, weights=(1.0, -2.0, 0.0), shuffled=True, seed=seed)
 
 
 @pytest.fixture(scope="module")

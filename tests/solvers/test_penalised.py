@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import oracles
-from groups import examples_of, parts, run_group
+from groups import check_alike, examples_of, parts, perturb, perturb_solvers, run_group
 from problems import gaussians
 from smoothperf import (
     BMRM,
@@ -23,10 +26,12 @@ from smoothperf import (
     SquaredHinge,
     Status,
 )
+from smoothperf import segments as segments_module
 from smoothperf.design import BiasedDesign, SharedDesign, as_design
 from smoothperf.measures.shifted import Shifted
 from smoothperf.objective import RegularizedRisk
-from smoothperf.penalties import ElasticNet
+from smoothperf.penalties import ElasticNet, Separable
+from smoothperf.segments import PenalisedRun
 from smoothperf.solvers import Retargeting, working_set
 from smoothperf.solvers.continuation import Continuation
 from smoothperf.solvers.penalised_path import PenalisedContinuation, continuation
@@ -238,24 +243,94 @@ def test_working_sets_find_the_same(make, monkeypatch):
     assert few.n_matvec < plain.n_matvec
 
 
-@pytest.mark.parametrize("rho", [0.5, 1.0])
-@pytest.mark.parametrize("measure", [PRBEP(), ROCArea()], ids=lambda each: each.name)
-def test_members_of_a_group_end_with_the_same_weights(measure, rho):
+#: Rows of the members: the first has none, as a client that has no rows itself.
+LENGTHS = [0, 50, 230, 20]
+#: Bounds that some weights reach, and that limit the length of all.
+NARROW = {"l1_ratio": 0.5, "lower": -0.05, "upper": 0.3}
+
+
+def in_group(solver, measure, penalty, start=None):
+    """What every member finds, of whom one may round differently, and the objective of all rows in one place."""
     X, y = gaussians(60, 240, 6)
-    lengths, penalty = [0, 50, 230, 20], ElasticNet(1e-2, rho)
 
     def member(together):
-        part = parts(len(y), lengths)[together.rank]
+        threading.current_thread().perturbed = together.rank == 2
+        part = parts(len(y), LENGTHS)[together.rank]
         risk = measure.risk(examples_of(y, None, part, together))
-        return LBFGS(tol=1e-4).run(RegularizedRisk(SharedDesign(as_design(X[part]), together), risk, penalty))
+        return solver.run(RegularizedRisk(SharedDesign(as_design(X[part]), together), risk, penalty), start)
 
-    results = run_group(len(lengths), member)
-    alone = fit(X, y, measure, penalty, tol=1e-4)
+    return run_group(len(LENGTHS), member), RegularizedRisk(as_design(X), measure.bind(y), penalty)
+
+
+def perturb_penalties(monkeypatch):
+    """Change what members do with penalties between two rounds in the last bits; in one thread only."""
+    perturb_solvers(monkeypatch)
+    perturb(monkeypatch, segments_module, "along", outputs=(3,))
+    perturb(monkeypatch, Separable, "value", by=1e-12)  # so much that it is seen in J
+
+
+@pytest.mark.parametrize(
+    ("measure", "solver", "settings"),
+    [
+        *itertools.product([PRBEP(), ROCArea()], [LBFGS(tol=1e-4)], [{"l1_ratio": 0.5}, {"l1_ratio": 1.0}, NARROW]),
+        (ROCArea(), Nesterov(tol=1e-2), NARROW),
+        (ROCArea(), BMRM(tol=1e-2), NARROW),
+    ],
+    ids=lambda each: getattr(each, "name", type(each).__name__),
+)
+def test_members_of_a_group_end_with_the_same_weights(measure, solver, settings, monkeypatch):
+    """Also if one of them rounds differently."""
+    perturb_penalties(monkeypatch)
+    results, whole = in_group(solver, measure, ElasticNet(1e-2, **settings))
+    alone = LBFGS(tol=1e-4).run(whole)
+    check_alike(results)
     for result in results:
-        np.testing.assert_array_equal(result.coef, results[0].coef)
-        assert result.lower_bound == results[0].lower_bound
         assert result.status is Status.CONVERGED
         assert max(result.lower_bound, alone.lower_bound) <= min(result.objective, alone.objective) + 1e-12
+
+
+def test_the_tight_bound_in_a_group_with_a_member_that_rounds_differently(monkeypatch):
+    perturb_penalties(monkeypatch)
+    results, whole = in_group(Retargeting(tol=1e-3), PRBEP(), ElasticNet(1e-2, 0.5), np.ones(6))
+    check_alike(results)
+    assert results[0].status is Status.STATIONARY
+    tight = whole.exact(results[0].coef) - whole.risk.loss_free(whole.matvec(results[0].coef)).value
+    assert results[0].objective == pytest.approx(tight, abs=1e-9)
+
+
+def test_the_first_member_says_where_a_line_ends():
+    """The others may be on the other side of a bound by their rounding, and would not evaluate what it does."""
+    X, y = gaussians(6, 14, 2)
+    upper, coef, target = np.array([0.75, np.inf]), np.array([0.25, 0.5]), np.array([0.5, 0.25])
+
+    def member(together):
+        part = parts(len(y), [0, 10, 5, 5])[together.rank]
+        risk = ROCArea().risk(examples_of(y, None, part, together))
+        design = SharedDesign(as_design(X[part]), together)
+        objective = RegularizedRisk(design, risk, ElasticNet(0.01, 0.5, upper=upper))
+        run = PenalisedRun(objective, coef * (1.0 + 2.0**-52) if together.rank == 2 else coef)
+        line = run.towards(run.starting_point(0.1), target)
+        return [line.at(step, 0.1).value for step in (1.0, 2.0, 3.0)]
+
+    one, two, three = run_group(4, member)[0]
+    assert one < np.inf
+    assert two < np.inf
+    assert three == np.inf
+
+
+def test_the_first_member_says_whether_momentum_leads_beyond_a_bound(monkeypatch):
+    solver, penalty = Nesterov(tol=1e-5), ElasticNet(1e-2, **NARROW)
+    expected, _ = in_group(solver, ROCArea(), penalty)
+    value = Separable.value
+
+    def narrower(self, coef, square):
+        """To the member that rounds differently every bound seems to lie a little closer."""
+        beyond = (coef >= self.upper * (1.0 - 1e-9)).any() or (coef <= self.lower * (1.0 - 1e-9)).any()
+        return np.inf if beyond and threading.current_thread().perturbed else value(self, coef, square)
+
+    monkeypatch.setattr(Separable, "value", narrower)
+    found, _ = in_group(solver, ROCArea(), penalty)
+    check_alike([*found, expected[0]])
 
 
 @pytest.mark.parametrize("rho", [0.5, 1.0])

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from groups import check_alike, perturb, perturb_solvers, run_group
+from problems import graded
 from smoothperf.design import SharedDesign, as_design
 from smoothperf.measures import query_pairs, ranking_risk
 from smoothperf.measures.ndcg import NDCG
@@ -20,11 +21,7 @@ from smoothperf.solvers.retargeting import Retargeting
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(0)
-    qid = np.repeat(np.arange(30), 12)
-    X = rng.normal(size=(qid.size, 4))
-    hidden = X @ [2.0, -1.0, 0.5, 0.0] + rng.normal(scale=0.7, size=qid.size)
-    return X, np.digitize(hidden, [0.0, 1.0, 2.5]).astype(float), qid
+    return graded(30, 12, shares=(0.5, 0.65, 0.85), noise=0.7)
 
 
 NAMES = ["ndcg", "ndcg@3", "roc_area", "precision@3", "recall@3", "squared_loss"]
@@ -102,11 +99,7 @@ def test_tight_bound(data, target):
 @pytest.mark.parametrize("noise", [0.0, 5.0])
 def test_the_closer_bound_is_for_where_the_other_is_least_at_zero(noise):
     """All that is counted and shown is that of both runs, and nothing is done where one is enough."""
-    rng = np.random.default_rng(0)
-    qid = np.repeat(np.arange(20), 40)
-    X = rng.normal(size=(800, 4))
-    hidden = X @ [2.0, -1.0, 0.5, 0.0] + noise * rng.normal(size=800)
-    y = np.digitize(hidden, np.quantile(hidden, [0.8, 0.95]))
+    X, y, qid = graded(20, 40, shares=(0.8, 0.95), noise=noise)
     start, design = np.array([2.0, -1.0, 0.5, 0.0]), as_design(X)
     results, objectives = {}, {}
     for target in ("auto", "best", "order"):
@@ -125,8 +118,7 @@ def test_the_closer_bound_is_for_where_the_other_is_least_at_zero(noise):
 
 
 def test_a_run_that_was_stopped_has_no_sequel():
-    rng = np.random.default_rng(0)
-    X, y, qid = rng.normal(size=(400, 4)), rng.integers(0, 3, size=400), np.repeat(np.arange(10), 40)
+    X, y, qid = graded(10, 40, noise=5.0)
     objective = RegularizedRisk(as_design(X), NDCG(5).bind(y, qid), 1e-3)
     for method, callback in ((Retargeting(max_iter=0), None), (Retargeting(tol=1e-9), lambda row: True)):
         result = method.run(objective, np.ones(4), callback)
@@ -194,10 +186,7 @@ def test_the_tight_bound_in_a_group(data, measure, monkeypatch):
 
 
 def test_the_closer_bound_in_a_group(monkeypatch):
-    rng = np.random.default_rng(0)
-    qid, X = np.repeat(np.arange(30), 40), rng.normal(size=(1200, 4))
-    hidden = X @ [2.0, -1.0, 0.5, 0.0] + 5.0 * rng.normal(size=1200)
-    data = X, np.digitize(hidden, np.quantile(hidden, [0.8, 0.95])), qid
+    data = graded(30, 40, shares=(0.8, 0.95), noise=5.0)
     perturb_solvers(monkeypatch)
     start = np.array([2.0, -1.0, 0.5, 0.0])
     found = [

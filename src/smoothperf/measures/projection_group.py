@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collective import Collective, agreed, decided, total
+from ..collective import Collective, agreed, decided
 from ..kernels import _top_k
 
 Array = NDArray[np.float64]
@@ -211,9 +211,12 @@ def search_together(
 def _step_by_step(
     together: Collective, search: _top_k.RootSearch, v: Array, weights: Array, above: float, cut: tuple[float, float]
 ) -> Root:
-    """Search with a round for each step."""
+    """Search with a round for each step: the first member is told the sums, and says where they are wanted next."""
     go_on = True
-    while go_on:
-        mass, lost, active = total(together, *_top_k.sums_at(search.tau, v, weights))
-        go_on = search.tell(math.fsum((mass, lost, above, -search.total)), active)
-    return Root(*agreed(together, *Root.of(search, cut)))
+    while True:
+        tau, wanted = agreed(together, search.tau, go_on)
+        if not wanted:
+            return Root(*agreed(together, *Root.of(search, cut)))
+        mass, lost, active = together.sum_to_first(np.array(_top_k.sums_at(tau, v, weights))).tolist()
+        if together.rank == 0:
+            go_on = search.tell(math.fsum((mass, lost, above, -search.total)), active)

@@ -178,7 +178,8 @@ class Nesterov(ConvexSolver):
             new_theta = _next_theta(theta, convexity / (lipschitz + convexity))
             momentum = theta * (1.0 - theta) / (theta**2 + new_theta)
             ahead = new_coef + momentum * (new_coef - coef)
-            if penalty.value(ahead, 0.0) == math.inf:  # beyond a bound; begin again without momentum
+            # Beyond a bound, as the first member sees it: begin again without momentum.
+            if run.regulariser(ahead, 0.0) == math.inf:
                 momentum, new_theta, ahead = 0.0, 1.0, new_coef
             leading = run.evaluate(ahead, mu, new_scores + momentum * (new_scores - scores))
             coef, scores, theta = new_coef, new_scores, new_theta

@@ -314,7 +314,7 @@ class _Here:
         (square,) = agreed(objective.together, float(coef @ coef))
         labeling = risk.loss_free(scores) if square > 0.0 or not risk.begins_at_zero else None
         free = 0.0 if labeling is None else labeling.value
-        value = objective.penalty.value(coef, square) + risk.exact_value(scores) - free
+        value = objective.regulariser(coef, square) + risk.exact_value(scores) - free
         return cls(coef, scores, value, labeling, math.sqrt(square) if reach is None else reach)
 
     def further_from(self, before: _Here, objective: RegularizedRisk) -> _Here:
@@ -355,7 +355,7 @@ def _best_multiple(objective: RegularizedRisk, start: Array | None) -> _Here:
     def value(scale: float) -> float:
         if not risk.begins_at_zero:
             return _Here.of(objective, scale * start, scale * scores).value
-        penalty = objective.penalty.value(scale * start, scale**2 * square)
+        penalty = objective.regulariser(scale * start, scale**2 * square)
         return penalty + risk.exact_value(scale * scores) - scale * free
 
     scale = min(SCALES, key=value)

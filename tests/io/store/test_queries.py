@@ -7,19 +7,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from problems import graded
 from smoothperf import MeasureClassifier, MeasureRanker, MeasureRankerCV, regularization_path
 from smoothperf.io import StoreError, StoreWriter, convert, open_store, read_data
 
 SMALL = 1500  # bytes of a block
-WEIGHTS = [2.0, -1.0, 0.0, 0.5]
 
 
 def documents(n_queries=30, size=8, seed=0):
     """Rows of queries that do not follow one another, with grades 0, 1 and 2."""
-    rng = np.random.default_rng(seed)
-    qid = rng.permutation(np.repeat(np.arange(n_queries), size))
-    X = np.round(rng.normal(size=(qid.size, 4)), 3)
-    return X, np.digitize(X @ WEIGHTS + rng.normal(size=qid.size), [0.5, 2.0]), qid
+    X, y, qid = graded(n_queries, size, shuffled=True, seed=seed)
+    return X.round(3), y.astype(int), qid
 
 
 def write(path, X, y, qid, step=37, **options):
