@@ -217,7 +217,7 @@ def test_weights_are_copies_of_queries(data):
         ({"group": [2.5, 3.5]}, "group must be a vector of whole numbers"),
         ({"qid": [1] * 6, "y": [0, 1, 2]}, "X has 6 rows but y has 3"),
         ({"qid": [1] * 6, "y": [0, 1, 2, -1, 0, 0]}, "y must hold grades .* 0 or more; got -1 at position 3"),
-        ({"qid": [1] * 6, "y": [0, 1, 2, np.inf, 0, 0]}, "Input y contains infinity"),
+        ({"qid": [1] * 6, "y": [0, 1, 2, np.inf, 0, 0]}, "y must be finite, got inf at position 3; remove or replace"),
         ({"qid": [1] * 6, "y": [0, 1, 2, 1000, 0, 0]}, "a document of grade 1000 would gain 1.07151e\\+301"),
         ({"qid": [1] * 6, "sample_weight": [1, 1, 1, 2, 1, 1]}, "sample_weight must be the same for all documents"),
         ({"qid": [1] * 6, "sample_weight": [1, 1]}, "sample_weight has 2 entries"),
@@ -476,3 +476,14 @@ def test_solver_objects(data):
     for solver in (LBFGS(tol=1e-2), BMRM(tol=1e-2)):
         ranker = MeasureRanker("ndcg@5", solver=solver, tol=1e-9).fit(X, y, qid=qid)
         assert ranker.stationarity_gap_ <= 1e-2
+
+
+@pytest.mark.parametrize("ranker", [MeasureRanker(), MeasureRankerCV(cv=2)], ids=["one", "cv"])
+def test_grades_are_needed(data, ranker):
+    X, y, qid = data
+    for arguments in ((X,), (X, None)):
+        with pytest.raises(ValueError, match="y is None: grades are needed unless X is a store"):
+            ranker.fit(*arguments, qid=qid)
+    for missing in (pd.Series([*y[:-1], pd.NA], dtype="Int64"), [*y[:-1], None], [*y[:-1], np.nan]):
+        with pytest.raises(ValueError, match=r"y must be finite, got (None|nan|<NA>) at position 299; remove"):
+            ranker.fit(X, missing, qid=qid)

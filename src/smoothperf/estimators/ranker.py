@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import shown, vector
+from .._validation import missing_entries, shown, vector
 from ..design import as_design
 from ..evaluation import tells_nothing
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
@@ -90,7 +90,10 @@ class LinearRanker(CertifiedModel):
         """Check what was passed to ``fit``, and remember the features."""
         store = as_store(X)
         if store is None:
+            if y is None:
+                raise ValueError("y is None: grades are needed unless X is a store.")
             check_lengths(X, y)
+            check_grades_are_there(y)
             X, grades = validate_data(self, X, y, y_numeric=True, accept_large_sparse=True, **ACCEPTED)
         else:
             X, grades, qid = store.design(), grades_of(store, y), queries_of(store, qid, group)
@@ -102,6 +105,15 @@ class LinearRanker(CertifiedModel):
         self.coef_ = result.coef
         self.intercept_ = 0.0
         self._keep_result(result)
+
+
+def check_grades_are_there(y: Any) -> None:
+    """Say where a grade is missing or not finite; scikit-learn's own message does not."""
+    grades = np.asarray(y)
+    missing = missing_entries(grades) if grades.ndim == 1 else np.zeros(0, dtype=bool)
+    if missing.any():
+        at = int(missing.argmax())
+        raise ValueError(f"y must be finite, got {grades[at]} at position {at}; remove or replace such entries.")
 
 
 def grades_of(store: Store, y: ArrayLike | None) -> ArrayLike:
