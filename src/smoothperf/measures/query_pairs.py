@@ -25,7 +25,7 @@ from ..kernels import query_hinges
 from .base import EPS, LONG_EPS, Curvature, Interval, Plane, RiskValue
 from .pair_curvature import PairCurvature
 from .queries import Queries
-from .query_measure import QueryMeasure, QueryRisk, checked_weight, quotients
+from .query_measure import QueryMeasure, QueryRisk, checked_weight, quotients, words_of_nothing
 
 Array = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ class QueryPairsRisk(QueryRisk):
         weights = np.ones_like(numbers) if queries.query_weights is None else queries.query_weights
         shares = weights * numbers if by_pairs else weights * counted
         weight, documents = total(queries.together, float(shares.sum()), float(shares @ queries.sizes))
-        checked_weight(weight, "roc_area")
+        checked_weight(weight, words_of_nothing("roc_area"))
         self._coefficients = shares / (units * weight)
         # For each query the Hessian is at most c / (M kappa) times the Laplacian of a graph of m documents, at most m;
         # documents count with the weight of their query.

@@ -26,7 +26,7 @@ from ..collective import extremes, total
 from .base import EPS, Interval, Plane, RiskValue
 from .gains import Function, checked_gain, document_gains
 from .queries import Queries
-from .query_measure import QueryMeasure, QueryRisk, checked_weight
+from .query_measure import QueryMeasure, QueryRisk, checked_weight, words_of_nothing
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class QuerySquaresRisk(QueryRisk):
         super().__init__(queries)
         counted = queries.reduced(np.minimum, gains) < queries.reduced(np.maximum, gains)
         (weight,) = total(queries.together, queries.weighted(counted.astype(np.float64)))
-        checked_weight(weight, QuerySquaredLoss.name)
+        checked_weight(weight, words_of_nothing(QuerySquaredLoss.name))
         shortest, largest = extremes(
             queries.together,
             float(np.where(counted, queries.sizes, np.inf).min(initial=np.inf)),
