@@ -59,6 +59,17 @@ def document_gains(gain: str | Function | Sequence[float], grades: Array) -> Arr
     return gains
 
 
+def unusual_gain(gain: str | Function | Sequence[float]) -> str:
+    """What to add to the name of a measure whose gains are not the usual ones; nothing for these.
+
+    Examples
+    --------
+    >>> unusual_gain("exponential"), unusual_gain("linear"), unusual_gain((0, 1, 3))
+    ('', ', linear gains', ', other gains')
+    """
+    return {"exponential": "", "linear": ", linear gains"}.get(gain if isinstance(gain, str) else "", ", other gains")
+
+
 def numbers_of(name: str, values: Any, shape: tuple[int, ...]) -> Array:
     """What a function of the user's has returned, as new numbers."""
     array = np.array(values, dtype=np.float64)

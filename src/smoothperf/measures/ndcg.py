@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import choice, whole_number
-from .gains import Function, checked_function, checked_gain, document_gains, numbers_of
+from .gains import Function, checked_function, checked_gain, document_gains, numbers_of, unusual_gain
 from .queries import Queries
 from .query_measure import QueryMeasure, quotients
 from .ranking_risk import RankingRisk, order_matters, ranked_shares
@@ -77,6 +77,12 @@ class NDCG(QueryMeasure):
     def name(self) -> str:
         """``ndcg`` or ``ndcg@10``."""
         return "ndcg" if self.k is None else f"ndcg@{self.k}"
+
+    @property
+    def full_name(self) -> str:
+        """``ndcg@10, linear gains``; what the tight bound aims at makes no difference to scores."""
+        discounts = "" if self.discount == "log2" else ", other discounts"
+        return self.name + unusual_gain(self.gain) + discounts
 
     def risk(self, queries: Queries) -> RankingRisk:
         """Return the convex risk (ranking-risk) for queries."""

@@ -50,6 +50,11 @@ class QueryMeasure(ABC):
     def name(self) -> str:
         """What :func:`~smoothperf.measures.query_names.get_query_measure` knows it by."""
 
+    @property
+    def full_name(self) -> str:
+        """The name, and what sets it apart from the usual measure of that name: ``ndcg@10, linear gains``."""
+        return self.name
+
     def bind(self, grades: ArrayLike, qid: ArrayLike, sample_weight: ArrayLike | None = None) -> Risk:
         """Return the convex risk of this measure for given grades.
 

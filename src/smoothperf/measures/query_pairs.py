@@ -189,6 +189,11 @@ class QueryROCArea(QueryMeasure):
     def __post_init__(self) -> None:
         choice("weighting", self.weighting, ("queries", "pairs"))
 
+    @property
+    def full_name(self) -> str:
+        """``roc_area, by pairs`` where queries count by their pairs."""
+        return self.name + (", by pairs" if self.weighting == "pairs" else "")
+
     def risk(self, queries: Queries) -> QueryPairsRisk:
         """Return the convex risk (query-pairs-risk) for queries."""
         return QueryPairsRisk(queries, by_pairs=self.weighting == "pairs")

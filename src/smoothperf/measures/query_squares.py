@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..collective import extremes, total
 from .base import EPS, Interval, Plane, RiskValue
-from .gains import Function, checked_gain, document_gains
+from .gains import Function, checked_gain, document_gains, unusual_gain
 from .queries import Queries
 from .query_measure import QueryMeasure, QueryRisk, checked_weight, words_of_nothing
 
@@ -147,6 +147,11 @@ class QuerySquaredLoss(QueryMeasure):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gain", checked_gain(self.gain))
+
+    @property
+    def full_name(self) -> str:
+        """``squared_loss, linear gains``."""
+        return self.name + unusual_gain(self.gain)
 
     def risk(self, queries: Queries) -> QuerySquaresRisk:
         """Return the convex risk (query-squares-risk) for queries."""

@@ -109,8 +109,8 @@ def ranking_title(measure: Any) -> str:
     from ...evaluation import title_of
     from ...measures import get_query_measure
 
-    name = get_query_measure(measure).name
-    return title_of(name) + (" within queries" if is_label_measure(name) else "")
+    found = get_query_measure(measure)
+    return title_of(found.full_name) + (" within queries" if is_label_measure(found.name) else "")
 
 
 def as_documents(screen: Screen, rows: Dataset) -> Dataset:
