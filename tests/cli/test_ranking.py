@@ -323,3 +323,28 @@ def test_an_unusual_measure_is_not_taken_for_the_usual_one(run, run_json, files,
     assert f"trained for {title}, judged" in page
     assert page.count(f">{title}<") >= 1
     assert page.count(f">{usual}<") >= 1
+
+
+def test_huge_grades(run, files, tmp_path, monkeypatch):
+    """They are for measures that do not look at their size."""
+    from smoothperf.estimators import ranking_contenders
+
+    monkeypatch.setattr(ranking_contenders, "C_GRID", (1e-2, 1.0))
+    X, y, qid = _documents(24, 0)
+    data, model = tmp_path / "huge.svm", tmp_path / "model"
+    data.write_text(_svmlight(X, 2000 * y, qid))
+    run("train", data, "-m", "pairs", "--folds", 2, "-o", model)
+    text = run("evaluate", model, data, "--bootstrap", 5).stdout
+    assert "ROC area" in text
+    assert "NDCG" not in text
+    run("report", model, data, "-o", tmp_path / "page.html", "--bootstrap", 5)
+    assert "NDCG@10, linear gains" in (tmp_path / "page.html").read_text("utf-8")
+    run("path", data, "-m", "precision@3", "--n-alphas", 2, "--alpha-ratio", 1e-2)
+    assert "ROC" in run("compare", data, "-m", "pairs", "--folds", 2, "--bootstrap", 5, code=None).stdout
+    error = run("train", data, "-o", model, code=2).stderr
+    assert "2^grade - 1, is too large; use grades up to 232, or a measure that does not look at their size" in error
+
+
+def test_a_path_holds_out_queries_that_count(run, files):
+    error = run("path", files / "train.svm", "-m", "precision@6", "-q", code=2).stderr
+    assert "the order of no query makes a difference to precision@6, so none can be held out; use --holdout 0" in error

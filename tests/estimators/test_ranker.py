@@ -487,3 +487,15 @@ def test_grades_are_needed(data, ranker):
     for missing in (pd.Series([*y[:-1], pd.NA], dtype="Int64"), [*y[:-1], None], [*y[:-1], np.nan]):
         with pytest.raises(ValueError, match=r"y must be finite, got (None|nan|<NA>) at position 299; remove"):
             ranker.fit(X, missing, qid=qid)
+
+
+@pytest.mark.parametrize("measure", ["pairs", "precision@5", "mrr", "map"])
+def test_huge_grades_are_for_measures_that_do_not_look_at_their_size(data, measure):
+    X, y, qid = data
+    ranker = MeasureRankerCV(measure, cv=2, n_alphas=2).fit(X, 2000 * y, qid=qid)
+    tried = {tried["measure"] for tried in ranker.cv_results_["params"]}
+    assert tried == {"roc_area", *({measure} & {"precision@5"})}
+    assert ranker.score(X, 2000 * y, qid=qid) == ranker.score(X, y, qid=qid)
+    for bound in ("auto", [("pairs", "convex")]):
+        with pytest.raises(ValueError, match=r"a document of grade 2000 would gain inf.*use gain='linear'"):
+            MeasureRankerCV("ndcg@5", bound=bound, cv=2).fit(X, 2000 * y, qid=qid)

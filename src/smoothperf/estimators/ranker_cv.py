@@ -158,6 +158,8 @@ class MeasureRankerCV(LinearRanker):
         check_n_threads(self.n_threads)
         refuse_store(X, "cross-validation")
         X, queries = self._queries(X, y, qid, group, sample_weight)
+        if self.bound == "auto":  # grades may be huge where the measure does not look at their size
+            candidates = tuple(one for one in candidates if one.measure.takes(queries.grades))
         for candidate in candidates:
             candidate.measure.risk(queries)  # which says what does not suit it
         from_data = self.alphas is None

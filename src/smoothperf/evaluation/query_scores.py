@@ -20,17 +20,22 @@ Array = NDArray[np.float64]
 QUERY_COLUMNS = ("ndcg@10", "ndcg", "precision@10", "average_precision", "reciprocal_rank", "roc_area")
 
 
-def query_columns(trained_for: QueryMeasure) -> dict[str, QueryMeasure]:
-    """The measures of a table by their full names: that which a model was trained for first, then all usual ones.
+def query_columns(trained_for: QueryMeasure, grades: Array) -> dict[str, QueryMeasure]:
+    """The measures of a table by their full names: that which a model was trained for first, then the usual ones.
+
+    Of these all that take grades so high.
 
     Examples
     --------
     >>> from smoothperf import NDCG
-    >>> list(query_columns(NDCG(10, gain="linear")))[:3], list(query_columns(NDCG(10)))[:2]
-    (['ndcg@10, linear gains', 'ndcg@10', 'ndcg'], ['ndcg@10', 'ndcg'])
+    >>> list(query_columns(NDCG(10), np.array([0.0, 1.0])))[:3]
+    ['ndcg@10', 'ndcg', 'precision@10']
+    >>> list(query_columns(NDCG(10, gain="linear"), np.array([0.0, 1.0])))[:3]
+    ['ndcg@10, linear gains', 'ndcg@10', 'ndcg']
     """
+    usual = (get_query_measure(name) for name in QUERY_COLUMNS)
     return {trained_for.full_name: trained_for} | {
-        name: get_query_measure(name) for name in QUERY_COLUMNS if name != trained_for.full_name
+        measure.name: measure for measure in usual if measure.name != trained_for.full_name and measure.takes(grades)
     }
 
 

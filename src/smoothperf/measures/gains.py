@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from .._validation import HEAVIEST
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Any]
+#: Documents of higher grades would gain too much to be counted, if that is exponential.
+HIGHEST_GRADE = math.log2(HEAVIEST)
 
 
 def checked_function(
@@ -57,6 +60,17 @@ def document_gains(gain: str | Function | Sequence[float], grades: Array) -> Arr
             f"{HEAVIEST:g}; {hint}."
         )
     return gains
+
+
+def can_gain(gain: str | Function | Sequence[float], grades: Array) -> bool:
+    """Whether documents of these grades do not gain too much, where gains grow so that they could.
+
+    Examples
+    --------
+    >>> can_gain("exponential", np.array([0.0, 2000.0])), can_gain("linear", np.array([0.0, 2000.0]))
+    (False, True)
+    """
+    return gain != "exponential" or bool(grades.max(initial=0.0) <= HIGHEST_GRADE)
 
 
 def unusual_gain(gain: str | Function | Sequence[float]) -> str:

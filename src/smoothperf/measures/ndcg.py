@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import choice, whole_number
-from .gains import Function, checked_function, checked_gain, document_gains, numbers_of, unusual_gain
+from .gains import Function, can_gain, checked_function, checked_gain, document_gains, numbers_of, unusual_gain
 from .queries import Queries
 from .query_measure import QueryMeasure, quotients
 from .ranking_risk import RankingRisk, order_matters, ranked_shares
@@ -94,6 +94,10 @@ class NDCG(QueryMeasure):
             falls_back=self.tight_target == "auto",
             nothing_counts=self.nothing_counts,
         )
+
+    def takes(self, grades: Array) -> bool:
+        """Return whether documents of these grades do not gain too much."""
+        return can_gain(self.gain, grades)
 
     def of_queries(self, queries: Queries, scores: Array) -> Array:
         """Return the NDCG of each query here; NaN for those that every order suits alike."""

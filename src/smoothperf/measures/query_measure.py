@@ -96,6 +96,10 @@ class QueryMeasure(ABC):
         """What to say where no query counts."""
         return words_of_nothing(self.name)
 
+    def takes(self, grades: Array) -> bool:
+        """Return whether documents of these grades, which may be huge, can be scored by this measure."""
+        return True
+
     @abstractmethod
     def of_queries(self, queries: Queries, scores: Array) -> Array:
         """Return the measure of each query here; NaN for those that are left out."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..collective import extremes, total
 from .base import EPS, Interval, Plane, RiskValue
-from .gains import Function, checked_gain, document_gains, unusual_gain
+from .gains import Function, can_gain, checked_gain, document_gains, unusual_gain
 from .queries import Queries
 from .query_measure import QueryMeasure, QueryRisk, checked_weight, words_of_nothing
 
@@ -156,6 +156,10 @@ class QuerySquaredLoss(QueryMeasure):
     def risk(self, queries: Queries) -> QuerySquaresRisk:
         """Return the convex risk (query-squares-risk) for queries."""
         return QuerySquaresRisk(queries, document_gains(self.gain, queries.grades))
+
+    def takes(self, grades: Array) -> bool:
+        """Return whether documents of these grades do not gain too much."""
+        return can_gain(self.gain, grades)
 
     def of_queries(self, queries: Queries, scores: Array) -> Array:
         """Return minus the loss of each query here; NaN for those whose documents all gain the same."""

@@ -113,24 +113,26 @@ def ranking_title(measure: Any) -> str:
     return title_of(found.full_name) + (" within queries" if is_label_measure(found.name) else "")
 
 
-def as_documents(screen: Screen, rows: Dataset) -> Dataset:
-    """Check the grades, make them numbers, and say how many queries and grades there are."""
-    documents = replace(rows, y=_grades(rows))
+def as_documents(screen: Screen, rows: Dataset, measures: Sequence[Any]) -> Dataset:
+    """Check the grades, for some measures, make them numbers, and say how many queries and grades there are."""
+    documents = replace(rows, y=_grades(rows, measures))
     for line in summary_lines(documents):
         screen.say(line)
     return documents
 
 
-def read_other_documents(screen: Screen, path: Path, documents: Dataset, form: Form) -> Dataset:
+def read_other_documents(
+    screen: Screen, path: Path, documents: Dataset, form: Form, measures: Sequence[Any]
+) -> Dataset:
     """Read documents of the same kind as those to train on."""
     like = replace(Likeness.of_data(documents), labels=None)
-    return as_documents(screen, _with_queries(read_rows(screen, path, form_as(form, documents), like=like)))
+    return as_documents(screen, _with_queries(read_rows(screen, path, form_as(form, documents), like=like)), measures)
 
 
 def read_documents_for(screen: Screen, model: MeasureRanker, path: Path, form: Form) -> Dataset:
     """Read graded documents that fit a model: the same features."""
     rows = read_rows(screen, path, form_for(model, form), like=Likeness.of_model(model))
-    return as_documents(screen, _with_queries(rows))
+    return as_documents(screen, _with_queries(rows), [model.measure])
 
 
 def _with_queries(rows: Dataset) -> Dataset:
@@ -203,13 +205,13 @@ def stacked(documents: Dataset, others: Dataset) -> tuple[Any, Any, Any, list[tu
     return X, np.concatenate([documents.y, others.y]), qid, [(np.arange(n), np.arange(n, n + more))]
 
 
-def _grades(rows: Dataset) -> Any:
+def _grades(rows: Dataset, measures: Sequence[Any]) -> Any:
     """Return the grades of relevance as numbers, if they can be: 0 or more, and of two kinds in some query."""
     import numpy as np
 
-    from ..._validation import HEAVIEST
     from ...io.dataset import data_error
-    from ...measures import Queries
+    from ...measures import Queries, get_query_measure
+    from ...measures.gains import HIGHEST_GRADE
 
     if rows.y.dtype.kind not in "biuf":
         wrong = next((at, text) for at, text in enumerate(rows.y.tolist()) if not _is_number(text))
@@ -218,10 +220,11 @@ def _grades(rows: Dataset) -> Any:
     if grades.min() < 0.0:
         at = int(grades.argmin())
         raise data_error(rows.path, f"grades are numbers, 0 or more, but row {at + 1} has {grades[at]:g}")
-    if grades.max() > np.log2(HEAVIEST):
+    if not all(get_query_measure(measure).takes(grades) for measure in measures):
         at = int(grades.argmax())
         reason = f"row {at + 1} has the grade {grades[at]:g}, so that its gain, 2^grade - 1, is too large"
-        raise data_error(rows.path, f"{reason}; use grades up to {int(np.log2(HEAVIEST))}")
+        remedy = "or a measure that does not look at their size, such as pairs"
+        raise data_error(rows.path, f"{reason}; use grades up to {int(HIGHEST_GRADE)}, {remedy}")
     try:
         Queries.of(grades, rows.qid)
     except ValueError as error:

@@ -33,7 +33,7 @@ def evaluate_ranker(
     queries, scores = queries_of(documents), fitted.predict(documents.X)
     if tells_nothing(scores):
         screen.note("this model tells nothing: it has the same score for all rows.")
-    measures = query_columns(get_query_measure(fitted.measure))
+    measures = query_columns(get_query_measure(fitted.measure), queries.grades)
     found = {name: QueryScores.of(measure, queries, scores) for name, measure in measures.items()}
     own = next(iter(found))
     found = {name: worth for name, worth in found.items() if worth.count or name == own}

@@ -69,8 +69,9 @@ def train_ranker(
     form: Form,
 ) -> TrainedRanker:
     """Train for a measure of rankings; without a strength, what to train with is chosen."""
-    documents = as_documents(screen, rows)
     settings = {**settings, "measure": settings["measure"] or DEFAULT_MEASURE}
+    measures = [settings["measure"]]
+    documents = as_documents(screen, rows, measures)
     words = ranking_title(settings["measure"])
     if strength is not None:
         if validation is not None:
@@ -78,7 +79,7 @@ def train_ranker(
         screen.say(f"Training for {words}, alpha {strength:g}, tolerance {settings['tol']:g}")
         with Watch(screen) as watch:
             return _train(documents, {**settings, "alpha": strength}, kind, watch)
-    others = None if validation is None else read_other_documents(screen, validation, documents, form)
+    others = None if validation is None else read_other_documents(screen, validation, documents, form, measures)
     screen.say(f"Choosing what to train with, to be good at {words}")
     with Watch(screen) as watch:
         return _choose(screen, documents, others, settings, folds, kind, watch)
