@@ -348,3 +348,16 @@ def test_huge_grades(run, files, tmp_path, monkeypatch):
 def test_a_path_holds_out_queries_that_count(run, files):
     error = run("path", files / "train.svm", "-m", "precision@6", "-q", code=2).stderr
     assert "the order of no query makes a difference to precision@6, so none can be held out; use --holdout 0" in error
+
+
+def test_the_solver_is_that_of_the_interface(run, run_json, files, tmp_path):
+    arguments = ["train", files / "train.svm", "-m", "pairs", "-a", "1e-3", "--tol", "1e-5", "-o", tmp_path / "model"]
+    found = {name: run_json(*arguments, *options)["iterations"] for name, options in
+             {"none": [], "auto": ["--solver", "auto"], "lbfgs": ["--solver", "lbfgs"]}.items()}  # fmt: skip
+    assert found["none"] == found["auto"] < found["lbfgs"]
+    assert run_json(*arguments)["solver"] == "auto"
+    path = ["path", files / "train.svm", "-m", "pairs", "--n-alphas", 2, "--alpha-ratio", 1e-2]
+    for solver in ("auto", "newton"):
+        assert max(run_json(*path, "--solver", solver)["gaps"]) <= 1e-3
+    error = run(*arguments[:4], "-o", tmp_path / "model", "--solver", "newton", code=None).stderr
+    assert "and the choice tries squared_loss, too" in error

@@ -141,7 +141,7 @@ def test_weights_that_are_hardly_worth_it_are_noted(run, train_file, tmp_path):
         (["--alpha", "-1"], "--alpha must be a number above 0 or 'auto', got '-1'."),
         (["--alpha", "nan"], "--alpha must be a number above 0 or 'auto', got 'nan'."),
         (["--measure", "acuracy"], "measure must be one of"),
-        (["--solver", "adam"], "solver must be one of 'lbfgs', 'nesterov', 'newton', 'bmrm', got 'adam'."),
+        (["--solver", "adam"], "solver must be one of 'auto', 'lbfgs', 'nesterov', 'newton', 'bmrm', got 'adam'."),
         (["--tol", "0"], "tol must be a finite number above 0, got 0.0."),
         (["--max-iter", "-3"], "max_iter must be a whole number of at least"),
         (["--label", "kind"], "label"),

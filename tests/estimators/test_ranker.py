@@ -499,3 +499,18 @@ def test_huge_grades_are_for_measures_that_do_not_look_at_their_size(data, measu
     for bound in ("auto", [("pairs", "convex")]):
         with pytest.raises(ValueError, match=r"a document of grade 2000 would gain inf.*use gain='linear'"):
             MeasureRankerCV("ndcg@5", bound=bound, cv=2).fit(X, 2000 * y, qid=qid)
+
+
+def test_newton_in_a_choice(data):
+    X, y, qid = data
+    message = 'which of all measures of queries "pairs" alone has, and the choice tries squared_loss, too; use "lbfgs"'
+    with pytest.raises(ValueError, match=message):
+        MeasureRankerCV("pairs", solver="newton").fit(X, y, qid=qid)
+    ranker = MeasureRankerCV("pairs", bound="convex", solver="newton", cv=2, n_alphas=3).fit(X, y, qid=qid)
+    assert ranker.gap_ <= 1e-3
+    automatic, named = (MeasureRankerCV("pairs", solver=name, cv=2, n_alphas=2).fit(X, y, qid=qid)
+                        for name in ("auto", "lbfgs"))  # fmt: skip
+    np.testing.assert_array_equal(automatic.coef_, named.coef_)
+    for kind in (MeasureRanker, MeasureRankerCV):
+        with pytest.raises(ValueError, match=r"solver must be one of 'auto', 'lbfgs', .* got 'adam'"):
+            kind(solver="adam").fit(X, y, qid=qid)

@@ -71,7 +71,7 @@ def path(
     tol: options.Tolerance = 1e-3,
     max_iter: options.MaxIter = 1000,
     threads: options.Threads = None,
-    solver: options.SolverName = "lbfgs",
+    solver: options.SolverName = "auto",
     seed: options.Seed = 0,
     pos_label: options.PosLabel = None,
     label: options.Label = None,
@@ -126,7 +126,7 @@ def path(
             found, name, size, held_out, about = rankers(screen, rows, settings, **how, watch=watch)
         else:
             how |= {"pos_label": pos_label}
-            settings |= {"l1_ratio": l1_ratio, "positive": nonnegative}
+            settings |= {"l1_ratio": l1_ratio, "positive": nonnegative, "solver": options.solver_for_classes(solver)}
             found, name, size, held_out, about = _classifiers(screen, rows, settings, **how, watch=watch)
     _tell(screen, found, name, held_out, sparse=l1_ratio > 0.0)
     if figure is not None:
@@ -146,7 +146,7 @@ def path(
     elif missed:
         screen.note(f"{missed} of {n_alphas} alphas stopped before the certified gap was {tol:g}.")
     ending = {"interrupted": watch.interrupted, "figure": figure}
-    about |= {"scale": kind, "solver": solver, "tol": tol}
+    about |= {"scale": kind, "solver": settings["solver"], "tol": tol}
     screen.document({"command": "path", **about, **_document(found), **ending})
     if watch.interrupted:
         raise typer.Exit(INTERRUPTED)

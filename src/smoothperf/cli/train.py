@@ -65,7 +65,7 @@ def train(
     tol: options.Tolerance = 1e-3,
     max_iter: options.MaxIter = 1000,
     threads: options.Threads = None,
-    solver: options.SolverName = "lbfgs",
+    solver: options.SolverName = AUTO,
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Weigh the classes so that both count the same in all.")
     ] = False,
@@ -152,6 +152,7 @@ def train(
         examples = as_examples(screen, rows, form, pos_label=pos_label)
         others = None if validation is None else read_others(screen, validation, examples, form)
         settings |= {"measure": measure or DEFAULT_MEASURE, "class_weight": "balanced" if balanced else None}
+        settings["solver"] = options.solver_for_classes(solver)
         settings |= {"pos_label": label_named(examples, pos_label), "positive": nonnegative, "l1_ratio": ratios}
         trained = _classifier(screen, examples, others, settings, strength, point, folds, kind)
     trained.save(output)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import missing_entries, shown, vector
+from .._validation import choice, missing_entries, shown, vector
 from ..design import as_design
 from ..evaluation import tells_nothing
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
@@ -23,7 +23,7 @@ from ..solvers.smoothing import Adaptive, Smoothing
 from ..threads import check_n_threads, use_threads
 from .classifier import ZeroModelWarning
 from .linear import CertifiedModel, make_callback, report_end
-from .problem import ACCEPTED, as_store, check_lengths, make_solver, remember_features
+from .problem import ACCEPTED, SOLVERS, as_store, check_lengths, make_solver, remember_features
 from .ranking_candidates import RankingCandidate, candidate_for
 from .tight import fit_tight, retargeting
 
@@ -377,8 +377,10 @@ def start_objective(objective: RegularizedRisk, measure: QueryMeasure, queries: 
     return RegularizedRisk(objective.design, tight_start(measure, queries), alpha)
 
 
-def solver_of(ranker: MeasureRanker) -> ConvexSolver:
-    """The solver that a ranker names; L-BFGS for "auto"."""
+def solver_of(ranker: Any) -> ConvexSolver:
+    """The solver that a ranker of either kind names; L-BFGS for "auto"."""
+    if not isinstance(ranker.solver, ConvexSolver):
+        choice("solver", ranker.solver, ("auto", *SOLVERS))
     name = "lbfgs" if ranker.solver == "auto" else ranker.solver
     return make_solver(name, tol=ranker.tol, max_iter=ranker.max_iter, smoothing=ranker.smoothing)
 
@@ -397,12 +399,18 @@ def quickest(solver: ConvexSolver, objective: RegularizedRisk) -> ConvexSolver:
     return Newton(tol=solver.tol, max_iter=solver.max_iter, smoothing=smoothing, flatness=0.1)
 
 
-def check_ranks(solver: Solver, measure: QueryMeasure | None = None) -> None:
-    """Say before the work begins that a solver cannot train for a measure, or (None) not for all there are."""
-    if isinstance(solver, Newton) and not isinstance(measure, QueryROCArea):
-        raise ValueError(
-            'solver "newton" needs second derivatives, which of all measures of queries "pairs" alone has; use "lbfgs".'
-        )
+def check_ranks(solver: Solver, *measures: QueryMeasure) -> None:
+    """Say before the work begins that a solver cannot train for a measure, or not for all that are to be tried."""
+    lacking = dict.fromkeys(each.name for each in measures if not isinstance(each, QueryROCArea))
+    if not lacking or not isinstance(solver, Newton):
+        return
+    needs = 'solver "newton" needs second derivatives, which of all measures of queries "pairs" alone has'
+    if len(measures) == 1:
+        raise ValueError(f'{needs}; use "lbfgs".')
+    raise ValueError(
+        f'{needs}, and the choice tries {", ".join(lacking)}, too; use "lbfgs", or measure="pairs" with '
+        'bound="convex", which is tried alone.'
+    )
 
 
 def warn_of_zero_ranker(alpha: float, *, tight: bool) -> None:
