@@ -165,7 +165,8 @@ def test_too_few_queries_to_choose_by(run, tmp_path):
     (tmp_path / "few.svm").write_text("1 qid:1 1:1\n0 qid:1 1:2\n")
     result = run("train", tmp_path / "few.svm", "-o", tmp_path / "model", code=None)
     assert result.exit_code == 2
-    assert "cv needs at least 5 queries whose order makes a difference to the measure, but there are 1" in result.stderr
+    message = "--folds 5 needs at least 5 queries whose order makes a difference to ndcg@10, but there are 1: use"
+    assert message in result.stderr
 
 
 WRONG_TABLES = {
@@ -361,3 +362,23 @@ def test_the_solver_is_that_of_the_interface(run, run_json, files, tmp_path):
         assert max(run_json(*path, "--solver", solver)["gaps"]) <= 1e-3
     error = run(*arguments[:4], "-o", tmp_path / "model", "--solver", "newton", code=None).stderr
     assert "and the choice tries squared_loss, too" in error
+
+
+def test_messages_name_options(run, files, tmp_path):
+    model, table = ["-o", tmp_path / "model"], files / "train.csv"
+    columns = ["--label", "grade", "--query", "search"]
+    plain = ["train", files / "train.svm", *model]
+    validation = ["-a", ".1", "--validation", files / "test.svm"]
+    error = run(*plain, *validation, "-m", "ndcg@5", code=2).stderr
+    assert error == "smoothperf: --validation is for a choice: leave out --alpha.\n"
+    assert "or, if rows are not to be ranked, say with --at" in run(*plain, *validation, code=2).stderr
+    assert "means nothing; leave out query= or --query" in run(*plain, "--query", "q", code=2).stderr
+    assert "say with label= or --label which column" in run("train", table, *model, "--query", "search", code=2).stderr
+    flat = tmp_path / "flat.csv"
+    flat.write_text("q,a,y\n1,1,0\n1,2,0\n")
+    error = run("train", flat, *model, "--label", "y", "--query", "q", code=2).stderr
+    assert error.endswith("nothing can be learnt about their order. Check the columns of --label and --query.\n")
+    for options in (columns, columns[:2]):
+        error = run("train", table, *model, *options, "-m", "ncdg@10", code=2).stderr
+        assert error.endswith("Did you mean 'ndcg@10'?\n")
+        assert ("prbep" in error) == (options != columns)  # with queries, measures of labels are not in the list

@@ -146,7 +146,7 @@ def test_weights_that_are_hardly_worth_it_are_noted(run, train_file, tmp_path):
         (["--max-iter", "-3"], "max_iter must be a whole number of at least"),
         (["--label", "kind"], "label"),
         (["--format", "xls"], "format must be one of"),
-        (["-a", "1", "--validation", "other.svm"], "--validation is for a choice: leave out --alpha, or say with --at"),
+        (["-a", "1", "--validation", "other.svm"], "--validation is for a choice: leave out --alpha, or, if rows are"),
         (["-a", "1", "--at", "recall=0.8"], "--at recall=0.8 needs rows that are not trained on: with --alpha NUMBER"),
         (["--at", "specificity=0.8"], "--at must be one of precision=0.9, recall=0.8, fpr=1%, k=500 or rate=5%, got"),
         (["--at", "k=nan"], "k must be a whole number of at least 1, got nan"),

@@ -514,3 +514,11 @@ def test_newton_in_a_choice(data):
     for kind in (MeasureRanker, MeasureRankerCV):
         with pytest.raises(ValueError, match=r"solver must be one of 'auto', 'lbfgs', .* got 'adam'"):
             kind(solver="adam").fit(X, y, qid=qid)
+
+
+def test_no_splits(data):
+    X, y, qid = data
+    with pytest.raises(ValueError, match="cv has no splits: give a number of folds"):
+        MeasureRankerCV(cv=[]).fit(X, y, qid=qid)
+    with pytest.raises(ValueError, match="cv has no splits: give a number of folds"):
+        smoothperf.MeasureClassifierCV(cv=[]).fit(X, y > 0)

@@ -233,7 +233,7 @@ def test_csv_with_many_rows(write):
 
 
 WRONG_TABLES = {
-    "no label": (TABLE, None, "say which column holds the labels; there are 'a', 'b', 'y'"),
+    "no label": (TABLE, None, "say with label= or --label which column holds the labels; there are 'a', 'b', 'y'"),
     "unknown label": (TABLE, "z", "there is no column 'z' for the labels; there are 'a', 'b', 'y'"),
     "only labels": ("y\n1\n2\n", "y", "there are no features: 'y' is the only column"),
     "no rows": ("a,y\n", "y", "there are no examples in it"),
@@ -485,7 +485,7 @@ def test_wrong_parquet(tmp_path, write):
     assert complaint(path, label="y") == "column 'b' holds string, not numbers; encode such columns first"
     path = parquet(tmp_path / "a", c=[1.0, float("nan")], y=[1, 2])
     assert complaint(path, label="y") == "column 'c' holds nan in row 2; remove or replace it"
-    assert complaint(path) == "say which column holds the labels; there are 'c', 'y'"
+    assert complaint(path) == "say with label= or --label which column holds the labels; there are 'c', 'y'"
     path = parquet(tmp_path / "a", c=[1.0, 2.0], y=[[1], [2]])
     assert complaint(path, label="y").startswith("its labels are of the type object")
     whole = parquet(tmp_path / "a", c=[1.0, 2.0], y=[1, 2]).read_bytes()

@@ -6,6 +6,7 @@ from sklearn.metrics import average_precision_score
 
 from groups import run_group
 from query_oracles import orders_of_ties, positions
+from smoothperf.measures import PRBEP
 from smoothperf.measures.ndcg import NDCG
 from smoothperf.measures.queries import Queries
 from smoothperf.measures.query_goals import QueryAveragePrecision, ReciprocalRank
@@ -136,7 +137,15 @@ def test_other_words(written, name):
         ("ndcg@", "write the number of places, as in 'ndcg@10'"),
         ("ndcg@ten", "as in 'ndcg@10'"),
         ("precision", "as in 'precision@10'"),
-        ("roc_area@3", "measure must be one of 'ndcg', .* got 'roc_area@3'"),
+        (
+            "roc_area@3",
+            "measure 'roc_area@3' cannot be read: it looks at all places and has no @3; write 'roc_area' al",
+        ),
+        ("MRR@10", "has no @10; write 'MRR' alone"),
+        ("map@10", "has no @10; write 'map' alone"),
+        ("ncdg@10", r"one of 'ndcg', 'pairs', 'roc_area', .* got 'ncdg@10'\. Did you mean 'ndcg@10'\?"),
+        ("prbep", r"got 'prbep'\. It is a measure of labels: use MeasureClassifier\."),
+        (PRBEP(), r"got PRBEP\(\)\. It is a measure of labels: use MeasureClassifier\."),
         (3, "or a QueryMeasure object, got 3"),
     ],
 )

@@ -76,7 +76,7 @@ Bound = Annotated[
         "--bound",
         metavar="KIND",
         help="Which risk to train with: 'convex' or 'tight' is that of the measure; 'auto' chooses among these and "
-        "others, such as log loss, by rows held out.",
+        "others by rows held out: log loss and squared hinge, or, of rankings, squared loss and pairs.",
     ),
 ]
 Scale = Annotated[

@@ -21,12 +21,16 @@ def checked_function(
     name: str, value: str | Function | Sequence[float], known: tuple[str, ...]
 ) -> str | Function | tuple[float, ...]:
     """One of a few words, a function, or a tuple of numbers."""
-    if isinstance(value, str):
-        if value not in known:
-            words = ", ".join(map(repr, known))
-            raise ValueError(f"{name} must be {words}, a function or a sequence of numbers, got {value!r}.")
+    if callable(value) or (isinstance(value, str) and value in known):
         return value
-    return value if callable(value) else tuple(float(entry) for entry in value)
+    try:
+        numbers = () if isinstance(value, str) else tuple(float(entry) for entry in value)
+    except (TypeError, ValueError):
+        numbers = ()
+    if not numbers or not np.isfinite(numbers).all():
+        words = ", ".join(map(repr, known))
+        raise ValueError(f"{name} must be {words}, a function or a sequence of finite numbers, got {value!r}.")
+    return numbers
 
 
 def checked_gain(gain: str | Function | Sequence[float]) -> str | Function | tuple[float, ...]:

@@ -21,24 +21,31 @@ if TYPE_CHECKING:
 DEFAULT_MEASURE = "ndcg@10"
 #: Most grades to list.
 LISTED = 6
+#: Formats whose columns have names.
+TABLES = ("csv", "parquet")
 
 
 def check_measure(name: str, query: str | None) -> None:
     """Fail if there is no such measure, neither of labels nor of rankings; with queries, of rankings."""
-    from ...measures import QUERY_MEASURE_NAMES, get_measure, get_query_measure
+    from ...measures import get_measure, get_query_measure
+    from ...measures.query_names import QUERY_MEASURE_WORDS, similar_query_measure
 
+    if query is not None:
+        if is_label_measure(name) and not is_query_measure(name):
+            _refuse_measure(name)
+        get_query_measure(name)
+        return
     try:
         get_measure(name)
     except ValueError as error:
         try:
             get_query_measure(name)
         except ValueError as other:
-            if "cannot be read" in str(other):  # a measure of rankings, written wrongly
+            if "cannot be read" in str(other) and "cannot be read" not in str(error):  # of rankings, written wrongly
                 raise other from None
-            listed = ", ".join(map(repr, QUERY_MEASURE_NAMES))
-            raise ValueError(f"{error} Of rankings there are {listed}.") from None
-    if query is not None and not is_query_measure(name):
-        _refuse_measure(name)
+            near = similar_query_measure(name)
+            hint = f" Did you mean {near!r}?" if near and "Did you mean" not in str(error) else ""
+            raise ValueError(f"{error} Of rankings there are {QUERY_MEASURE_WORDS}.{hint}") from None
 
 
 def is_query_measure(name: str) -> bool:
@@ -228,7 +235,9 @@ def _grades(rows: Dataset, measures: Sequence[Any]) -> Any:
     try:
         Queries.of(grades, rows.qid)
     except ValueError as error:
-        raise data_error(rows.path, visible(error)) from error
+        reason = visible(error).partition(" Check y,")[0]
+        columns = "the columns of --label and --query" if rows.format in TABLES else "the labels and what follows qid:"
+        raise data_error(rows.path, f"{reason} Check {columns}.") from error
     return grades
 
 
