@@ -39,9 +39,9 @@ class RankingProblem:
         self.parts = []
         for rows in positions(qid):
             g = [number(gains[i]) for i in rows]
-            if min(g) == max(g):
-                continue
             d = [number(each) for each in discounts[: len(rows)]]
+            if min(g) == max(g) or min(d) == max(d):  # every order is as good
+                continue
             order = sorted(range(len(g)), key=lambda i: -g[i])
             ideal = sum(d[place] * g[i] for place, i in enumerate(order))
             t = [None] * len(g)

@@ -76,6 +76,33 @@ def vector(name: str, values: ArrayLike, *, length: int | None = None) -> Array:
     return array
 
 
+def missing_entries(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries are none: not finite, not a time, None, or what pandas has in their place.
+
+    Examples
+    --------
+    >>> missing_entries(np.array([1.0, np.nan])).tolist(), missing_entries(np.array(["a", None], dtype=object)).tolist()
+    ([False, True], [False, True])
+    """
+    kind = values.dtype.kind
+    missing = np.zeros(values.shape, dtype=bool)
+    if kind in "fmM":
+        missing[...] = np.isnat(values) if kind in "mM" else ~np.isfinite(values)
+    elif kind == "O":
+        missing[...] = [_is_missing(value) for value in values.tolist()]
+    return missing
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, or does not equal itself."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA does not say what it equals
+        return True
+    except ValueError:  # of an array; it is none of these
+        return False
+
+
 def binary_labels(y: ArrayLike) -> NDArray[np.bool_]:
     """Mask of the positives of labels in {-1, +1}, {0, 1} or {False, True}; both classes must occur."""
     labels = np.asarray(y)

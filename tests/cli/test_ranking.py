@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from problems import graded
-from smoothperf import load
+from smoothperf import NDCG, MeasureRanker, QueryROCArea, load
 from smoothperf.cli.ranking.predict import ranks_within
 from smoothperf.measures import get_query_measure
 
@@ -162,7 +162,8 @@ def test_too_few_queries_to_choose_by(run, tmp_path):
     (tmp_path / "few.svm").write_text("1 qid:1 1:1\n0 qid:1 1:2\n")
     result = run("train", tmp_path / "few.svm", "-o", tmp_path / "model", code=None)
     assert result.exit_code == 2
-    assert "cv needs at least 5 queries whose order makes a difference to the measure, but there are 1" in result.stderr
+    message = "--folds 5 needs at least 5 queries whose order makes a difference to ndcg@10, but there are 1: use"
+    assert message in result.stderr
 
 
 WRONG_TABLES = {
@@ -243,8 +244,7 @@ def test_all_measures_with_intervals_of_queries(run, run_json, files, ranker):
     for name in ("roc_area", "ndcg@10", "average_precision", "reciprocal_rank"):
         assert found[name]["value"] == pytest.approx(get_query_measure(name).score(y, scores, qid))
         assert found[name]["low"] <= found[name]["value"] <= found[name]["high"]
-    # Ten documents of six are all of them: no order is better than another.
-    assert found["precision@10"]["queries"] <= 12
+    assert "precision@10" not in found  # ten documents of six are all of them: no order is better than another
     text = run("evaluate", ranker, files / "test.svm", "--bootstrap", 20).stdout
     assert re.search(r"^NDCG@10 +0\.\d{4} +0\.\d{4} +[01]\.\d{4} +\d+ *$", text, re.M)
 
@@ -294,3 +294,88 @@ def test_path_judged_on_another_file(run, files):
 
 def test_one_document_for_machines(run, files, ranker):
     assert json.loads(run("evaluate", ranker, files / "test.svm", "--json", "--bootstrap", 5).stdout)["bootstrap"] == 5
+
+
+@pytest.mark.parametrize(
+    ("measure", "name", "title"),
+    [
+        (NDCG(10, gain="linear"), "ndcg@10", "NDCG@10, linear gains"),
+        (QueryROCArea("pairs"), "roc_area", "ROC area, by pairs"),
+    ],
+)
+def test_an_unusual_measure_is_not_taken_for_the_usual_one(run, run_json, files, tmp_path, measure, name, title):
+    X, y, qid = _documents(24, 0)
+    y = np.where(qid % 3 == 0, np.minimum(y, 1), y)  # not as many pairs in all queries
+    (tmp_path / "data.svm").write_text(_svmlight(X, y, qid))
+    model = MeasureRanker(measure, alpha=1e-2).fit(X * [1.0, 0.0, 0.0], y, qid=qid)
+    model.save(tmp_path / "model")
+    text = run("evaluate", tmp_path / "model", tmp_path / "data.svm", "--bootstrap", 5).stdout
+    usual = title.partition(", ")[0]
+    values = [re.search(rf"^{each} +(0\.\d{{4}}) ", text, re.M)[1] for each in (title, usual)]
+    scores = model.predict(X)
+    expected = [each.score(y, scores, qid) for each in (measure, get_query_measure(name))]
+    assert values == [f"{value:.4f}" for value in expected]
+    assert values[0] != values[1]
+    run("report", tmp_path / "model", tmp_path / "data.svm", "-o", tmp_path / "page.html", "--bootstrap", 5)
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert f"trained for {title}, judged" in page
+    assert page.count(f">{title}<") >= 1
+    assert page.count(f">{usual}<") >= 1
+
+
+def test_huge_grades(run, files, tmp_path, monkeypatch):
+    """They are for measures that do not look at their size."""
+    from smoothperf.estimators import ranking_contenders
+
+    monkeypatch.setattr(ranking_contenders, "C_GRID", (1e-2, 1.0))
+    X, y, qid = _documents(24, 0)
+    data, model = tmp_path / "huge.svm", tmp_path / "model"
+    data.write_text(_svmlight(X, 2000 * y, qid))
+    run("train", data, "-m", "pairs", "--folds", 2, "-o", model)
+    text = run("evaluate", model, data, "--bootstrap", 5).stdout
+    assert "ROC area" in text
+    assert "NDCG" not in text
+    run("report", model, data, "-o", tmp_path / "page.html", "--bootstrap", 5)
+    assert "NDCG@10, linear gains" in (tmp_path / "page.html").read_text("utf-8")
+    run("path", data, "-m", "precision@3", "--n-alphas", 2, "--alpha-ratio", 1e-2)
+    assert "ROC" in run("compare", data, "-m", "pairs", "--folds", 2, "--bootstrap", 5, code=None).stdout
+    error = run("train", data, "-o", model, code=2).stderr
+    assert "2^grade - 1, is too large; use grades up to 232, or a measure that does not look at their size" in error
+
+
+def test_a_path_holds_out_queries_that_count(run, files):
+    error = run("path", files / "train.svm", "-m", "precision@6", "-q", code=2).stderr
+    assert "the order of no query makes a difference to precision@6, so none can be held out; use --holdout 0" in error
+
+
+def test_the_solver_is_that_of_the_interface(run, run_json, files, tmp_path):
+    arguments = ["train", files / "train.svm", "-m", "pairs", "-a", "1e-3", "--tol", "1e-5", "-o", tmp_path / "model"]
+    found = {name: run_json(*arguments, *options)["iterations"] for name, options in
+             {"none": [], "auto": ["--solver", "auto"], "lbfgs": ["--solver", "lbfgs"]}.items()}  # fmt: skip
+    assert found["none"] == found["auto"] < found["lbfgs"]
+    assert run_json(*arguments)["solver"] == "auto"
+    path = ["path", files / "train.svm", "-m", "pairs", "--n-alphas", 2, "--alpha-ratio", 1e-2]
+    for solver in ("auto", "newton"):
+        assert max(run_json(*path, "--solver", solver)["gaps"]) <= 1e-3
+    error = run(*arguments[:4], "-o", tmp_path / "model", "--solver", "newton", code=None).stderr
+    assert "and the choice tries squared_loss, too" in error
+
+
+def test_messages_name_options(run, files, tmp_path):
+    model, table = ["-o", tmp_path / "model"], files / "train.csv"
+    columns = ["--label", "grade", "--query", "search"]
+    plain = ["train", files / "train.svm", *model]
+    validation = ["-a", ".1", "--validation", files / "test.svm"]
+    error = run(*plain, *validation, "-m", "ndcg@5", code=2).stderr
+    assert error == "smoothperf: --validation is for a choice: leave out --alpha.\n"
+    assert "or, if rows are not to be ranked, say with --at" in run(*plain, *validation, code=2).stderr
+    assert "means nothing; leave out query= or --query" in run(*plain, "--query", "q", code=2).stderr
+    assert "say with label= or --label which column" in run("train", table, *model, "--query", "search", code=2).stderr
+    flat = tmp_path / "flat.csv"
+    flat.write_text("q,a,y\n1,1,0\n1,2,0\n")
+    error = run("train", flat, *model, "--label", "y", "--query", "q", code=2).stderr
+    assert error.endswith("nothing can be learnt about their order. Check the columns of --label and --query.\n")
+    for options in (columns, columns[:2]):
+        error = run("train", table, *model, *options, "-m", "ncdg@10", code=2).stderr
+        assert error.endswith("Did you mean 'ndcg@10'?\n")
+        assert ("prbep" in error) == (options != columns)  # with queries, measures of labels are not in the list

@@ -41,7 +41,10 @@ def test_queries(run, run_json, tmp_path):
 
 
 def test_tables_need_a_label(run, csv_file, tmp_path):
-    assert "say which column holds the labels" in run("convert", csv_file, tmp_path / "s", code=2).stderr
+    assert (
+        "say with label= or --label which column holds the labels"
+        in run("convert", csv_file, tmp_path / "s", code=2).stderr
+    )
     run("convert", csv_file, tmp_path / "s", "--label", "kind")
     assert open_store(tmp_path / "s").feature_names == ["a", "b", "c", "d"]
 

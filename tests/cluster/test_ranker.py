@@ -278,6 +278,8 @@ def test_what_cannot_be_fitted(client, tmp_path):
     (tmp_path / "a.svm").write_text("1 1:2\n0 1:1\n")
     with pytest.raises(ValueError, match=r"a\.svm: it does not say which query a row belongs to"):
         fit([tmp_path / "a.svm"])
+    with pytest.raises(ValueError, match="no query has more than 7 documents"):
+        fit(blocks, measure="precision@7")
     # Weights of a query that agree in each block, but not in both: known only when its rows are together.
     weights = np.where(np.arange(len(y)) < 130, 1.0, 2.0)
     with pytest.raises(WorkerError, match="sample_weight must be the same for all documents of a query"):

@@ -206,7 +206,7 @@ def test_weights_are_copies_of_queries(data):
         ({"group": [2.5, 3.5]}, "group must be a vector of whole numbers"),
         ({"qid": [1] * 6, "y": [0, 1, 2]}, "X has 6 rows but y has 3"),
         ({"qid": [1] * 6, "y": [0, 1, 2, -1, 0, 0]}, "y must hold grades .* 0 or more; got -1 at position 3"),
-        ({"qid": [1] * 6, "y": [0, 1, 2, np.inf, 0, 0]}, "Input y contains infinity"),
+        ({"qid": [1] * 6, "y": [0, 1, 2, np.inf, 0, 0]}, "y must be finite, got inf at position 3; remove or replace"),
         ({"qid": [1] * 6, "y": [0, 1, 2, 1000, 0, 0]}, "a document of grade 1000 would gain 1.07151e\\+301"),
         ({"qid": [1] * 6, "sample_weight": [1, 1, 1, 2, 1, 1]}, "sample_weight must be the same for all documents"),
         ({"qid": [1] * 6, "sample_weight": [1, 1]}, "sample_weight has 2 entries"),
@@ -465,3 +465,49 @@ def test_solver_objects(data):
     for solver in (LBFGS(tol=1e-2), BMRM(tol=1e-2)):
         ranker = MeasureRanker("ndcg@5", solver=solver, tol=1e-9).fit(X, y, qid=qid)
         assert ranker.stationarity_gap_ <= 1e-2
+
+
+@pytest.mark.parametrize("ranker", [MeasureRanker(), MeasureRankerCV(cv=2)], ids=["one", "cv"])
+def test_grades_are_needed(data, ranker):
+    X, y, qid = data
+    for arguments in ((X,), (X, None)):
+        with pytest.raises(ValueError, match="y is None: grades are needed unless X is a store"):
+            ranker.fit(*arguments, qid=qid)
+    for missing in (pd.Series([*y[:-1], pd.NA], dtype="Int64"), [*y[:-1], None], [*y[:-1], np.nan]):
+        with pytest.raises(ValueError, match=r"y must be finite, got (None|nan|<NA>) at position 299; remove"):
+            ranker.fit(X, missing, qid=qid)
+
+
+@pytest.mark.parametrize("measure", ["pairs", "precision@5", "mrr", "map"])
+def test_huge_grades_are_for_measures_that_do_not_look_at_their_size(data, measure):
+    X, y, qid = data
+    ranker = MeasureRankerCV(measure, cv=2, n_alphas=2).fit(X, 2000 * y, qid=qid)
+    tried = {tried["measure"] for tried in ranker.cv_results_["params"]}
+    assert tried == {"roc_area", *({measure} & {"precision@5"})}
+    assert ranker.score(X, 2000 * y, qid=qid) == ranker.score(X, y, qid=qid)
+    for bound in ("auto", [("pairs", "convex")]):
+        with pytest.raises(ValueError, match=r"a document of grade 2000 would gain inf.*use gain='linear'"):
+            MeasureRankerCV("ndcg@5", bound=bound, cv=2).fit(X, 2000 * y, qid=qid)
+
+
+def test_newton_in_a_choice(data):
+    X, y, qid = data
+    message = 'which of all measures of queries "pairs" alone has, and the choice tries squared_loss, too; use "lbfgs"'
+    with pytest.raises(ValueError, match=message):
+        MeasureRankerCV("pairs", solver="newton").fit(X, y, qid=qid)
+    ranker = MeasureRankerCV("pairs", bound="convex", solver="newton", cv=2, n_alphas=3).fit(X, y, qid=qid)
+    assert ranker.gap_ <= 1e-3
+    automatic, named = (MeasureRankerCV("pairs", solver=name, cv=2, n_alphas=2).fit(X, y, qid=qid)
+                        for name in ("auto", "lbfgs"))  # fmt: skip
+    np.testing.assert_array_equal(automatic.coef_, named.coef_)
+    for kind in (MeasureRanker, MeasureRankerCV):
+        with pytest.raises(ValueError, match=r"solver must be one of 'auto', 'lbfgs', .* got 'adam'"):
+            kind(solver="adam").fit(X, y, qid=qid)
+
+
+def test_no_splits(data):
+    X, y, qid = data
+    with pytest.raises(ValueError, match="cv has no splits: give a number of folds"):
+        MeasureRankerCV(cv=[]).fit(X, y, qid=qid)
+    with pytest.raises(ValueError, match="cv has no splits: give a number of folds"):
+        smoothperf.MeasureClassifierCV(cv=[]).fit(X, y > 0)

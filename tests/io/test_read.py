@@ -15,6 +15,8 @@ import pytest
 import scipy.sparse as sp
 
 from smoothperf.io import DataError, Dataset, read_data, write_npz
+from smoothperf.io.chunks import open_chunks
+from smoothperf.io.tables import read_table
 
 TEXT = b"1 1:0.5 3:2\n-1 2:1\n" * 500
 TABLE = "a,b,y\n1,2.5,ham\n3,4,spam\n"
@@ -233,7 +235,7 @@ def test_csv_with_many_rows(write):
 
 
 WRONG_TABLES = {
-    "no label": (TABLE, None, "say which column holds the labels; there are 'a', 'b', 'y'"),
+    "no label": (TABLE, None, "say with label= or --label which column holds the labels; there are 'a', 'b', 'y'"),
     "unknown label": (TABLE, "z", "there is no column 'z' for the labels; there are 'a', 'b', 'y'"),
     "only labels": ("y\n1\n2\n", "y", "there are no features: 'y' is the only column"),
     "no rows": ("a,y\n", "y", "there are no examples in it"),
@@ -485,7 +487,7 @@ def test_wrong_parquet(tmp_path, write):
     assert complaint(path, label="y") == "column 'b' holds string, not numbers; encode such columns first"
     path = parquet(tmp_path / "a", c=[1.0, float("nan")], y=[1, 2])
     assert complaint(path, label="y") == "column 'c' holds nan in row 2; remove or replace it"
-    assert complaint(path) == "say which column holds the labels; there are 'c', 'y'"
+    assert complaint(path) == "say with label= or --label which column holds the labels; there are 'c', 'y'"
     path = parquet(tmp_path / "a", c=[1.0, 2.0], y=[[1], [2]])
     assert complaint(path, label="y").startswith("its labels are of the type object")
     whole = parquet(tmp_path / "a", c=[1.0, 2.0], y=[1, 2]).read_bytes()
@@ -500,3 +502,21 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     assert complaint(tmp_path / "a.parquet", label="y") == (
         "Parquet files need pyarrow: pip install 'smoothperf[parquet]'"
     )
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_index_of_a_frame_is_no_feature(tmp_path, named):
+    pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "w": ["x", "y", "x"], "y": [1, 0, 1]}, index=[7, 5, 3])
+    frame.index.name = "id" if named else None
+    path = tmp_path / "a.parquet"
+    frame.drop(columns="w").to_parquet(path)
+    assert read_data(path, label="y").feature_names == ["a"]
+    with open_chunks(path, n_entries=100, label="y") as (_, chunks):
+        assert [chunk.feature_names for chunk in chunks] == [["a"]]
+    if named:  # who asks for it gets it
+        assert read_data(path, label="id").y.tolist() == [7, 5, 3]
+        assert read_data(path, label="y", query="id").qid.tolist() == [7, 5, 3]
+    frame.to_parquet(path)
+    assert list(read_table(path, label="y").columns) == ["a", "w"]

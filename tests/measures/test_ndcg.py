@@ -1,5 +1,6 @@
 """NDCG: its risk against all permutations, a generic solver and fractions; its score against scikit-learn."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -321,3 +322,11 @@ def test_values():
     assert hash(NDCG(10)) == hash(NDCG(10))
     assert NDCG(10) != NDCG(5)
     assert (NDCG().name, NDCG(5).name) == ("ndcg", "ndcg@5")
+
+
+@pytest.mark.parametrize("value", [5, None, ["a"], [], [np.inf, 1.0], [np.nan], "cubic"])
+@pytest.mark.parametrize("name", ["gain", "discount"])
+def test_gains_and_discounts_are_words_functions_or_numbers(name, value):
+    message = f"{name} must be '(exponential', 'linear|log2)', a function or a sequence of finite numbers, got "
+    with pytest.raises(ValueError, match=message + re.escape(repr(value))):
+        NDCG(**{name: value})

@@ -1,6 +1,7 @@
 """Queries of what users have: which documents belong together, weights, and errors that say what is wrong."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from groups import run_group
@@ -20,7 +21,7 @@ def test_rows_that_are_query_by_query_stay():
     [
         [2, 1, 2, 1, 3],
         ["b", "a", "b", "a", "c"],
-        np.array(["b", "a", "b", "a", None], dtype=object),
+        np.array(["b", "a", "b", "a", 3], dtype=object),
         [2.5, 1.0, 2.5, 1.0, 3.0],
         np.array(["2020-01-02", "2020-01-01", "2020-01-02", "2020-01-01", "2020-01-05"], dtype="datetime64[D]"),
     ],
@@ -84,3 +85,20 @@ def test_totals_of_a_group_and_members_without_documents():
 def test_a_group_without_a_query_of_two_grades():
     with pytest.raises(ValueError, match="no query has documents of two grades, of 2 queries with 4 documents"):
         run_group(2, lambda together: Queries.of([together.rank] * 2, [1, 1], together=together))
+
+
+@pytest.mark.parametrize(
+    ("qid", "shown"),
+    [
+        (np.array(["a", "a", None, None], dtype=object), "None"),
+        (np.array(["a", "a", np.nan, np.nan], dtype=object), "nan"),
+        (np.array(["2020-01-02", "2020-01-02", "NaT", "NaT"], dtype="datetime64[D]"), "NaT"),
+        (pd.Series(["a", "a", None, "b"], dtype="string"), "(<NA>|nan)"),
+        (pd.Series([1, 1, None, 2], dtype="Int64"), "(<NA>|nan)"),
+    ],
+    ids=["None", "nan", "NaT", "words of pandas", "numbers of pandas"],
+)
+def test_rows_of_no_query(qid, shown):
+    message = f"qid must say for each document which query it belongs to, got {shown} at position 2"
+    with pytest.raises(ValueError, match=message):
+        Queries.of([1, 0, 1, 0], qid)

@@ -7,6 +7,7 @@ from sklearn.metrics import average_precision_score
 from groups import run_group
 from problems import random_ranked
 from query_oracles import orders_of_ties, positions
+from smoothperf.measures import PRBEP
 from smoothperf.measures.ndcg import NDCG
 from smoothperf.measures.queries import Queries
 from smoothperf.measures.query_goals import QueryAveragePrecision, ReciprocalRank
@@ -14,23 +15,26 @@ from smoothperf.measures.query_names import QUERY_MEASURE_NAMES, get_query_measu
 from smoothperf.measures.query_pairs import QueryROCArea
 from smoothperf.measures.query_top_k import QueryPrecision, QueryRecall
 
+#: Measures that some of the short queries here count for.
+NAMES = [name.replace("@10", "@2") for name in QUERY_MEASURE_NAMES]
+
 
 def problem(seed, ties):
     grades, qid, _, scores, _ = random_ranked(seed, 5, kinds=3, ties=ties)
     return grades, scores, qid
 
 
-def mean_over_queries(of_query, grades, scores, qid):
+def mean_over_queries(of_query, grades, scores, qid, more_than=1):
     values = []
     for rows in positions(qid):
         relevant = (grades[rows] > 0).astype(float)
-        if 0 < relevant.sum() < len(rows):
+        if 0 < relevant.sum() < len(rows) > more_than:
             values.append(of_query(relevant, scores[rows]))
     return np.mean(values)
 
 
 @pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("k", [1, 2, 7])
+@pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(5))
 def test_precision_and_recall_at_k(k, ties, seed):
     data = problem(seed, ties)
@@ -38,8 +42,8 @@ def test_precision_and_recall_at_k(k, ties, seed):
     def hits(relevant, scores):
         return np.mean([relevant[list(order[:k])].sum() for order in orders_of_ties(scores)])
 
-    precision = mean_over_queries(lambda relevant, scores: hits(relevant, scores) / k, *data)
-    recall = mean_over_queries(lambda relevant, scores: hits(relevant, scores) / relevant.sum(), *data)
+    precision = mean_over_queries(lambda relevant, scores: hits(relevant, scores) / k, *data, k)
+    recall = mean_over_queries(lambda relevant, scores: hits(relevant, scores) / relevant.sum(), *data, k)
     assert QueryPrecision(k).score(*data) == pytest.approx(precision, rel=1e-12)
     assert QueryRecall(k).score(*data) == pytest.approx(recall, rel=1e-12)
 
@@ -73,7 +77,7 @@ def test_goals_are_trained_with_other_measures():
 def test_weights_of_queries():
     grades, scores, qid = problem(1, False)
     weights = np.array([2.0, 0.0, 1.0, 5.0])[qid]
-    for name in QUERY_MEASURE_NAMES:
+    for name in NAMES:
         measure = get_query_measure(name)
         values = measure.of_queries(Queries.of(grades, qid, weights), scores)
         counts = np.array([2.0, 0.0, 1.0, 5.0])[list(dict.fromkeys(qid.tolist()))]
@@ -82,7 +86,7 @@ def test_weights_of_queries():
         assert measure.score(grades, scores, qid, weights) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", QUERY_MEASURE_NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_scores_of_groups(name):
     grades, scores, qid = problem(2, True)
     measure = get_query_measure(name)
@@ -131,10 +135,53 @@ def test_other_words(written, name):
         ("ndcg@", "write the number of places, as in 'ndcg@10'"),
         ("ndcg@ten", "as in 'ndcg@10'"),
         ("precision", "as in 'precision@10'"),
-        ("roc_area@3", "measure must be one of 'ndcg', .* got 'roc_area@3'"),
+        (
+            "roc_area@3",
+            "measure 'roc_area@3' cannot be read: it looks at all places and has no @3; write 'roc_area' al",
+        ),
+        ("MRR@10", "has no @10; write 'MRR' alone"),
+        ("map@10", "has no @10; write 'map' alone"),
+        ("ncdg@10", r"one of 'ndcg', 'pairs', 'roc_area', .* got 'ncdg@10'\. Did you mean 'ndcg@10'\?"),
+        ("prbep", r"got 'prbep'\. It is a measure of labels: use MeasureClassifier\."),
+        (PRBEP(), r"got PRBEP\(\)\. It is a measure of labels: use MeasureClassifier\."),
         (3, "or a QueryMeasure object, got 3"),
     ],
 )
 def test_wrong_names(written, message):
     with pytest.raises(ValueError, match=message):
         get_query_measure(written)
+
+
+@pytest.mark.parametrize(
+    "measure", [QueryPrecision(3), QueryRecall(3), NDCG(3, discount=(1, 1, 1)), NDCG(discount=(2, 2, 2, 1))], ids=repr
+)
+def test_queries_of_few_documents_are_left_out(measure):
+    """In every order all of their documents are at places that count the same."""
+    grades, qid = np.array([1, 0, 2, 0, 0, 1, 0, 0, 1]), np.array([1, 1, 1, 2, 2, 2, 2, 3, 3])
+    scores = np.linspace(1.0, 0.0, grades.size)
+    queries = Queries.of(grades, qid, 1.0 + qid)
+    assert measure.counted(queries).tolist() == [1]
+    assert np.isnan(measure.of_queries(queries, scores)).tolist() == [True, False, True]
+    long = qid == 2
+    assert measure.score(grades, scores, qid) == measure.score(grades[long], scores[long], qid[long])
+    risk, alone = measure.risk(queries), measure.bind(grades[long], qid[long])
+    assert (risk.diameter, risk.score_scale) == (alone.diameter, alone.score_scale)
+    assert risk.lipschitz(0.1) == pytest.approx(alone.lipschitz(0.1) / 3.0)  # whose weight is 3
+    for found, expected in (
+        (risk.exact(scores), alone.exact(scores[long])),
+        (risk.smoothed(scores, 0.1), alone.smoothed(scores[long], 0.1)),
+        (risk.loss_free(scores), alone.loss_free(scores[long])),
+    ):
+        assert found.value == pytest.approx(expected.value, rel=1e-14)
+        np.testing.assert_allclose(found.plane.gradient[long], expected.plane.gradient, rtol=1e-14)
+        assert not found.plane.gradient[~long].any()
+
+
+@pytest.mark.parametrize("measure", [QueryPrecision(4), QueryRecall(4)], ids=repr)
+def test_some_query_must_have_more_documents_than_places(measure):
+    message = f"no query has more than 4 documents, .* and a weight: {measure.name} does not depend on the order"
+    for run in (lambda: measure.bind([1, 0, 0, 1], [1] * 4), lambda: measure.score([1, 0], [0.0, 1.0], [1, 1])):
+        with pytest.raises(ValueError, match=message):
+            run()
+    with pytest.raises(ValueError, match="no query counts for ndcg"):
+        NDCG(discount=np.ones_like).bind([1, 0, 0, 1], [1] * 4)

@@ -200,13 +200,14 @@ def test_the_closer_bound_in_a_group(monkeypatch):
     assert auto.n_iter > order.n_iter
 
 
-def test_nothing_to_choose(data):
-    """Precision of more documents than queries have: the same for every order."""
+@pytest.mark.parametrize("name", ["precision@3", "recall@3"])
+def test_queries_of_few_documents_change_no_fit(data, name):
+    """Those of no more than k documents, which every order suits alike."""
     X, y, qid = data
-    measure = get_query_measure("precision@50")
-    risk = measure.bind(y, qid)
-    assert risk.diameter == 0.0
-    result = LBFGS(tol=1e-3).run(RegularizedRisk(as_design(X), risk, 0.1))
-    assert result.status is Status.CONVERGED
-    assert not result.coef.any()
-    assert result.objective == pytest.approx(1.0 - measure.score(y, X[:, 0], qid))
+    short = np.concatenate([np.flatnonzero(qid == query)[:3] for query in np.unique(qid)])
+    measure, solver = get_query_measure(name), LBFGS(tol=1e-3)
+    alone = solver.run(RegularizedRisk(as_design(X), measure.bind(y, qid), 0.02))
+    more = np.vstack([X, X[short]]), np.append(y, y[short]), np.append(qid, qid[short] + qid.max() + 1)
+    both = solver.run(RegularizedRisk(as_design(more[0]), measure.bind(*more[1:]), 0.02))
+    assert both.status is Status.CONVERGED
+    assert (both.objective, both.lower_bound) == pytest.approx((alone.objective, alone.lower_bound), abs=1e-9)

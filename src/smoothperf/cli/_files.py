@@ -382,14 +382,17 @@ def check_training(
     Measures may be those of labels or of rankings; which they are is seen when the file is read, unless a column of
     queries is named.
     """
-    from ..estimators.problem import make_solver
+    from .._validation import choice
+    from ..estimators.problem import SOLVERS, make_solver
+    from ._options import solver_for_classes
     from .ranking.documents import check_measure
 
     for measure in measures:
         if measure is not None:
             check_measure(measure, query)
     for solver in solvers:
-        make_solver(solver, tol=tol, max_iter=max_iter, smoothing="adaptive")
+        choice("solver", solver, ("auto", *SOLVERS))
+        make_solver(solver_for_classes(solver), tol=tol, max_iter=max_iter, smoothing="adaptive")
 
 
 def check_writable(path: Path) -> None:

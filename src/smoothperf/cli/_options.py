@@ -76,7 +76,7 @@ Bound = Annotated[
         "--bound",
         metavar="KIND",
         help="Which risk to train with: 'convex' or 'tight' is that of the measure; 'auto' chooses among these and "
-        "others, such as log loss, by rows held out.",
+        "others by rows held out: log loss and squared hinge, or, of rankings, squared loss and pairs.",
     ),
 ]
 Scale = Annotated[
@@ -101,13 +101,26 @@ PosLabel = Annotated[
         "--pos-label", metavar="LABEL", show_default=False, help="The positive label; that which sorts last by default."
     ),
 ]
-SolverName = Annotated[str, typer.Option("--solver", metavar="NAME", help="lbfgs, nesterov, newton or bmrm.")]
+SolverName = Annotated[
+    str,
+    typer.Option(
+        "--solver",
+        metavar="NAME",
+        help="auto, lbfgs, nesterov, newton or bmrm; 'auto' is newton for rankings by pairs with few features and a "
+        "given alpha, else lbfgs.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
 Resamples = Annotated[
     int, typer.Option("--bootstrap", metavar="N", min=1, help="How many resamples the intervals come from.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no information beside the result.")]
+
+
+def solver_for_classes(solver: str) -> str:
+    """Return the solver that is meant where rows have no queries."""
+    return "lbfgs" if solver == "auto" else solver
 
 
 def kind_of_scaling(scale: str | None, *, stored: bool = False) -> str:

@@ -74,6 +74,7 @@ def compare(
     measures = list(dict.fromkeys(measure or []))
     solvers = list(dict.fromkeys(solver or ["lbfgs"]))
     check_training(measures, solvers, query=query, tol=tol, max_iter=max_iter)
+    solvers = list(dict.fromkeys(map(options.solver_for_classes, solvers)))  # a choice among rankers has no other
     kind = options.kind_of_scaling(scale)
     form = Form(label, format, zero_based, query)
     rows = read_rows(screen, data, form)

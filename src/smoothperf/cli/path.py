@@ -71,7 +71,7 @@ def path(
     tol: options.Tolerance = 1e-3,
     max_iter: options.MaxIter = 1000,
     threads: options.Threads = None,
-    solver: options.SolverName = "lbfgs",
+    solver: options.SolverName = "auto",
     seed: options.Seed = 0,
     pos_label: options.PosLabel = None,
     label: options.Label = None,
@@ -126,13 +126,13 @@ def path(
             found, name, size, held_out, about = rankers(screen, rows, settings, **how, watch=watch)
         else:
             how |= {"pos_label": pos_label}
-            settings |= {"l1_ratio": l1_ratio, "positive": nonnegative}
+            settings |= {"l1_ratio": l1_ratio, "positive": nonnegative, "solver": options.solver_for_classes(solver)}
             found, name, size, held_out, about = _classifiers(screen, rows, settings, **how, watch=watch)
     _tell(screen, found, name, held_out, sparse=l1_ratio > 0.0)
     if figure is not None:
         _draw(found, figure, name, _about(rows, size, held_out), rows.feature_names, sparse=l1_ratio > 0.0)
         screen.say(f"Saved: {figure}")
-    about |= {"scale": kind, "solver": solver, "tol": tol}
+    about |= {"scale": kind, "solver": settings["solver"], "tol": tol}
     ending = {"interrupted": watch.interrupted, "figure": figure}
     missed = int((found.reached > tol).sum())
     if watch.interrupted:

@@ -65,7 +65,7 @@ def train(
     tol: options.Tolerance = 1e-3,
     max_iter: options.MaxIter = 1000,
     threads: options.Threads = None,
-    solver: options.SolverName = "lbfgs",
+    solver: options.SolverName = AUTO,
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Weigh the classes so that both count the same in all.")
     ] = False,
@@ -125,7 +125,7 @@ def train(
     check_training([measure], [solver], query=query, tol=tol, max_iter=max_iter)
     stored = is_store(data, format)
     kind = options.kind_of_scaling(scale, stored=stored)
-    _check_options(data, measure, strength, bound, at, validation, stored=stored)
+    _check_options(data, measure, query, strength, bound, at, validation, stored=stored)
     _check_checkpoint(checkpoint, resume, strength)
     form = Form(label, format, zero_based, query)
     rows = read_rows(screen, data, form, stored=True)
@@ -152,6 +152,7 @@ def train(
         examples = as_examples(screen, rows, form, pos_label=pos_label)
         others = None if validation is None else read_others(screen, validation, examples, form)
         settings |= {"measure": measure or DEFAULT_MEASURE, "class_weight": "balanced" if balanced else None}
+        settings["solver"] = options.solver_for_classes(solver)
         settings |= {"pos_label": label_named(examples, pos_label), "positive": nonnegative, "l1_ratio": ratios}
         trained = _classifier(screen, examples, others, settings, strength, point, folds, kind)
     trained.save(output)
@@ -272,6 +273,7 @@ def _ratios(l1_ratio: list[float] | None, strength: float | None) -> Any:
 def _check_options(
     data: Path,
     measure: str | None,
+    query: str | None,
     strength: float | None,
     bound: str,
     at: str | None,
@@ -296,7 +298,9 @@ def _check_options(
         )
     is_goal = measure is not None and is_label_measure(measure) and isinstance(get_measure(measure), Goal)
     if validation is not None and at is None and not is_goal:
-        fail("--validation is for a choice: leave out --alpha, or say with --at where to cut.")
+        ranks = query is not None or (measure is not None and not is_label_measure(measure))
+        cut = "" if ranks else ", or, if rows are not to be ranked, say with --at where to cut"
+        fail(f"--validation is for a choice: leave out --alpha{cut}.")
 
 
 def _check_checkpoint(checkpoint: Path | None, resume: bool, strength: float | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Self
 
+import numpy as np
 from distributed import Client
 from sklearn.utils.validation import check_is_fitted
 
@@ -126,7 +127,7 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
         def settle(summaries: list[Summary]) -> QuerySettings:
             settings = agree_on_queries(summaries)
             # What the measure has to say about the grades that occur, before any worker begins.
-            candidate.measure.risk(Queries.of(extreme_grades(summaries), [0, 0]))
+            candidate.measure.of_queries(Queries.of(extreme_grades(summaries), [0, 0]), np.zeros(2))
             return settings
 
         blocks = ranked_sources(X, y, qid, sample_weight)

@@ -77,6 +77,12 @@ ALIKE = 1e-3
 PATIENCE = 2
 
 
+def check_any_splits(splits: Sequence[Any]) -> None:
+    """Refuse splits of which there are none."""
+    if not splits:
+        raise ValueError("cv has no splits: give a number of folds, a splitter, or pairs of (train, test) row numbers.")
+
+
 def typical_size(mean_squares: Array) -> float:
     """Mean square of a row's length, without columns that are so large that the regulariser does not reach them.
 

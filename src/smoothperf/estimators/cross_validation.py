@@ -24,7 +24,7 @@ from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .calibration import METHODS, fitted_calibration
 from .candidates import Candidate, candidates_for
-from .choice import LEVELS, HeldOut, LabelRace, Step
+from .choice import LEVELS, HeldOut, LabelRace, Step, check_any_splits
 from .classifier import MeasureClassifier
 from .linear import LinearMeasureClassifier, make_callback, report_end
 from .path import checked_alphas
@@ -345,6 +345,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             if (times := times_drawn(positive)) > 1:
                 cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=times, random_state=0)
         splits = list(check_cv(cv, positive, classifier=True).split(positive, positive))
+        check_any_splits(splits)
         for train, test in splits:
             for part, rows in (("training", train), ("held-out", test)):
                 if np.unique(positive[rows]).size < 2:

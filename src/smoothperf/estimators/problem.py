@@ -28,6 +28,8 @@ from .bias import Bias
 Array = NDArray[np.float64]
 #: Matrices that are taken as they are.
 ACCEPTED: dict[str, Any] = {"accept_sparse": ["csr", "csc"], "dtype": [np.float64, np.float32]}
+#: Names of solvers.
+SOLVERS = ("lbfgs", "nesterov", "newton", "bmrm")
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,7 @@ def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: s
     """The solver of a given name with these settings; a solver object brings its own."""
     if isinstance(solver, ConvexSolver):
         return solver
-    name = choice("solver", solver, ("lbfgs", "nesterov", "newton", "bmrm"))
+    name = choice("solver", solver, SOLVERS)
     if name == "bmrm":
         return BMRM(tol=tol, max_iter=max_iter)
     if name == "newton" and smoothing == "adaptive":

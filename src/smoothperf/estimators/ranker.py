@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import shown, vector
+from .._validation import choice, missing_entries, shown, vector
 from ..design import as_design
 from ..evaluation import tells_nothing
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
@@ -23,7 +23,7 @@ from ..solvers.smoothing import Adaptive, Smoothing
 from ..threads import check_n_threads, use_threads
 from .classifier import ZeroModelWarning
 from .linear import CertifiedModel, make_callback, report_end
-from .problem import ACCEPTED, as_store, check_lengths, make_solver, remember_features
+from .problem import ACCEPTED, SOLVERS, as_store, check_lengths, make_solver, remember_features
 from .ranking_candidates import RankingCandidate, candidate_for
 from .tight import fit_tight, retargeting
 
@@ -90,7 +90,10 @@ class LinearRanker(CertifiedModel):
         """Check what was passed to ``fit``, and remember the features."""
         store = as_store(X)
         if store is None:
+            if y is None:
+                raise ValueError("y is None: grades are needed unless X is a store.")
             check_lengths(X, y)
+            check_grades_are_there(y)
             X, grades = validate_data(self, X, y, y_numeric=True, accept_large_sparse=True, **ACCEPTED)
         else:
             X, grades, qid = store.design(), grades_of(store, y), queries_of(store, qid, group)
@@ -102,6 +105,15 @@ class LinearRanker(CertifiedModel):
         self.coef_ = result.coef
         self.intercept_ = 0.0
         self._keep_result(result)
+
+
+def check_grades_are_there(y: Any) -> None:
+    """Say where a grade is missing or not finite; scikit-learn's own message does not."""
+    grades = np.asarray(y)
+    missing = missing_entries(grades) if grades.ndim == 1 else np.zeros(0, dtype=bool)
+    if missing.any():
+        at = int(missing.argmax())
+        raise ValueError(f"y must be finite, got {grades[at]} at position {at}; remove or replace such entries.")
 
 
 def grades_of(store: Store, y: ArrayLike | None) -> ArrayLike:
@@ -365,8 +377,10 @@ def start_objective(objective: RegularizedRisk, measure: QueryMeasure, queries: 
     return RegularizedRisk(objective.design, tight_start(measure, queries), alpha)
 
 
-def solver_of(ranker: MeasureRanker) -> ConvexSolver:
-    """The solver that a ranker names; L-BFGS for "auto"."""
+def solver_of(ranker: Any) -> ConvexSolver:
+    """The solver that a ranker of either kind names; L-BFGS for "auto"."""
+    if not isinstance(ranker.solver, ConvexSolver):
+        choice("solver", ranker.solver, ("auto", *SOLVERS))
     name = "lbfgs" if ranker.solver == "auto" else ranker.solver
     return make_solver(name, tol=ranker.tol, max_iter=ranker.max_iter, smoothing=ranker.smoothing)
 
@@ -385,12 +399,18 @@ def quickest(solver: ConvexSolver, objective: RegularizedRisk) -> ConvexSolver:
     return Newton(tol=solver.tol, max_iter=solver.max_iter, smoothing=smoothing, flatness=0.1)
 
 
-def check_ranks(solver: Solver, measure: QueryMeasure | None = None) -> None:
-    """Say before the work begins that a solver cannot train for a measure, or (None) not for all there are."""
-    if isinstance(solver, Newton) and not isinstance(measure, QueryROCArea):
-        raise ValueError(
-            'solver "newton" needs second derivatives, which of all measures of queries "pairs" alone has; use "lbfgs".'
-        )
+def check_ranks(solver: Solver, *measures: QueryMeasure) -> None:
+    """Say before the work begins that a solver cannot train for a measure, or not for all that are to be tried."""
+    lacking = dict.fromkeys(each.name for each in measures if not isinstance(each, QueryROCArea))
+    if not lacking or not isinstance(solver, Newton):
+        return
+    needs = 'solver "newton" needs second derivatives, which of all measures of queries "pairs" alone has'
+    if len(measures) == 1:
+        raise ValueError(f'{needs}; use "lbfgs".')
+    raise ValueError(
+        f'{needs}, and the choice tries {", ".join(lacking)}, too; use "lbfgs", or measure="pairs" with '
+        'bound="convex", which is tried alone.'
+    )
 
 
 def warn_of_zero_ranker(alpha: float, *, tight: bool) -> None:

@@ -18,8 +18,8 @@ from ..threads import check_n_threads, use_threads
 from .choice import LEVELS, Step
 from .linear import make_callback, report_end
 from .path import checked_alphas
-from .problem import make_solver, refuse_store
-from .ranker import LinearRanker, MeasureRanker, check_ranks
+from .problem import refuse_store
+from .ranker import LinearRanker, MeasureRanker, check_ranks, solver_of
 from .ranking_candidates import RankingCandidate, candidates_for
 from .ranking_choice import HeldOutQueries, QueryRace, QueryRows, QueryTrail, Rows, query_splits
 from .search import (
@@ -64,7 +64,8 @@ class MeasureRankerCV(LinearRanker):
     n_jobs : int, optional
         Splits to work on at the same time, in threads; 1 by default, -1 for all cores.
     tol, max_iter, solver, smoothing, n_threads, low_memory
-        As in :class:`~smoothperf.MeasureRanker`. Candidates are compared with a tolerance of 0.005 at least.
+        As in :class:`~smoothperf.MeasureRanker`, but "auto" is L-BFGS. Candidates are compared with a tolerance of
+        0.005 at least.
     verbose : int, default=0
         1 prints a line for every split and about once a second while the winner is fitted, 2 one per iteration of that;
         to standard error.
@@ -142,7 +143,7 @@ class MeasureRankerCV(LinearRanker):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -153,11 +154,13 @@ class MeasureRankerCV(LinearRanker):
         """
         measure = get_query_measure(self.measure)
         candidates = candidates_for(measure, self.bound)
-        solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
-        check_ranks(solver)
+        solver = solver_of(self)
+        check_ranks(solver, *(candidate.measure for candidate in candidates))
         check_n_threads(self.n_threads)
         refuse_store(X, "cross-validation")
         X, queries = self._queries(X, y, qid, group, sample_weight)
+        if self.bound == "auto":  # grades may be huge where the measure does not look at their size
+            candidates = tuple(one for one in candidates if one.measure.takes(queries.grades))
         for candidate in candidates:
             candidate.measure.risk(queries)  # which says what does not suit it
         from_data = self.alphas is None

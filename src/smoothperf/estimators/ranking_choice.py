@@ -22,7 +22,7 @@ from .._validation import whole_number
 from ..design import as_design
 from ..measures import NDCG, Queries, QueryMeasure
 from ..solvers import Callback
-from .choice import Race
+from .choice import Race, check_any_splits
 from .ranker import tight_start
 from .ranking_candidates import RankingCandidate
 from .trail import SafeStart, Settings, Trail
@@ -123,6 +123,7 @@ def query_splits(cv: Any, numbers: Rows, counted: Rows) -> list[tuple[Rows, Rows
         # A splitter that does not know groups says so; that it divides queries is an error below.
         warnings.filterwarnings("ignore", "The groups parameter is ignored")
         splits = [(every_row[train], every_row[test]) for train, test in check_cv(cv).split(every_row, groups=numbers)]
+    check_any_splits(splits)
     for train, test in splits:
         _check_split(train, test, numbers, counted)
     return splits

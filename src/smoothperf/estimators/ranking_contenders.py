@@ -60,7 +60,7 @@ def ranking_contenders(
     settings = {"bound": bound, "tol": tol, "max_iter": max_iter, "n_threads": n_threads}
     ours = [
         RankingContender(
-            f"for {title_of(measure.name)}" + (f", {solver}" if len(solvers) > 1 else ""),
+            f"for {title_of(measure.full_name)}" + (f", {solver}" if len(solvers) > 1 else ""),
             _chosen(measure, {**settings, "solver": solver}),
             measure.name,
         )

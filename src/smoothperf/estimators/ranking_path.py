@@ -49,7 +49,7 @@ class RankingPath:
         self._measure = get_query_measure(ranker.measure)
         candidate = candidate_for(self._measure, ranker.bound)
         solver = solver_of(ranker)
-        check_ranks(solver)
+        check_ranks(solver, candidate.measure)
         check_n_threads(ranker.n_threads)
         X, self._queries = ranker._queries(X, y, qid, group, sample_weight)
         self._held_out = None if validation is None else _checked_validation(validation, X.shape[1])

@@ -2,7 +2,7 @@
 
 from .bootstrap import interval, resamples
 from .names import NAMES, column_of, title_of
-from .query_scores import QUERY_COLUMNS, QueryScores, drawn_interval, query_resamples
+from .query_scores import QUERY_COLUMNS, QueryScores, drawn_interval, query_columns, query_resamples
 from .ranking import Ranking, tells_nothing
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "column_of",
     "drawn_interval",
     "interval",
+    "query_columns",
     "query_resamples",
     "resamples",
     "tells_nothing",

@@ -36,7 +36,12 @@ def title_of(measure: str) -> str:
     --------
     >>> [title_of(name) for name in ("prbep", "f2", "precision@100", "roc_area@0.1", "error_rate", "error_rate@10:1")]
     ['PRBEP', 'F2', 'precision@100', 'ROC area@0.1', 'accuracy', 'accuracy with costs 10:1']
+    >>> title_of("ndcg@10, linear gains"), title_of("roc_area, by pairs")
+    ('NDCG@10, linear gains', 'ROC area, by pairs')
     """
+    measure, comma, unusual = measure.partition(", ")
+    if comma:
+        return f"{title_of(measure)}, {unusual}"
     kind, at, parameters = measure.partition("@")
     if not at and kind.startswith("f") and kind[1:].replace(".", "", 1).isdigit():
         return kind.upper()

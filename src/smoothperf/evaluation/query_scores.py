@@ -12,12 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import vector, whole_number
-from ..measures import Queries, QueryMeasure
+from ..measures import Queries, QueryMeasure, get_query_measure
 from .bootstrap import interval
 
 Array = NDArray[np.float64]
 #: The measures of every table of rankings, by name.
 QUERY_COLUMNS = ("ndcg@10", "ndcg", "precision@10", "average_precision", "reciprocal_rank", "roc_area")
+
+
+def query_columns(trained_for: QueryMeasure, grades: Array) -> dict[str, QueryMeasure]:
+    """The measures of a table by their full names: that which a model was trained for first, then the usual ones.
+
+    Of these all that take grades so high.
+
+    Examples
+    --------
+    >>> from smoothperf import NDCG
+    >>> list(query_columns(NDCG(10), np.array([0.0, 1.0])))[:3]
+    ['ndcg@10', 'ndcg', 'precision@10']
+    >>> list(query_columns(NDCG(10, gain="linear"), np.array([0.0, 1.0])))[:3]
+    ['ndcg@10, linear gains', 'ndcg@10', 'ndcg']
+    """
+    usual = (get_query_measure(name) for name in QUERY_COLUMNS)
+    return {trained_for.full_name: trained_for} | {
+        measure.name: measure for measure in usual if measure.name != trained_for.full_name and measure.takes(grades)
+    }
 
 
 @dataclass(frozen=True, eq=False)

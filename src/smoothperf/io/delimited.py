@@ -243,7 +243,7 @@ def label_column(names: list[str], label: str | None, path: Path, *, labelled: b
         return None
     columns = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
     if label is None:
-        raise data_error(path, f"say which column holds the labels; there are {columns}")
+        raise data_error(path, f"say with label= or --label which column holds the labels; there are {columns}")
     if label not in names:
         raise data_error(path, f"there is no column {label!r} for the labels; there are {columns}")
     if len(names) == 1:

@@ -19,7 +19,8 @@ def read_parquet(
     file: io.BufferedReader, path: Path, label: str | None, query: str | None = None, *, labelled: bool
 ) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str], NDArray[Any] | None]:
     """Read features, labels, the names of the features, and queries; see :func:`~smoothperf.io.read_data`."""
-    table, qid = _without_queries(_table(file, path), path, label, query)
+    table = _table(file, path)
+    table, qid = _without_queries(_without_index(table, {label, query}), path, label, query)
     X, y, names = _arrays(table, path, label, labelled=labelled)
     return X, None if y is None else labels.tidy(y), names, qid
 
@@ -33,7 +34,7 @@ def parquet_chunks(
     try:
         whole = pq.ParquetFile(file, pre_buffer=False)  # a buffer would keep the whole file in memory
         for batch in whole.iter_batches(batch_size=max(1, n_entries // len(whole.schema_arrow.names))):
-            table = pa.Table.from_batches([batch])
+            table = _without_index(pa.Table.from_batches([batch]), {label, query})
             table, qid = _without_queries(table, path, label, query, first_row=done + 1)
             X, y, names = _arrays(table, path, label, labelled=True, first_row=done + 1)
             done += table.num_rows
@@ -59,6 +60,13 @@ def _table(file: io.BufferedReader, path: Path) -> Any:
         return pq.read_table(file)
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise data_error(path, f"it is not a sound Parquet file: {error}") from error
+
+
+def _without_index(table: Any, wanted: Collection[str | None]) -> Any:
+    """A table without what was the index of a pandas frame, which is no feature; what was asked for by name stays."""
+    about = table.schema.pandas_metadata or {}
+    index = [name for name in about.get("index_columns", ()) if isinstance(name, str) and name not in wanted]
+    return table.drop_columns([name for name in index if name in table.column_names])
 
 
 def _arrays(
@@ -123,11 +131,17 @@ def _queries(column: Any, path: Path, query: str | None, first_row: int) -> NDAr
 
 
 def columns_of(
-    file: io.BufferedReader, path: Path, only: Collection[str | None] | None = None
+    file: io.BufferedReader,
+    path: Path,
+    only: Collection[str | None] | None = None,
+    also: Collection[str | None] = (),
 ) -> dict[str, NDArray[Any]]:
-    """Read columns of numbers, with NaN for what is missing, and of text, with "" for that; ``only`` those named."""
+    """Read columns of numbers, with NaN for what is missing, and of text, with "" for that; ``only`` those named.
+
+    The index of a pandas frame is left out, unless it is ``also`` asked for.
+    """
     pa, _ = _pyarrow(path)
-    table = _table(file, path)
+    table = _without_index(_table(file, path), {*also, *(only or ())})
     if only is not None:
         table = table.select([name for name in table.column_names if name in only])
     columns: dict[str, NDArray[Any]] = {}

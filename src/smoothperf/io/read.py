@@ -140,7 +140,7 @@ def format_of(
     for option, column in (("label", label), ("query", query)):
         if column is not None and found in ("svmlight", "npz", "store"):
             reason = f"a file of the {found} format has no named columns, so {option}={column!r} means nothing"
-            raise data_error(path, reason)
+            raise data_error(path, f"{reason}; leave out {option}= or --{option}")
     return found
 
 

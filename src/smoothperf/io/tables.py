@@ -275,7 +275,7 @@ def read_table(
         if format == "csv":
             columns, lines = _csv_columns(file, path)
         else:
-            columns = columns_of(file, path, None if only is None else {*only, label, query})
+            columns = columns_of(file, path, None if only is None else {*only, label, query}, {label, query})
     at = label_column(list(columns), label, path, labelled=labelled)
     query_column(list(columns), query, label, path)
     y = None if at is None else columns.pop(list(columns)[at])

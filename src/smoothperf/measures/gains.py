@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,18 +12,24 @@ from .._validation import HEAVIEST
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], ArrayLike]
+#: Documents of higher grades would gain too much to be counted, if that is exponential.
+HIGHEST_GRADE = math.log2(HEAVIEST)
 
 
 def checked_function(
     name: str, value: str | Function | Sequence[float], known: tuple[str, ...]
 ) -> str | Function | tuple[float, ...]:
     """One of a few words, a function, or a tuple of numbers."""
-    if isinstance(value, str):
-        if value not in known:
-            words = ", ".join(map(repr, known))
-            raise ValueError(f"{name} must be {words}, a function or a sequence of numbers, got {value!r}.")
+    if callable(value) or (isinstance(value, str) and value in known):
         return value
-    return value if callable(value) else tuple(float(entry) for entry in value)
+    try:
+        numbers = () if isinstance(value, str) else tuple(float(entry) for entry in value)
+    except (TypeError, ValueError):
+        numbers = ()
+    if not numbers or not np.isfinite(numbers).all():
+        words = ", ".join(map(repr, known))
+        raise ValueError(f"{name} must be {words}, a function or a sequence of finite numbers, got {value!r}.")
+    return numbers
 
 
 def checked_gain(gain: str | Function | Sequence[float]) -> str | Function | tuple[float, ...]:
@@ -56,6 +63,28 @@ def document_gains(gain: str | Function | Sequence[float], grades: Array) -> Arr
             f"{HEAVIEST:g}; {hint}."
         )
     return gains
+
+
+def can_gain(gain: str | Function | Sequence[float], grades: Array) -> bool:
+    """Whether documents of these grades do not gain too much, where gains grow so that they could.
+
+    Examples
+    --------
+    >>> can_gain("exponential", np.array([0.0, 2000.0])), can_gain("linear", np.array([0.0, 2000.0]))
+    (False, True)
+    """
+    return gain != "exponential" or bool(grades.max(initial=0.0) <= HIGHEST_GRADE)
+
+
+def unusual_gain(gain: str | Function | Sequence[float]) -> str:
+    """What to add to the name of a measure whose gains are not the usual ones; nothing for these.
+
+    Examples
+    --------
+    >>> unusual_gain("exponential"), unusual_gain("linear"), unusual_gain((0, 1, 3))
+    ('', ', linear gains', ', other gains')
+    """
+    return {"exponential": "", "linear": ", linear gains"}.get(gain if isinstance(gain, str) else "", ", other gains")
 
 
 def numbers_of(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:

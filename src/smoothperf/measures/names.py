@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from .base import Measure
 from .confidence import CONFIDENCE
@@ -121,8 +122,9 @@ def get_measure(measure: str | Measure) -> Measure:
     """
     if isinstance(measure, Measure):
         return measure
+    wanted = f"measure must be one of {_listed(MEASURE_NAMES)} or a Measure object, got {measure!r}."
     if not isinstance(measure, str):
-        raise ValueError(f"measure must be one of {_listed(MEASURE_NAMES)} or a Measure object, got {measure!r}.")
+        raise ValueError(wanted + _of_rankings(measure))
     name = _settled(measure)
     if name in _PLAIN:
         return _PLAIN[name]()
@@ -136,8 +138,29 @@ def get_measure(measure: str | Measure) -> Measure:
     if at and (kind in _PLAIN or _F_BETA.fullmatch(kind)):
         raise ValueError(f"measure {measure!r} cannot be read: {kind!r} has no {parameters!r}; write {kind!r} alone.")
     near = difflib.get_close_matches(name, [*MEASURE_NAMES, *_ALIASES], n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"measure must be one of {_listed(MEASURE_NAMES)} or a Measure object, got {measure!r}.{hint}")
+    hint = _of_rankings(measure) or (f" Did you mean {near[0]!r}?" if near else "")
+    raise ValueError(wanted + hint)
+
+
+def is_measure(measure: Any) -> bool:
+    """Return whether something is a measure of labels, or the name of one.
+
+    Examples
+    --------
+    >>> is_measure("f0.5"), is_measure("ndcg@10")
+    (True, False)
+    """
+    if not isinstance(measure, str):
+        return isinstance(measure, Measure)
+    name = _settled(measure)
+    return name in _PLAIN or _F_BETA.fullmatch(name) is not None or name.startswith(tuple(_WITH_PARAMETERS))
+
+
+def _of_rankings(measure: Any) -> str:
+    """Say so if something is a measure of rankings."""
+    from .query_names import is_query_measure  # which asks whether names are ours
+
+    return " It is a measure of rankings: use MeasureRanker." if is_query_measure(measure) else ""
 
 
 def _settled(text: str) -> str:

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import choice, whole_number
-from .gains import Function, checked_function, checked_gain, document_gains, numbers_of
+from .gains import Function, can_gain, checked_function, checked_gain, document_gains, numbers_of, unusual_gain
 from .queries import Queries
 from .query_measure import QueryMeasure, quotients
-from .ranking_risk import RankingRisk, ranked_shares
+from .ranking_risk import RankingRisk, order_matters, ranked_shares
 
 Array = NDArray[np.float64]
 
@@ -26,8 +26,9 @@ Array = NDArray[np.float64]
 class NDCG(QueryMeasure):
     """Normalised discounted cumulative gain: how much of what the best order would gain near the top is gained.
 
-    Queries whose documents all gain the same, such as those with one document or one grade, are left out: every order
-    of them is as good as any other. (Others count them as 0, as scikit-learn does where all grades are 0, or as 1.)
+    Queries whose documents all gain the same, such as those with one document or one grade, are left out, and those
+    all of whose places count the same: every order of them is as good as any other. (Others count them as 0, as
+    scikit-learn does where all grades are 0, or as 1.)
     Documents with equal scores share the discounts of their places, which is the average over their orders and what
     :func:`sklearn.metrics.ndcg_score` does.
 
@@ -77,6 +78,12 @@ class NDCG(QueryMeasure):
         """``ndcg`` or ``ndcg@10``."""
         return "ndcg" if self.k is None else f"ndcg@{self.k}"
 
+    @property
+    def full_name(self) -> str:
+        """``ndcg@10, linear gains``; what the tight bound aims at makes no difference to scores."""
+        discounts = "" if self.discount == "log2" else ", other discounts"
+        return self.name + unusual_gain(self.gain) + discounts
+
     def risk(self, queries: Queries) -> RankingRisk:
         """Return the convex risk (ranking-risk) for queries."""
         return RankingRisk(
@@ -85,17 +92,20 @@ class NDCG(QueryMeasure):
             self._discounts(queries),
             aims_at_best=self.tight_target != "order",
             falls_back=self.tight_target == "auto",
-            name=self.name,
+            nothing_counts=self.nothing_counts,
         )
 
+    def takes(self, grades: Array) -> bool:
+        """Return whether documents of these grades do not gain too much."""
+        return can_gain(self.gain, grades)
+
     def of_queries(self, queries: Queries, scores: Array) -> Array:
-        """Return the NDCG of each query here; NaN for those whose documents all gain the same."""
+        """Return the NDCG of each query here; NaN for those that every order suits alike."""
         gains, discount = document_gains(self.gain, queries.grades), self._discounts(queries)
         order, _, shares = ranked_shares(queries, queries.by_document(scores), discount)
         found = queries.sums(shares * gains[order])
         ideal = queries.sums(discount[queries.places] * gains[queries.sorted_by(gains)])
-        counted = queries.reduced(np.minimum, gains) < queries.reduced(np.maximum, gains)
-        return quotients(found, ideal, counted)
+        return quotients(found, ideal, order_matters(queries, gains, discount))
 
     def _gains(self, grades: Array) -> Array:
         return document_gains(self.gain, grades)

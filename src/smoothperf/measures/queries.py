@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validation import vector
+from .._validation import missing_entries, vector
 from ..collective import ALONE, Collective, total
 from ..kernels import sort_documents
 from ..threads import pieces
@@ -193,8 +193,9 @@ def grouped(qid: ArrayLike, length: int) -> tuple[Places | None, Places]:
         raise ValueError(f"qid must be one-dimensional, got shape {ids.shape}; use .ravel() if that is meant.")
     if ids.shape[0] != length:
         raise ValueError(f"qid has {ids.shape[0]} entries but there are {length} documents; they must match.")
-    if ids.dtype.kind == "f" and not np.isfinite(ids).all():
-        at = int(np.flatnonzero(~np.isfinite(ids))[0])
+    missing = missing_entries(ids)
+    if missing.any():
+        at = int(missing.argmax())
         raise ValueError(f"qid must say for each document which query it belongs to, got {ids[at]} at position {at}.")
     if length == 0:
         return None, np.zeros(1, dtype=np.intp)

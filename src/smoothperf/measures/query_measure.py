@@ -50,6 +50,11 @@ class QueryMeasure(ABC):
     def name(self) -> str:
         """What :func:`~smoothperf.measures.query_names.get_query_measure` knows it by."""
 
+    @property
+    def full_name(self) -> str:
+        """The name, and what sets it apart from the usual measure of that name: ``ndcg@10, linear gains``."""
+        return self.name
+
     def bind(self, grades: ArrayLike, qid: ArrayLike, sample_weight: ArrayLike | None = None) -> Risk:
         """Return the convex risk of this measure for given grades.
 
@@ -84,7 +89,16 @@ class QueryMeasure(ABC):
         counted = ~np.isnan(values)
         part = self.weights(queries)[counted]
         gained, weight = total(queries.together, float(part @ values[counted]), float(part.sum()))
-        return gained / checked_weight(weight, self.name)
+        return gained / checked_weight(weight, self.nothing_counts)
+
+    @property
+    def nothing_counts(self) -> str:
+        """What to say where no query counts."""
+        return words_of_nothing(self.name)
+
+    def takes(self, grades: Array) -> bool:
+        """Return whether documents of these grades, which may be huge, can be scored by this measure."""
+        return True
 
     @abstractmethod
     def of_queries(self, queries: Queries, scores: Array) -> Array:
@@ -100,12 +114,15 @@ class QueryMeasure(ABC):
         return np.flatnonzero(~np.isnan(values) & (self.weights(queries) > 0.0))
 
 
-def checked_weight(weight: float, name: str) -> float:
+def words_of_nothing(name: str) -> str:
+    """What to say where no query counts for a measure."""
+    return f"no query counts for {name}: each has weight 0, or documents that the measure takes to be equally good."
+
+
+def checked_weight(weight: float, nothing_counts: str) -> float:
     """Return the weight of all queries that count, if there is some and it can be divided by."""
     if weight == 0.0:
-        raise ValueError(
-            f"no query counts for {name}: each has weight 0, or documents that the measure takes to be equally good."
-        )
+        raise ValueError(nothing_counts)
     if not 1.0 / HEAVIEST <= weight <= HEAVIEST:
         raise ValueError(
             f"sample_weight adds up to {weight:g} over queries, which is not between {1.0 / HEAVIEST:g} and "

@@ -25,7 +25,7 @@ from ..kernels import query_hinges
 from .base import EPS, LONG_EPS, Curvature, Interval, Plane, RiskValue
 from .pair_curvature import PairCurvature
 from .queries import Queries
-from .query_measure import QueryMeasure, QueryRisk, checked_weight, quotients
+from .query_measure import QueryMeasure, QueryRisk, checked_weight, quotients, words_of_nothing
 
 Array = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ class QueryPairsRisk(QueryRisk):
         weights = np.ones_like(numbers) if queries.query_weights is None else queries.query_weights
         shares = weights * numbers if by_pairs else weights * counted
         weight, documents = total(queries.together, float(shares.sum()), float(shares @ queries.sizes))
-        checked_weight(weight, "roc_area")
+        checked_weight(weight, words_of_nothing("roc_area"))
         self._coefficients = shares / (units * weight)
         # For each query the Hessian is at most c / (M kappa) times the Laplacian of a graph of m documents, at most m;
         # documents count with the weight of their query.
@@ -188,6 +188,11 @@ class QueryROCArea(QueryMeasure):
 
     def __post_init__(self) -> None:
         choice("weighting", self.weighting, ("queries", "pairs"))
+
+    @property
+    def full_name(self) -> str:
+        """``roc_area, by pairs`` where queries count by their pairs."""
+        return self.name + (", by pairs" if self.weighting == "pairs" else "")
 
     def risk(self, queries: Queries) -> QueryPairsRisk:
         """Return the convex risk (query-pairs-risk) for queries."""

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from ..collective import extremes, total
 from .base import EPS, Interval, Plane, RiskValue
-from .gains import Function, checked_gain, document_gains
+from .gains import Function, can_gain, checked_gain, document_gains, unusual_gain
 from .queries import Queries
-from .query_measure import QueryMeasure, QueryRisk, checked_weight
+from .query_measure import QueryMeasure, QueryRisk, checked_weight, words_of_nothing
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class QuerySquaresRisk(QueryRisk):
         super().__init__(queries)
         counted = queries.reduced(np.minimum, gains) < queries.reduced(np.maximum, gains)
         (weight,) = total(queries.together, queries.weighted(counted.astype(np.float64)))
-        checked_weight(weight, QuerySquaredLoss.name)
+        checked_weight(weight, words_of_nothing(QuerySquaredLoss.name))
         shortest, largest = extremes(
             queries.together,
             float(np.where(counted, queries.sizes, np.inf).min(initial=np.inf)),
@@ -148,9 +148,18 @@ class QuerySquaredLoss(QueryMeasure):
     def __post_init__(self) -> None:
         object.__setattr__(self, "gain", checked_gain(self.gain))
 
+    @property
+    def full_name(self) -> str:
+        """``squared_loss, linear gains``."""
+        return self.name + unusual_gain(self.gain)
+
     def risk(self, queries: Queries) -> QuerySquaresRisk:
         """Return the convex risk (query-squares-risk) for queries."""
         return QuerySquaresRisk(queries, document_gains(self.gain, queries.grades))
+
+    def takes(self, grades: Array) -> bool:
+        """Return whether documents of these grades do not gain too much."""
+        return can_gain(self.gain, grades)
 
     def of_queries(self, queries: Queries, scores: Array) -> Array:
         """Return minus the loss of each query here; NaN for those whose documents all gain the same."""

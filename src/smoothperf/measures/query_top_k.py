@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._validation import whole_number
 from .queries import Queries
 from .query_measure import QueryMeasure, quotients
-from .ranking_risk import RankingRisk, ranked_shares
+from .ranking_risk import RankingRisk, order_matters, ranked_shares
 
 Array = NDArray[np.float64]
 
@@ -36,18 +36,27 @@ class _AtK(QueryMeasure):
     def risk(self, queries: Queries) -> RankingRisk:
         """Return the convex risk (ranking-risk) for queries."""
         gains = relevant(queries)
-        return RankingRisk(queries, gains, self._places(queries), self._units(queries.sums(gains)), name=self.name)
+        units = self._units(queries.sums(gains))
+        return RankingRisk(queries, gains, self._places(queries), units, nothing_counts=self.nothing_counts)
 
     def of_queries(self, queries: Queries, scores: Array) -> Array:
-        """Return the measure of each query here; NaN for those with relevant documents only, or none.
+        """Return the measure of each query here; NaN for those that every order suits alike.
 
         Documents tied at the last place that counts share the places that are left.
         """
         gains = relevant(queries)
-        order, _, shares = ranked_shares(queries, queries.by_document(scores), self._places(queries))
-        hits, numbers = queries.sums(shares * gains[order]), queries.sums(gains)
-        counted = (numbers > 0.0) & (numbers < queries.sizes)
-        return quotients(hits, self._units(numbers), counted)
+        places = self._places(queries)
+        order, _, shares = ranked_shares(queries, queries.by_document(scores), places)
+        hits = queries.sums(shares * gains[order])
+        return quotients(hits, self._units(queries.sums(gains)), order_matters(queries, gains, places))
+
+    @property
+    def nothing_counts(self) -> str:
+        """What to say where no query counts."""
+        return (
+            f"no query has more than {self.k} documents, of which some are relevant and some are not, and a weight: "
+            f"{self.name} does not depend on the order of any other."
+        )
 
     def _places(self, queries: Queries) -> Array:
         return (np.arange(int(queries.sizes.max(initial=1))) < self.k).astype(np.float64)
@@ -57,8 +66,8 @@ class _AtK(QueryMeasure):
 class QueryPrecision(_AtK):
     """Precision at k: how many of the k documents with the highest scores of a query are relevant, of k.
 
-    Queries with relevant documents only, or none, are left out. One that has fewer than k documents is divided by k all
-    the same.
+    Queries of at most k documents are left out, as all of these are among the first k in every order, and those with
+    relevant documents only, or none.
 
     Parameters
     ----------
@@ -85,7 +94,8 @@ class QueryPrecision(_AtK):
 class QueryRecall(_AtK):
     """Recall at k: how many of the relevant documents of a query are among the k with the highest scores.
 
-    Queries with relevant documents only, or none, are left out.
+    Queries of at most k documents are left out, as all of these are among the first k in every order, and those with
+    relevant documents only, or none.
 
     Parameters
     ----------

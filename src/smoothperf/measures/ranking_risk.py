@@ -55,6 +55,20 @@ def ranked_shares(queries: Queries, keys: Array, discount: Array) -> tuple[Place
     return order, begins, np.repeat(sums / counts, counts)
 
 
+def order_matters(queries: Queries, gains: Array, discount: Array) -> NDArray[np.bool_]:
+    """Which queries some order suits better than another: neither their documents nor their places are all alike.
+
+    Examples
+    --------
+    >>> queries = Queries.of([1, 0, 0, 1, 0, 1, 1, 1], [1, 1, 1, 2, 2, 3, 3, 3])
+    >>> order_matters(queries, queries.grades, np.array([1.0, 1.0, 0.0])).tolist()   # the second has two places only
+    [True, False, False]
+    """
+    gains_differ = queries.reduced(np.minimum, gains) < queries.reduced(np.maximum, gains)
+    differ: NDArray[np.bool_] = gains_differ & (discount[queries.sizes - 1] < discount[0])
+    return differ
+
+
 class RankingRisk(QueryRisk):
     """The risk (ranking-risk) for given gains; made by the measures' ``risk``.
 
@@ -63,7 +77,7 @@ class RankingRisk(QueryRisk):
     queries : Queries
         Which documents belong together, and what queries count.
     gains : ndarray
-        ``g``, by document. Queries whose gains are all equal are left out.
+        ``g``, by document. Queries whose gains are all equal, or all of whose places are, are left out.
     discount : ndarray
         ``d``, for as many places as the longest query here has.
     units : ndarray or None
@@ -72,8 +86,8 @@ class RankingRisk(QueryRisk):
         Whether :meth:`loss_free` looks at rankings with the highest gain only.
     falls_back : bool
         Whether it looks at all rankings where that is too much (:meth:`closer_bound`).
-    name : str
-        Of the measure, for messages.
+    nothing_counts : str
+        What to say where no query counts.
     """
 
     def __init__(
@@ -85,7 +99,7 @@ class RankingRisk(QueryRisk):
         *,
         aims_at_best: bool = False,
         falls_back: bool = False,
-        name: str,
+        nothing_counts: str,
     ):
         super().__init__(queries)
         self._aims_at_best = aims_at_best
@@ -98,8 +112,7 @@ class RankingRisk(QueryRisk):
         lengths, sizes = queries.sums(by_place), queries.sizes.astype(np.float64)
         opposite = discount[np.repeat(queries.sizes, queries.sizes) - 1 - queries.places]
         squares = 0.5 * (queries.sums(by_place**2) + queries.sums(shares**2)) - queries.sums(opposite * shares)
-        squares = np.where(by_place[queries.starts[1:] - 1] < discount[0], squares, 0.0)  # 0 where all places are alike
-        counted = (queries.reduced(np.minimum, gains) < queries.reduced(np.maximum, gains)) & (ideal > 0.0)
+        counted = order_matters(queries, gains, discount) & (ideal > 0.0)
         units = np.where(counted, ideal if units is None else units, 1.0)
         self._relevance = gains / np.repeat(units, queries.sizes)
         self._target = np.empty_like(gains)
@@ -119,7 +132,7 @@ class RankingRisk(QueryRisk):
                 )
             ),
         )
-        checked_weight(weight, name)
+        checked_weight(weight, nothing_counts)
         most = extremes(queries.together, 0.0, float(highest.max(initial=0.0)))[1]
         weights = np.ones_like(lengths) if queries.query_weights is None else queries.query_weights
         self._coefficients = np.where(counted, weights / weight, 0.0)

@@ -22,6 +22,7 @@ from .threshold import threshold_section
 from .weights_table import weights_section
 
 SOLVERS = {
+    "auto": "Newton's method for pairs of few features, else L-BFGS",
     "lbfgs": "L-BFGS",
     "nesterov": "Nesterov's accelerated gradient",
     "newton": "Newton's method",
@@ -327,13 +328,18 @@ def _measure(name: str) -> str:
 def risk_of(training: Training) -> str:
     """Name what was minimised: a loss, or the bound of a measure."""
     name = _measure(training.trained_with).removeprefix("minus ")
-    return name if training.trained_with in LOSSES else f"{name}, {training.bound} bound"
+    return name if _is_loss(training) else f"{name}, {training.bound} bound"
+
+
+def _is_loss(training: Training) -> bool:
+    """Whether a loss was minimised; its name may say what is unusual about it."""
+    return training.trained_with.partition(", ")[0] in LOSSES
 
 
 def _objective(training: Training) -> str:
     """Say what was minimised, in half a sentence."""
     name = _measure(training.trained_with).removeprefix("minus ")
-    if training.trained_with in LOSSES:
+    if _is_loss(training):
         return f"the regularised {name}"
     kind = "tight upper bound" if training.bound == "tight" else "upper bound"
     return f"a regularised {kind} of 1 \u2212 {name}"

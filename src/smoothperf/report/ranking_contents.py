@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluation import QUERY_COLUMNS, QueryScores, drawn_interval, query_resamples, tells_nothing
+from ..evaluation import QueryScores, drawn_interval, query_columns, query_resamples, tells_nothing
 from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
 from .contents import Training, made_now, traced
 from .single_feature import SingleFeature, best_single_feature
@@ -174,10 +174,11 @@ def gather_ranking(
     """
     trained_for = get_query_measure(model.measure)
     shown = trained_for if isinstance(trained_for, NDCG) else NDCG(10)
+    if not shown.takes(queries.grades):
+        shown = NDCG(10, gain="linear")
     scores = model.predict(X)
     single = best_single_feature(X, model.coef_, queries, shown, feature_names)
-    columns = {trained_for.name: trained_for} | {name: get_query_measure(name) for name in QUERY_COLUMNS}
-    columns[trained_for.name] = trained_for
+    columns = query_columns(trained_for, queries.grades) | {shown.full_name: shown}
     measures, gains = _judged(queries, columns, scores, single.scores, n_resamples, seed)
     values, single_values = (shown.of_queries(queries, of) for of in (scores, single.scores))
     counted = ~np.isnan(values)
@@ -191,7 +192,7 @@ def gather_ranking(
         empty=not model.coef_.any(),
         measures=measures,
         gains=gains,
-        spread_of=shown.name,
+        spread_of=shown.full_name,
         values=values[counted],
         single_values=single_values[counted],
         single=single,
@@ -204,8 +205,8 @@ def gather_ranking(
 def _training(model: MeasureRanker) -> Training:
     result, trained_with = model.result_, model.trained_with
     return Training(
-        measure=get_query_measure(model.measure).name,
-        trained_with=trained_with.measure.name,
+        measure=get_query_measure(model.measure).full_name,
+        trained_with=trained_with.measure.full_name,
         bound=trained_with.bound,
         solver=model.solver if isinstance(model.solver, str) else type(model.solver).__name__.lower(),
         decides=False,

@@ -35,12 +35,17 @@ def ranking_outcomes(
     from ...evaluation.ranking_comparison import COLUMNS, compare_rankings
     from ...measures import get_query_measure
 
-    documents = as_documents(screen, rows)
-    others = None if test is None else read_other_documents(screen, test, documents, form)
     measures = measures or [DEFAULT_MEASURE]
+    documents = as_documents(screen, rows, measures)
+    others = None if test is None else read_other_documents(screen, test, documents, form, measures)
     splits = _splits(documents, others, folds, kind, seed)
     players = ranking_contenders(measures, solvers, **settings, trees=suits_trees(documents.y))
-    columns = dict.fromkeys([*(get_query_measure(name).name for name in measures), *COLUMNS])
+    columns = {measure.name: measure for measure in map(get_query_measure, [*measures, *COLUMNS])}
+    columns = {
+        name: measure
+        for name, measure in columns.items()
+        if all(measure.takes(part.y) for part in (documents, others) if part is not None)
+    }
     times = f", {len(splits)} times" if len(splits) > 1 else ""
     number = splits[0][0].queries.sizes.size
     screen.say(f"Training {len(players)} kinds of models on {number:,} queries{times}")
@@ -49,7 +54,7 @@ def ranking_outcomes(
         lines = compare_rankings(
             splits,
             players,
-            [get_query_measure(name) for name in columns],
+            list(columns.values()),
             n_resamples=bootstrap,
             seed=seed,
             tell=lambda text: screen.progress.print(text, soft_wrap=True),

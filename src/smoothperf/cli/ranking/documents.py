@@ -21,24 +21,31 @@ if TYPE_CHECKING:
 DEFAULT_MEASURE = "ndcg@10"
 #: Most grades to list.
 LISTED = 6
+#: Formats whose columns have names.
+TABLES = ("csv", "parquet")
 
 
 def check_measure(name: str, query: str | None) -> None:
     """Fail if there is no such measure, neither of labels nor of rankings; with queries, of rankings."""
-    from ...measures import QUERY_MEASURE_NAMES, get_measure, get_query_measure
+    from ...measures import get_measure, get_query_measure
+    from ...measures.query_names import QUERY_MEASURE_WORDS, similar_query_measure
 
+    if query is not None:
+        if is_label_measure(name) and not is_query_measure(name):
+            _refuse_measure(name)
+        get_query_measure(name)
+        return
     try:
         get_measure(name)
     except ValueError as error:
         try:
             get_query_measure(name)
         except ValueError as other:
-            if "cannot be read" in str(other):  # a measure of rankings, written wrongly
+            if "cannot be read" in str(other) and "cannot be read" not in str(error):  # of rankings, written wrongly
                 raise other from None
-            listed = ", ".join(map(repr, QUERY_MEASURE_NAMES))
-            raise ValueError(f"{error} Of rankings there are {listed}.") from None
-    if query is not None and not is_query_measure(name):
-        _refuse_measure(name)
+            near = similar_query_measure(name)
+            hint = f" Did you mean {near!r}?" if near and "Did you mean" not in str(error) else ""
+            raise ValueError(f"{error} Of rankings there are {QUERY_MEASURE_WORDS}.{hint}") from None
 
 
 def is_query_measure(name: str) -> bool:
@@ -109,28 +116,30 @@ def ranking_title(measure: Any) -> str:
     from ...evaluation import title_of
     from ...measures import get_query_measure
 
-    name = get_query_measure(measure).name
-    return title_of(name) + (" within queries" if is_label_measure(name) else "")
+    found = get_query_measure(measure)
+    return title_of(found.full_name) + (" within queries" if is_label_measure(found.name) else "")
 
 
-def as_documents(screen: Screen, rows: Dataset) -> Dataset:
-    """Check the grades, make them numbers, and say how many queries and grades there are."""
-    documents = replace(rows, y=_grades(rows))
+def as_documents(screen: Screen, rows: Dataset, measures: Sequence[Any]) -> Dataset:
+    """Check the grades, for some measures, make them numbers, and say how many queries and grades there are."""
+    documents = replace(rows, y=_grades(rows, measures))
     for line in summary_lines(documents):
         screen.say(line)
     return documents
 
 
-def read_other_documents(screen: Screen, path: Path, documents: Dataset, form: Form) -> Dataset:
+def read_other_documents(
+    screen: Screen, path: Path, documents: Dataset, form: Form, measures: Sequence[Any]
+) -> Dataset:
     """Read documents of the same kind as those to train on."""
     like = replace(Likeness.of_data(documents), labels=None)
-    return as_documents(screen, _with_queries(read_rows(screen, path, form_as(form, documents), like=like)))
+    return as_documents(screen, _with_queries(read_rows(screen, path, form_as(form, documents), like=like)), measures)
 
 
 def read_documents_for(screen: Screen, model: MeasureRanker, path: Path, form: Form) -> Dataset:
     """Read graded documents that fit a model: the same features."""
     rows = read_rows(screen, path, form_for(model, form), like=Likeness.of_model(model))
-    return as_documents(screen, _with_queries(rows))
+    return as_documents(screen, _with_queries(rows), [model.measure])
 
 
 def _with_queries(rows: Dataset) -> Dataset:
@@ -203,13 +212,13 @@ def stacked(documents: Dataset, others: Dataset) -> tuple[Any, Any, Any, list[tu
     return X, np.concatenate([documents.y, others.y]), qid, [(np.arange(n), np.arange(n, n + more))]
 
 
-def _grades(rows: Dataset) -> Any:
+def _grades(rows: Dataset, measures: Sequence[Any]) -> Any:
     """Return the grades of relevance as numbers, if they can be: 0 or more, and of two kinds in some query."""
     import numpy as np
 
-    from ..._validation import HEAVIEST
     from ...io.dataset import data_error
-    from ...measures import Queries
+    from ...measures import Queries, get_query_measure
+    from ...measures.gains import HIGHEST_GRADE
 
     if rows.y.dtype.kind not in "biuf":
         wrong = next((at, text) for at, text in enumerate(rows.y.tolist()) if not _is_number(text))
@@ -218,14 +227,17 @@ def _grades(rows: Dataset) -> Any:
     if grades.min() < 0.0:
         at = int(grades.argmin())
         raise data_error(rows.path, f"grades are numbers, 0 or more, but row {at + 1} has {grades[at]:g}")
-    if grades.max() > np.log2(HEAVIEST):
+    if not all(get_query_measure(measure).takes(grades) for measure in measures):
         at = int(grades.argmax())
         reason = f"row {at + 1} has the grade {grades[at]:g}, so that its gain, 2^grade - 1, is too large"
-        raise data_error(rows.path, f"{reason}; use grades up to {int(np.log2(HEAVIEST))}")
+        remedy = "or a measure that does not look at their size, such as pairs"
+        raise data_error(rows.path, f"{reason}; use grades up to {int(HIGHEST_GRADE)}, {remedy}")
     try:
         Queries.of(grades, rows.qid)
     except ValueError as error:
-        raise data_error(rows.path, visible(error)) from error
+        reason = visible(error).partition(" Check y,")[0]
+        columns = "the columns of --label and --query" if rows.format in TABLES else "the labels and what follows qid:"
+        raise data_error(rows.path, f"{reason} Check {columns}.") from error
     return grades
 
 

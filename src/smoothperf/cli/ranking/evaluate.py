@@ -21,9 +21,9 @@ def evaluate_ranker(
     documents = read_documents_for(screen, fitted, data, form)
 
     from ...evaluation import (
-        QUERY_COLUMNS,
         QueryScores,
         drawn_interval,
+        query_columns,
         query_resamples,
         tells_nothing,
         title_of,
@@ -33,11 +33,10 @@ def evaluate_ranker(
     queries, scores = queries_of(documents), fitted.predict(documents.X)
     if tells_nothing(scores):
         screen.note("this model tells nothing: it has the same score for all rows.")
-    trained_for = get_query_measure(fitted.measure)
-    measures = {trained_for.name: trained_for} | {
-        name: get_query_measure(name) for name in QUERY_COLUMNS if name != trained_for.name
-    }
+    measures = query_columns(get_query_measure(fitted.measure), queries.grades)
     found = {name: QueryScores.of(measure, queries, scores) for name, measure in measures.items()}
+    own = next(iter(found))
+    found = {name: worth for name, worth in found.items() if worth.count or name == own}
     draws = shown_progress(screen, "Bootstrap", query_resamples(queries.sizes.size, bootstrap, seed), bootstrap)
     drawn = [{name: worth.mean(draw) for name, worth in found.items()} for draw in draws]
     intervals = {name: drawn_interval([draw[name] for draw in drawn]) for name in found}
@@ -47,7 +46,7 @@ def evaluate_ranker(
     ]
     screen.say()
     screen.result(table(["mean over queries", "value", "95 % from", "to", "queries"], lines))
-    screen.say("\nQueries without documents to tell apart are left out.")
+    screen.say("\nQueries that every order suits alike are left out, and measures for which none remain.")
     screen.document(
         {
             "command": "evaluate",

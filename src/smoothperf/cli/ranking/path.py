@@ -39,14 +39,14 @@ def rankers(
     from ... import regularization_path
     from ...design.scaling import Scaling
 
-    documents = as_documents(screen, rows)
-    X, y, qid, held_out = _split(screen, documents, validation, holdout, seed, form)
+    settings = {**settings, "measure": settings["measure"] or DEFAULT_MEASURE}
+    measure = settings["measure"]
+    documents = as_documents(screen, rows, [measure])
+    X, y, qid, held_out = _split(screen, documents, measure, validation, holdout, seed, form)
     scaling = Scaling.of(kind, X)
     judge = None if held_out is None else (scaling.apply(held_out[0]), *held_out[1:])
-    settings = {**settings, "measure": settings["measure"] or DEFAULT_MEASURE}
     with watch:
         found = regularization_path(scaling.apply(X), y, qid=qid, validation=judge, callback=watch, **settings)
-    measure = settings["measure"]
     number = "" if held_out is None else f"{_count(held_out[2]):,} queries"
     return found, ranking_title(measure), X.shape, number, {"data": summary(documents), "measure": measure}
 
@@ -58,11 +58,11 @@ def _count(qid: Any) -> int:
 
 
 def _split(
-    screen: Screen, documents: Dataset, validation: Path | None, holdout: float, seed: int, form: Form
+    screen: Screen, documents: Dataset, measure: str, validation: Path | None, holdout: float, seed: int, form: Form
 ) -> tuple[Any, Any, Any, Any]:
     """Return features, grades and queries to train on, and the same to judge on, or None."""
     if validation is not None:
-        others = read_other_documents(screen, validation, documents, form)
+        others = read_other_documents(screen, validation, documents, form, [measure])
         return documents.X, documents.y, documents.qid, (others.X, others.y, others.qid)
     if holdout == 0.0:
         return documents.X, documents.y, documents.qid, None
@@ -70,12 +70,15 @@ def _split(
     import numpy as np
 
     from ...estimators.ranking_choice import query_splits
-    from ...measures import NDCG
+    from ...measures import get_query_measure
 
     queries = queries_of(documents)
-    counted = NDCG().counted(queries)
+    counted = get_query_measure(measure).counted(queries)
     if counted.size < 2:
-        fail(f"{documents.path}: one query only has different grades, so none can be held out; use --holdout 0.")
+        fail(
+            f"{documents.path}: the order of {'one query only' if counted.size else 'no query'} makes a difference to "
+            f"{measure}, so none can be held out; use --holdout 0."
+        )
     counted = np.random.default_rng(seed).permutation(counted)
     [(train, judge)] = query_splits(float(holdout), queries.numbers, counted)
     held_out = tuple(part[judge] for part in (documents.X, documents.y, documents.qid))

@@ -69,8 +69,9 @@ def train_ranker(
     form: Form,
 ) -> TrainedRanker:
     """Train for a measure of rankings; without a strength, what to train with is chosen."""
-    documents = as_documents(screen, rows)
     settings = {**settings, "measure": settings["measure"] or DEFAULT_MEASURE}
+    measures = [settings["measure"]]
+    documents = as_documents(screen, rows, measures)
     words = ranking_title(settings["measure"])
     if strength is not None:
         if validation is not None:
@@ -78,7 +79,7 @@ def train_ranker(
         screen.say(f"Training for {words}, alpha {strength:g}, tolerance {settings['tol']:g}")
         with Watch(screen) as watch:
             return _train(documents, {**settings, "alpha": strength}, kind, watch)
-    others = None if validation is None else read_other_documents(screen, validation, documents, form)
+    others = None if validation is None else read_other_documents(screen, validation, documents, form, measures)
     screen.say(f"Choosing what to train with, to be good at {words}")
     with Watch(screen) as watch:
         return _choose(screen, documents, others, settings, folds, kind, watch)
@@ -99,7 +100,9 @@ def _choose(
 
     X, y, qid = documents.X, documents.y, documents.qid
     settings["cv"] = folds
-    if others is not None:
+    if others is None:
+        _check_folds(documents, settings["measure"], folds)
+    else:
         X, y, qid, settings["cv"] = stacked(documents, others)
     scaling = Scaling.of(kind, X)
     del settings["checkpoint"]
@@ -123,6 +126,18 @@ def _choose(
         choice=choice_document(chosen, where),
         lines=choice_lines(chosen, ranking_title(settings["measure"]), where, "queries"),
     )
+
+
+def _check_folds(documents: Dataset, measure: str, folds: int) -> None:
+    """Fail if there are fewer queries than folds to deal them to."""
+    from ...measures import get_query_measure
+
+    count = get_query_measure(measure).counted(queries_of(documents)).size
+    if count < folds:
+        fail(
+            f"--folds {folds} needs at least {folds} queries whose order makes a difference to {measure}, but there "
+            f"are {count}: use fewer, or train one model with --alpha NUMBER."
+        )
 
 
 def _train(documents: Dataset, settings: dict[str, Any], kind: str, watch: Watch) -> TrainedRanker:
