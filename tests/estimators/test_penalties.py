@@ -75,7 +75,7 @@ def test_signs_are_those_towards_the_positive_label():
     [
         ({"l1_ratio": 1.5}, "l1_ratio must lie between 0 and 1, got 1.5"),
         ({"l1_ratio": "all"}, "l1_ratio must lie between 0 and 1, got 'all'"),
-        ({"coef_bounds": (1.0, 2.0)}, "lower must be at most 0, as 0 must be allowed, got 1.0 for feature 0"),
+        ({"coef_bounds": (1.0, 2.0)}, r"coef_bounds of feature 0 are \(1, 2\): a lower bound above 0, which must be"),
         ({"coef_bounds": 3.0}, r"coef_bounds must be \(lower, upper\)"),
         ({"coef_bounds": {0: 1.0}}, r"coef_bounds of feature 0 must be \(lower, upper\)"),
         ({"coef_bounds": {"age": (0, 1)}}, "coef_bounds has no feature 'age' to speak of: X has 30, none has a name"),
@@ -92,7 +92,7 @@ def test_what_makes_no_sense_is_refused(parameters, message):
 
 def test_a_weight_that_costs_nothing_and_grows_is_warned_of():
     separable = np.array([[0.0], [0.0], [1e-3], [1e-3]])
-    with pytest.warns(UserWarning, match="Feature 0 has no penalty, and its weight is on the limit of 1000"):
+    with pytest.warns(UserWarning, match="weight of feature 0, which has no penalty, is on the limit of 1000"):
         MeasureClassifier("log_loss", 1e-2, penalty_factors=[0.0]).fit(separable, [0, 0, 1, 1])
 
 

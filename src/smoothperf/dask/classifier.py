@@ -162,7 +162,8 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         self._keep(result, *bias.cut_at(result.coef, threshold))
         self.has_base_scores_ = False
         local.warn_of_zero_model(bias, excess, self.alpha, solver.tol, tight=tight)
-        local.warn_of_limits(job(self.n_features_in_).penalty.on(result.coef.size), result.coef)
+        names = getattr(self, "feature_names_in_", None)
+        local.warn_of_limits(job(self.n_features_in_).penalty.on(result.coef.size), result.coef, names)
         return self
 
     def decision_function(self, X: Any, base_scores: Any = None) -> Any:

@@ -20,6 +20,7 @@ from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
 from .bias import Bias
 from .linear import LinearMeasureClassifier, make_callback, report_end
+from .penalty import Features
 from .problem import Problem
 from .tight import convex_start, fit_tight, retargeting
 
@@ -81,9 +82,11 @@ class MeasureClassifier(LinearMeasureClassifier):
         Bounds of the weights, at most 0 and at least 0: each None, a number, or one for each feature. Or pairs by
         feature, ``{"income": (None, 0.0)}``, by name or position; the others are free. They are those of weights that
         speak for the positive label. A monotone scorecard is ``(lower, upper)`` of 0 and infinity, feature by feature.
+        An array of shape (2, n_features) has the lower bounds in its first row.
     penalty_factors : array-like of shape (n_features,) or dict, optional
         How much the weight of each feature costs, in terms of the others: 1 by default, 0 for a feature that is not
-        penalised. The weight of such a one stays within 1000, unless it has bounds.
+        penalised. The weight of such a one stays within 1000, unless it has bounds. A Series of pandas, here and in
+        ``coef_bounds``, is read by its index, as a dict is.
     tol : float, default=1e-3
         Largest certified gap between ``objective_`` and the optimum; for the tight bound, what a convex step may still
         gain.
@@ -252,7 +255,7 @@ class MeasureClassifier(LinearMeasureClassifier):
             excess_of_zero = bias.excess_of_zero(objective, result)
         report_end(result, solver.tol, self.verbose)
         warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight)
-        warn_of_limits(objective.penalty, result.coef)
+        warn_of_limits(objective.penalty, result.coef, getattr(self, "feature_names_in_", None))
         assert result.scores is not None
         scores = problem.risk.whole_scores(result.scores)
         self._keep(result, *bias.cut(result.coef, problem.rows.examples, scores))
@@ -302,11 +305,12 @@ def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float, *, t
     warnings.warn(message, ZeroModelWarning, stacklevel=3)
 
 
-def warn_of_limits(penalty: BoundPenalty, coef: Array) -> None:
+def warn_of_limits(penalty: BoundPenalty, coef: Array, names: Any = None) -> None:
     """Say so if the weight of a feature that costs nothing has grown as large as it may without bounds of its own."""
     if isinstance(penalty, Separable) and (held := penalty.held(coef)).size:
+        feature = Features(coef.size, names).named(int(held[0]))
         warnings.warn(
-            f"Feature {held[0]} has no penalty, and its weight is on the limit of {UNPENALISED:g} that the certificate "
+            f"The weight of {feature}, which has no penalty, is on the limit of {UNPENALISED:g} that the certificate "
             "needs. Scale the feature, or give coef_bounds for it.",
             UserWarning,
             stacklevel=3,

@@ -19,6 +19,7 @@ from ..measures import Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
 from ..measures.examples import Examples
 from ..measures.targets import TARGETS, checked_target
+from ..penalties import ElasticNet
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
@@ -389,13 +390,11 @@ class MeasureClassifierCV(LinearMeasureClassifier):
 
 
 def _checked_ratios(l1_ratio: Any) -> tuple[float, ...]:
-    """One share of absolute values or several, each once; whether they lie between 0 and 1 a penalty checks."""
-    if isinstance(l1_ratio, (float, int, np.number)):
-        return (float(l1_ratio),)
-    ratios = tuple(vector("l1_ratio", l1_ratio).tolist())
+    """One share of absolute values or several, each once; a penalty checks them."""
+    ratios = [l1_ratio] if np.ndim(l1_ratio) == 0 else list(l1_ratio)
     if not ratios:
         raise ValueError("l1_ratio is an empty list; give a number between 0 and 1, or several.")
-    return tuple(dict.fromkeys(ratios))
+    return tuple(dict.fromkeys(float(ElasticNet(1.0, ratio).l1_ratio) for ratio in ratios))
 
 
 def _checked_point(point: Mapping[str, Any] | None) -> dict[str, Any] | None:
