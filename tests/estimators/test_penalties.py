@@ -15,6 +15,7 @@ from sklearn.preprocessing import scale
 import smoothperf
 from smoothperf import PRBEP, Checkpoint, MeasureClassifier, MeasureClassifierCV, regularization_path
 from smoothperf.io.checkpoint_file import CheckpointError
+from smoothperf.measures import get_measure
 
 X, benign = load_breast_cancer(return_X_y=True)
 X, y = scale(X), 1 - benign
@@ -216,3 +217,99 @@ def test_model_files_keep_penalties_and_few_weights_in_little_room(tmp_path):
     assert again.get_params()["l1_ratio"] == 1.0
     with zipfile.ZipFile(tmp_path / "model") as archive:
         assert sum(archive.getinfo(name).file_size for name in archive.namelist() if name.startswith("coef_.")) < 10_000
+
+
+class TestBaseScoresOfOthers:
+    """Paths, choices and operating points that begin with scores."""
+
+    given = TestBaseScores.given
+
+    @pytest.mark.parametrize("penalty", [{}, {"l1_ratio": 1.0}])
+    @pytest.mark.parametrize("measure", ["roc_area", "f1"])
+    def test_a_path_adds_to_them(self, measure, penalty):
+        train, new = slice(0, None, 2), slice(1, None, 2)
+        path = regularization_path(
+            X[train, 5:],
+            y[train],
+            measure=measure,
+            base_scores=self.given[train],
+            alphas=[1e-1, 1e-2, 1e-3],
+            validation=(X[new, 5:], y[new], None, self.given[new]),
+            **penalty,
+        )
+        alone = MeasureClassifier(measure, 1e-2, **penalty).fit(X[train, 5:], y[train], base_scores=self.given[train])
+        assert (path.gaps <= 1e-3).all()
+        assert max(path.lower_bounds[1], alone.lower_bound_) <= min(path.objectives[1], alone.objective_)
+        judge = get_measure(measure)
+        scores = self.given[new] + X[new, 5:] @ path.coefs[2] + path.intercepts[2]
+        assert path.validation_scores[2] == pytest.approx(judge.score(y[new], scores))
+        assert path.train_scores[2] == pytest.approx(
+            judge.score(y[train], self.given[train] + X[train, 5:] @ path.coefs[2] + path.intercepts[2])
+        )
+
+    def test_a_path_wants_those_of_the_validation_set_too(self):
+        with pytest.raises(
+            ValueError, match=r"validation must be \(X, y, sample_weight, base_scores\), as base_scores"
+        ):
+            regularization_path(X, y, base_scores=self.given, validation=(X, y))
+        with pytest.raises(ValueError, match="validation has base_scores, but the rows to train on have none"):
+            regularization_path(X, y, validation=(X, y, None, self.given))
+        with pytest.raises(ValueError, match="base_scores is for labels of two kinds"):
+            regularization_path(X[:60], y[:60], group=[6] * 10, measure="ndcg", base_scores=self.given[:60])
+
+    @pytest.mark.parametrize("sign", [1.0, -1.0])
+    def test_a_choice_adds_to_them(self, sign):
+        labels = y if sign > 0 else 1 - y
+        clf = MeasureClassifierCV(
+            "f1",
+            bound=[("log_loss", "convex"), ("prbep", "tight"), ("f1", "tight")],
+            cv=3,
+            n_alphas=3,
+            calibration="sigmoid",
+            pos_label=None if sign > 0 else 0,
+        ).fit(X[:, 5:], labels, base_scores=sign * self.given)
+        kept = {"base_scores": sign * self.given}
+        scores = clf.decision_function(X[:, 5:], **kept)
+        np.testing.assert_allclose(scores, X[:, 5:] @ clf.coef_[0] + clf.intercept_ + sign * self.given)
+        assert clf.score(X[:, 5:], labels, **kept) > 0.93
+        chances = clf.predict_proba(X[:, 5:], **kept)[:, int(sign > 0)]
+        assert abs(chances.mean() - y.mean()) < 0.03
+        assert ((chances > 0.5) == y).mean() > 0.95
+        with pytest.raises(ValueError, match="pass base_scores="):
+            clf.predict(X[:, 5:])
+        with pytest.raises(ValueError, match="pass base_scores="):
+            clf.as_classifier().predict(X[:, 5:])
+
+    def test_held_out_scores_of_a_choice_have_them_in(self):
+        # Noise adds nothing, and what is left are the scores to begin with, which are good.
+        noise = np.random.default_rng(0).normal(size=(y.size, 2))
+        clf = MeasureClassifierCV("roc_area", bound="convex", cv=3, n_alphas=3, operating_point={"recall": 0.9})
+        clf.fit(noise, y, base_scores=self.given)
+        assert clf.best_score_ == pytest.approx(MeasureClassifier().fit(X, y).score(X, y), abs=0.05)
+        predicted = clf.predict(noise, base_scores=self.given)
+        assert predicted[y == 1].mean() > 0.9
+        assert clf.expected_["recall"]["low"] >= 0.9
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a model that adds nothing tells what they tell
+            MeasureClassifierCV("roc_area", bound="convex", cv=3, alphas=[1e6, 1e5]).fit(
+                noise, y, base_scores=self.given
+            )
+
+    def test_an_operating_point_is_that_of_the_sum(self):
+        clf = MeasureClassifier(alpha=1e-2).fit(X[::2], y[::2], base_scores=self.given[::2])
+        clf.set_operating_point(X[1::2], y[1::2], k=20, base_scores=self.given[1::2])
+        assert clf.predict(X[1::2], base_scores=self.given[1::2]).sum() == 20
+        raw = clf.raw_scores(X[1::2], base_scores=self.given[1::2])
+        with pytest.raises(ValueError, match="raw_scores have them in already"):
+            clf.set_operating_point(y=y[1::2], raw_scores=raw, k=20, base_scores=self.given[1::2])
+        with pytest.raises(ValueError, match="base_scores are missing"):
+            clf.set_operating_point(X[1::2], y[1::2], k=20)
+
+    def test_large_ones_are_blamed_for_rounding(self):
+        clf = MeasureClassifier("roc_area", 1e-2, l1_ratio=1.0, tol=1e-9)
+        with pytest.warns(UserWarning, match=r"base_scores are as large as .*e\+0\d, .* divide them by a constant"):
+            clf.fit(X, y, base_scores=1e6 * X[:, 0])
+
+    def test_a_model_that_adds_nothing_does_not_tell_nothing(self):
+        with pytest.warns(smoothperf.ZeroModelWarning, match="nothing is worth adding to base_scores"):
+            MeasureClassifier(alpha=1e3).fit(X, y, base_scores=self.given)

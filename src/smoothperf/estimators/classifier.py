@@ -13,6 +13,7 @@ from .._validation import choice
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
 from ..io.model_file import kept_in_files
 from ..measures import Measure
+from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
 from ..penalties import UNPENALISED, BoundPenalty, Separable
 from ..solvers import Callback, Result, Solver
@@ -253,13 +254,14 @@ class MeasureClassifier(LinearMeasureClassifier):
             objective = RegularizedRisk(problem.design, problem.risk, problem.penalty.with_alpha(self.alpha))
             result = self._minimise(problem, objective, tight=tight)
             excess_of_zero = bias.excess_of_zero(objective, result)
-        report_end(result, solver.tol, self.verbose)
-        warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight)
+        base = problem.risk if isinstance(problem.risk, Shifted) else None
+        report_end(result, solver.tol, self.verbose, 0.0 if base is None else base.largest)
+        warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight, based=base is not None)
         warn_of_limits(objective.penalty, result.coef, getattr(self, "feature_names_in_", None))
         assert result.scores is not None
         scores = problem.risk.whole_scores(result.scores)
         self._keep(result, *bias.cut(result.coef, problem.rows.examples, scores))
-        self.has_base_scores_ = base_scores is not None
+        self.has_base_scores_ = base is not None
         return self
 
     def _minimise(self, problem: Problem, objective: RegularizedRisk, *, tight: bool) -> Result:
@@ -286,12 +288,19 @@ class MeasureClassifier(LinearMeasureClassifier):
         return bias.start(self._sign * previous[0], self.result_.coef)
 
 
-def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float, *, tight: bool) -> None:
+def warn_of_zero_model(
+    bias: Bias, excess: float, alpha: float, tol: float, *, tight: bool, based: bool = False
+) -> None:
     """Say so if the weights that ``fit`` has found are no better than none; the objective of these is known."""
     if excess > tol:
         return
     zero = "w = 0 with a bias" if bias.trained else "w = 0"
-    if tight:
+    if based:
+        message = (
+            f"At alpha={alpha:g} {zero} is as good as what was found, within tol={tol:.3g}: nothing is worth adding to "
+            "base_scores. Use a smaller alpha, or the base scores alone."
+        )
+    elif tight:
         message = (
             f"At alpha={alpha:g} {zero} is as good as what was found, within tol={tol:.3g}. The scores may tell "
             'nothing. Use a smaller alpha, or train with measure="roc_area" and choose the threshold with '

@@ -54,8 +54,11 @@ class LabelledRows:
         n_positive = int(np.count_nonzero(self.examples.positive))
         return self.examples.positive.shape[0] - n_positive, n_positive
 
-    def towards_positive(self, scores: Array) -> Array:
-        """Scores that are higher for the positive label, from such as are for the second label in sorted order."""
+    def base_scores(self, given: ArrayLike | None) -> Array | None:
+        """Scores to begin with, higher for the positive label, from such as are for the second in sorted order."""
+        if given is None:
+            return None
+        scores = vector("base_scores", given, length=self.X.shape[0])
         return scores if self.pair[0] < self.pair[1] else -scores
 
 
@@ -153,8 +156,8 @@ class Problem:
         penalty = penalty_of(estimator, rows.X.shape[1]).with_bias(bias.trained)
         risk = measure.risk(rows.examples)
         check_suits(solver, measure, risk, penalty, tight=tight)
-        if base_scores is not None:
-            risk = Shifted(risk, rows.towards_positive(vector("base_scores", base_scores, length=rows.X.shape[0])))
+        if (base := rows.base_scores(base_scores)) is not None:
+            risk = Shifted(risk, base)
         return cls(measure, bias, solver, rows, bias.design(rows.X, low_memory=estimator.low_memory), risk, penalty)
 
 
