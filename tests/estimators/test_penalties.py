@@ -313,3 +313,46 @@ class TestBaseScoresOfOthers:
     def test_a_model_that_adds_nothing_does_not_tell_nothing(self):
         with pytest.warns(smoothperf.ZeroModelWarning, match="nothing is worth adding to base_scores"):
             MeasureClassifier(alpha=1e3).fit(X, y, base_scores=self.given)
+
+
+@pytest.mark.parametrize("given", [{}, {"base_scores": 0.3 * X[:, 3]}], ids=["alone", "added to scores"])
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        {"l1_ratio": 1.0},
+        {"l1_ratio": 0.2, "penalty_factors": np.linspace(1.0, 3.0, 30)},
+        {"l1_ratio": 0.7, "positive": True},
+    ],
+)
+@pytest.mark.parametrize("measure", ["roc_area", "log_loss", "error_rate"])
+def test_the_first_feature_comes_in_below_the_first_alpha(measure, penalty, given):
+    settings = {"fit_intercept": False, "tol": 1e-8, **penalty}
+    path = regularization_path(X, y, measure=measure, n_alphas=2, alpha_ratio=0.99, **settings, **given)
+    assert (path.gaps <= 1e-8).all()
+    assert not path.coefs[0].any()
+    assert path.coefs[1].any()
+    usual = regularization_path(X, y, measure=measure, n_alphas=3, **penalty, fit_intercept=False, **given)
+    assert usual.alphas[0] == pytest.approx(path.alphas[0], rel=1e-5)  # whatever tol is
+    assert not usual.coefs[0].any()
+
+
+def test_the_first_alpha_of_roc_area_is_the_largest_difference_of_means():
+    difference = np.abs(X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0))
+    for ratio in (1.0, 0.01):
+        path = regularization_path(X, y, l1_ratio=ratio, n_alphas=1)
+        assert path.alphas[0] == pytest.approx(difference.max() / ratio, rel=1e-5)
+
+
+@pytest.mark.parametrize("measure", ["prbep", "precision@20", "recall@10%"])
+def test_no_feature_is_in_at_the_first_alpha_of_risks_with_several_gradients(measure):
+    path = regularization_path(X, y, measure=measure, l1_ratio=1.0, n_alphas=6, tol=1e-5, max_iter=5000)
+    assert (path.gaps <= 1e-5).all()
+    assert not path.coefs[0].any()
+    assert path.coefs[-1].any()
+
+
+@pytest.mark.parametrize("parameters", [{"l1_ratio": 1e-9}, {"l1_ratio": 0.5, "penalty_factors": {3: 0.0}}])
+def test_a_path_begins_within_the_tolerance_where_the_first_alpha_is_not_known(parameters):
+    path = regularization_path(X, y, n_alphas=3, **parameters)
+    assert path.alphas[0] < 1e5
+    assert path.n_features_in_model[-1] > 10

@@ -15,7 +15,7 @@ from ..measures import Measure, QueryMeasure
 from ..objective import RegularizedRisk
 from ..solvers import Callback, Solver, Status
 from ..solvers.continuation import Solution
-from ..solvers.penalised_path import continuation
+from ..solvers.penalised_path import PenalisedContinuation, continuation
 from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
 from .classifier import MeasureClassifier
@@ -175,8 +175,11 @@ def regularization_path(
         Smallest alpha as a share of the largest, if ``alphas`` is not given: 1e-6, or 1e-3 with absolute values in the
         penalty, by default.
     l1_ratio, positive, coef_bounds, penalty_factors
-        The penalty, as in :class:`~smoothperf.MeasureClassifier`; that of rankers is quadratic. With an l1_ratio above
-        0 the path begins where the first feature comes in.
+        The penalty, as in :class:`~smoothperf.MeasureClassifier`; that of rankers is quadratic. With an l1_ratio of at
+        least 0.001 the path begins where the first feature comes in: at the smallest alpha for which w = 0 is optimal.
+        For measures of the k highest scores (PRBEP, precision@k, recall@k) that is an upper bound of this alpha. Where
+        a bias is trained, or a feature costs nothing, it is where the others are 0 within tol (or 1e-3, if tol is
+        smaller).
     validation : tuple (X, y), (X, y, sample_weight) or (X, y, sample_weight, base_scores), optional
         Data to score every solution on; with queries (X, y, qid) or (X, y, qid, sample_weight). Weights may be None.
     sample_weight : array-like of shape (n,), optional
@@ -306,8 +309,10 @@ class LabelPath:
         self._continuation = continuation(problem.design, problem.risk, problem.solver, problem.penalty)
 
     def largest_alpha(self, tolerance: float) -> float:
-        """Where w = 0 becomes optimal within a tolerance."""
-        return self._continuation.largest_alpha(tolerance)
+        """Where the first weight comes in, if that is known; else where w = 0 is optimal within a tolerance."""
+        along = self._continuation
+        first = along.first_alpha() if isinstance(along, PenalisedContinuation) else None
+        return along.largest_alpha(tolerance) if first is None else first
 
     def solve(self, alpha: float, callback: Callback | None) -> Solution:
         """The solution for an alpha below the one before."""
