@@ -128,6 +128,14 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
         X may be the path of a store, here and below. ``base_scores`` are added to the former, before the sign.
         """
         check_is_fitted(self)
+        self._check_base_scores(base_scores)
+        scores = self._products(X, self.coef_[0])
+        if base_scores is not None:
+            scores = scores + vector("base_scores", base_scores, length=scores.shape[0])
+        return self._sign * scores
+
+    def _check_base_scores(self, base_scores: Any) -> None:
+        """Refuse scores to begin with that are missing, or that a model was not fitted with; None for none."""
         # Models from files of earlier versions know of none.
         if getattr(self, "has_base_scores_", False) != (base_scores is not None):
             raise ValueError(
@@ -136,10 +144,6 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
                 if base_scores is None
                 else "base_scores are given, but the model was fitted without; leave them out."
             )
-        scores = self._products(X, self.coef_[0])
-        if base_scores is not None:
-            scores = scores + vector("base_scores", base_scores, length=scores.shape[0])
-        return self._sign * scores
 
     def decision_function(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
         """Return the signed scores ``X @ coef_.T + intercept_``; above 0 means ``classes_[1]``.
