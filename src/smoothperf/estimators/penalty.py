@@ -181,8 +181,14 @@ def _check_bounds(lower: Array, upper: Array, features: Features) -> None:
     for bad, problem in (
         (np.isnan(lower) | np.isnan(upper), "a bound that is not a number; -inf or inf, or None, is no bound"),
         (lower > upper, "a lower bound above the upper one; swap them"),
-        (lower > 0.0, "a lower bound above 0, which must be allowed; bounds are at most 0 and at least 0"),
-        (upper < 0.0, "an upper bound below 0, which must be allowed; bounds are at most 0 and at least 0"),
+        (
+            lower > 0.0,
+            "a lower bound above 0, which must be allowed; a lower bound is at most 0, an upper one at least 0",
+        ),
+        (
+            upper < 0.0,
+            "an upper bound below 0, which must be allowed; a lower bound is at most 0, an upper one at least 0",
+        ),
     ):
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
