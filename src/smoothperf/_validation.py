@@ -61,6 +61,8 @@ def choice(name: str, value: Any, known: tuple[str, ...]) -> str:
 def vector(name: str, values: ArrayLike, *, length: int | None = None) -> Array:
     """A finite float64 vector, contiguous, of the given length; not copied if it already is one."""
     try:
+        if np.iscomplexobj(values := np.asarray(values)):
+            raise ValueError("they are complex; give their real parts, if these are meant")
         array = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be a vector of numbers: {error}.") from error

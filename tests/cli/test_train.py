@@ -335,3 +335,15 @@ def test_shares_of_absolute_values_are_checked(run, train_file, tmp_path):
     assert "--l1-ratio must lie between 0 and 1, got 2." in bad
     bad = run("train", train_file, "--alpha", 1, "--l1-ratio", 0, "--l1-ratio", 1, "-o", tmp_path / "m", code=2).stderr
     assert "--l1-ratio is given more than once" in bad
+
+
+def test_the_penalty_and_the_features_it_leaves_are_told(run, run_json, train_file, tmp_path):
+    file = tmp_path / "model"
+    sparse = ["train", train_file, "-m", "prbep", "--alpha", "0.3", "--l1-ratio", 1, "--nonnegative", "-o", file]
+    said = run(*sparse).stdout
+    used = smoothperf.load(file).n_features_in_model_
+    assert f"Features in the model: {used} of 4 (l1_ratio 1, no negative weights)" in said
+    found = run_json(*sparse)
+    assert (found["l1_ratio"], found["nonnegative"], found["features_in_model"]) == (1.0, True, used)
+    plain = run_json("train", train_file, "--alpha", "0.01", "-o", file)
+    assert (plain["l1_ratio"], plain["nonnegative"], plain["features_in_model"]) == (0.0, False, 4)

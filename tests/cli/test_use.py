@@ -203,3 +203,12 @@ def test_labels_that_the_model_does_not_know(run, model_file, tmp_path, command)
     assert "the model knows the labels -1, 1, but these data have 0, 1" in message
     other.write_text("1 1:2.0\n1 2:1.0\n")
     assert "these data have 1; both classes are needed" in run(command, model_file, other, "-q", code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "report"])
+def test_a_model_that_is_added_to_scores_is_for_python(command, run, test_file, examples, tmp_path):
+    X, y = examples(300, 0)
+    file = tmp_path / "model"
+    smoothperf.MeasureClassifier(alpha=1e-2).fit(X, y, base_scores=0.1 * X[:, 1]).save(file)
+    said = run(command, file, test_file, code=2).stderr
+    assert "added to base_scores, which commands have no way to take: use it in Python" in said

@@ -3,11 +3,13 @@
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 
+import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from dask import delayed
 from distributed import Client, LocalCluster
 from distributed.security import Security
 from sklearn.exceptions import ConvergenceWarning
@@ -484,7 +486,93 @@ def test_penalties_are_those_in_memory(client, data, measure, bound, penalty):
     assert there.to_local().get_params()["l1_ratio"] == penalty.get("l1_ratio", 0.0)
 
 
-def test_given_scores_need_rows_in_memory(client, data):
+@pytest.mark.parametrize(
+    ("measure", "bound", "penalty"),
+    [
+        ("roc_area", "convex", {"l1_ratio": 1.0}),
+        ("prbep", "tight", {}),
+        ("f1", "convex", {}),
+        ("log_loss", "convex", {"l1_ratio": 0.5}),
+    ],
+)
+def test_scores_to_begin_with_are_those_in_memory(client, data, measure, bound, penalty):
     X, y = data()
-    with pytest.raises(ValueError, match="base_scores are for rows in memory"):
-        MeasureClassifier(client=client).fit(in_blocks(X, y), base_scores=np.zeros(y.size))
+    given = np.random.default_rng(1).normal(size=y.size) * 0.3
+    settings = {"alpha": 5e-3, "bound": bound, "tol": TOL if bound == "convex" else 1e-3, **penalty}
+    blocks = [(rows, labels, None, scores) for rows, labels, scores in in_blocks(X, y, given)]
+    there = MeasureClassifier(measure, client=client, **settings).fit(blocks)
+    here = smoothperf.MeasureClassifier(measure, **settings).fit(X, y, base_scores=given)
+    assert there.has_base_scores_
+    if bound == "convex":
+        assert there.gap_ <= TOL
+        assert max(there.lower_bound_, here.lower_bound_) <= min(there.objective_, here.objective_) + 1e-12
+    else:
+        assert there.stationarity_gap_ <= 1e-3
+        np.testing.assert_allclose(there.objective_, here.objective_, atol=5e-3)
+    scores = there.decision_function(X, base_scores=given)
+    np.testing.assert_allclose(scores, X @ there.coef_[0] + there.intercept_ + given, atol=1e-12)
+    assert there.score(blocks) == pytest.approx(there.to_local().score(X, y, base_scores=given))
+    assert (scores > 0).sum() == pytest.approx((here.decision_function(X, base_scores=given) > 0).sum(), abs=8)
+
+
+def test_scores_to_begin_with_of_every_kind_of_blocks(client, data):
+    X, y = data(density=1.0)
+    X = np.asarray(X.todense() if sp.issparse(X) else X)
+    given = 0.1 * X[:, 0]
+    rows, labels, scores = (da.from_array(each, chunks=(150, *each.shape[1:])) for each in (X, y, given))
+    arrays = MeasureClassifier(client=client, alpha=1e-2).fit(rows, labels, base_scores=scores)
+    in_memory = MeasureClassifier(client=client, alpha=1e-2, pos_label=-1).fit(rows, labels, None, -given)
+    lists = MeasureClassifier(client=client, alpha=1e-2)
+    lists.fit([X[:100], X[100:]], [y[:100], y[100:]], base_scores=[given[:100], given[100:]])
+    table = dd.from_pandas(pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])]), npartitions=3)
+    frame_labels, series = (dd.from_pandas(pd.Series(each), npartitions=3) for each in (y, given))
+    frames = MeasureClassifier(client=client, alpha=1e-2).fit(table, frame_labels, base_scores=series)
+    expected = smoothperf.MeasureClassifier(alpha=1e-2).fit(X, y, base_scores=given).decision_function(X, given)
+    for model in (arrays, lists, frames):
+        np.testing.assert_allclose(model.to_local().coef_, arrays.coef_, atol=0.05)
+    assert in_memory.has_base_scores_
+    for lazy in (
+        arrays.decision_function(rows, scores),
+        arrays.decision_function(rows, given),
+        arrays.decision_function(delayed(X), delayed(given)),
+        frames.decision_function(table, series),
+    ):
+        np.testing.assert_allclose(client.compute(lazy).result(), expected, atol=0.3)
+    predicted = arrays.predict(rows, scores)
+    assert predicted.chunks == labels.chunks
+    np.testing.assert_array_equal(client.compute(predicted).result(), arrays.to_local().predict(X, base_scores=given))
+    assert arrays.score(rows, labels, base_scores=scores) == pytest.approx(arrays.score(X, y, base_scores=given))
+
+
+def test_scores_to_begin_with_are_checked(client, data):
+    X, y = data()
+    given = np.zeros(y.size)
+    (first, labels, scores), *others = in_blocks(X, y, given)
+    model = MeasureClassifier(client=client)
+    with pytest.raises(ValueError, match="block 0 has base_scores but block 1 has none; give them to all blocks"):
+        model.fit([(first, labels, None, scores), *((rows, labels) for rows, labels, _ in others)])
+    with pytest.raises(ValueError, match="base_scores must be finite, got nan at position 0"):
+        model.fit([(X, y, None, given * np.nan)])
+    with pytest.raises(ValueError, match="base_scores has 10 entries but there are"):
+        model.fit([(X, y, None, given[:10])])
+    with pytest.raises(ValueError, match=r"base_scores comes with y.*\(X, y, weights, base_scores\)"):
+        model.fit(in_blocks(X, y), base_scores=given)
+    fitted = MeasureClassifier(client=client, alpha=1e-2).fit([(X, y, None, np.linspace(-0.1, 0.1, y.size))])
+    rows = da.from_array(np.asarray(X.todense() if sp.issparse(X) else X), chunks=(150, -1))
+    with pytest.raises(ValueError, match=r"base_scores are missing: .* pass base_scores="):
+        fitted.predict(rows)
+    with pytest.raises(ValueError, match=r"base_scores are missing: .* pass base_scores="):
+        fitted.score(in_blocks(X, y))
+    with pytest.raises(ValueError, match="X has 400 rows but base_scores has shape"):
+        fitted.predict(rows, given[:10])
+
+
+def test_a_checkpoint_of_other_scores_to_begin_with_is_refused(client, data, tmp_path):
+    X, y = data()
+    given = np.random.default_rng(1).normal(size=y.size) * 0.1
+    file = tmp_path / "state"
+    MeasureClassifier(client=client, alpha=1e-2, checkpoint=file).fit([(X, y, None, given)])
+    going_on = MeasureClassifier(client=client, alpha=1e-2, checkpoint=Checkpoint(file, resume=True))
+    assert going_on.fit([(X, y, None, given)]).gap_ <= 1e-3
+    with pytest.raises(CheckpointError):
+        going_on.fit([(X, y, None, 2.0 * given)])

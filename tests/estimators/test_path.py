@@ -217,7 +217,7 @@ def test_features_that_tell_nothing():
         ({"n_alphas": 0}, "n_alphas must be a whole number of at least 1, got 0"),
         ({"alpha_ratio": 1.0}, "alpha_ratio must lie between 0 and 1, got 1.0"),
         ({"alpha_ratio": -1.0}, "alpha_ratio must be a finite number above 0, got -1.0"),
-        ({"validation": X}, r"validation must be \(X, y\) or \(X, y, sample_weight\), got ndarray"),
+        ({"validation": X}, r"validation must be \(X, y\), \(X, y, sample_weight\) or .*, got ndarray"),
         ({"validation": (X[:, :2], Y)}, "validation X has 2 features but X has 6; they must match"),
         ({"validation": (X, Y[1:])}, r"validation: X has 200 rows but y has shape \(199,\)"),
         ({"validation": (X, np.where(Y > 0, "a", "b"))}, "validation: y must hold the labels of fit"),

@@ -15,6 +15,7 @@ from sklearn.preprocessing import scale
 import smoothperf
 from smoothperf import PRBEP, Checkpoint, MeasureClassifier, MeasureClassifierCV, regularization_path
 from smoothperf.io.checkpoint_file import CheckpointError
+from smoothperf.measures import get_measure
 
 X, benign = load_breast_cancer(return_X_y=True)
 X, y = scale(X), 1 - benign
@@ -75,7 +76,7 @@ def test_signs_are_those_towards_the_positive_label():
     [
         ({"l1_ratio": 1.5}, "l1_ratio must lie between 0 and 1, got 1.5"),
         ({"l1_ratio": "all"}, "l1_ratio must lie between 0 and 1, got 'all'"),
-        ({"coef_bounds": (1.0, 2.0)}, "lower must be at most 0, as 0 must be allowed, got 1.0 for feature 0"),
+        ({"coef_bounds": (1.0, 2.0)}, r"coef_bounds of feature 0 are \(1, 2\): a lower bound above 0, which must be"),
         ({"coef_bounds": 3.0}, r"coef_bounds must be \(lower, upper\)"),
         ({"coef_bounds": {0: 1.0}}, r"coef_bounds of feature 0 must be \(lower, upper\)"),
         ({"coef_bounds": {"age": (0, 1)}}, "coef_bounds has no feature 'age' to speak of: X has 30, none has a name"),
@@ -92,7 +93,7 @@ def test_what_makes_no_sense_is_refused(parameters, message):
 
 def test_a_weight_that_costs_nothing_and_grows_is_warned_of():
     separable = np.array([[0.0], [0.0], [1e-3], [1e-3]])
-    with pytest.warns(UserWarning, match="Feature 0 has no penalty, and its weight is on the limit of 1000"):
+    with pytest.warns(UserWarning, match="weight of feature 0, which has no penalty, is on the limit of 1000"):
         MeasureClassifier("log_loss", 1e-2, penalty_factors=[0.0]).fit(separable, [0, 0, 1, 1])
 
 
@@ -216,3 +217,142 @@ def test_model_files_keep_penalties_and_few_weights_in_little_room(tmp_path):
     assert again.get_params()["l1_ratio"] == 1.0
     with zipfile.ZipFile(tmp_path / "model") as archive:
         assert sum(archive.getinfo(name).file_size for name in archive.namelist() if name.startswith("coef_.")) < 10_000
+
+
+class TestBaseScoresOfOthers:
+    """Paths, choices and operating points that begin with scores."""
+
+    given = TestBaseScores.given
+
+    @pytest.mark.parametrize("penalty", [{}, {"l1_ratio": 1.0}])
+    @pytest.mark.parametrize("measure", ["roc_area", "f1"])
+    def test_a_path_adds_to_them(self, measure, penalty):
+        train, new = slice(0, None, 2), slice(1, None, 2)
+        path = regularization_path(
+            X[train, 5:],
+            y[train],
+            measure=measure,
+            base_scores=self.given[train],
+            alphas=[1e-1, 1e-2, 1e-3],
+            validation=(X[new, 5:], y[new], None, self.given[new]),
+            **penalty,
+        )
+        alone = MeasureClassifier(measure, 1e-2, **penalty).fit(X[train, 5:], y[train], base_scores=self.given[train])
+        assert (path.gaps <= 1e-3).all()
+        assert max(path.lower_bounds[1], alone.lower_bound_) <= min(path.objectives[1], alone.objective_)
+        judge = get_measure(measure)
+        scores = self.given[new] + X[new, 5:] @ path.coefs[2] + path.intercepts[2]
+        assert path.validation_scores[2] == pytest.approx(judge.score(y[new], scores))
+        assert path.train_scores[2] == pytest.approx(
+            judge.score(y[train], self.given[train] + X[train, 5:] @ path.coefs[2] + path.intercepts[2])
+        )
+
+    def test_a_path_wants_those_of_the_validation_set_too(self):
+        with pytest.raises(
+            ValueError, match=r"validation must be \(X, y, sample_weight, base_scores\), as base_scores"
+        ):
+            regularization_path(X, y, base_scores=self.given, validation=(X, y))
+        with pytest.raises(ValueError, match="validation has base_scores, but the rows to train on have none"):
+            regularization_path(X, y, validation=(X, y, None, self.given))
+        with pytest.raises(ValueError, match="base_scores is for labels of two kinds"):
+            regularization_path(X[:60], y[:60], group=[6] * 10, measure="ndcg", base_scores=self.given[:60])
+
+    @pytest.mark.parametrize("sign", [1.0, -1.0])
+    def test_a_choice_adds_to_them(self, sign):
+        labels = y if sign > 0 else 1 - y
+        clf = MeasureClassifierCV(
+            "f1",
+            bound=[("log_loss", "convex"), ("prbep", "tight"), ("f1", "tight")],
+            cv=3,
+            n_alphas=3,
+            calibration="sigmoid",
+            pos_label=None if sign > 0 else 0,
+        ).fit(X[:, 5:], labels, base_scores=sign * self.given)
+        kept = {"base_scores": sign * self.given}
+        scores = clf.decision_function(X[:, 5:], **kept)
+        np.testing.assert_allclose(scores, X[:, 5:] @ clf.coef_[0] + clf.intercept_ + sign * self.given)
+        assert clf.score(X[:, 5:], labels, **kept) > 0.93
+        chances = clf.predict_proba(X[:, 5:], **kept)[:, int(sign > 0)]
+        assert abs(chances.mean() - y.mean()) < 0.03
+        assert ((chances > 0.5) == y).mean() > 0.95
+        with pytest.raises(ValueError, match="pass base_scores="):
+            clf.predict(X[:, 5:])
+        with pytest.raises(ValueError, match="pass base_scores="):
+            clf.as_classifier().predict(X[:, 5:])
+
+    def test_held_out_scores_of_a_choice_have_them_in(self):
+        # Noise adds nothing, and what is left are the scores to begin with, which are good.
+        noise = np.random.default_rng(0).normal(size=(y.size, 2))
+        clf = MeasureClassifierCV("roc_area", bound="convex", cv=3, n_alphas=3, operating_point={"recall": 0.9})
+        clf.fit(noise, y, base_scores=self.given)
+        assert clf.best_score_ == pytest.approx(MeasureClassifier().fit(X, y).score(X, y), abs=0.05)
+        predicted = clf.predict(noise, base_scores=self.given)
+        assert predicted[y == 1].mean() > 0.9
+        assert clf.expected_["recall"]["low"] >= 0.9
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a model that adds nothing tells what they tell
+            MeasureClassifierCV("roc_area", bound="convex", cv=3, alphas=[1e6, 1e5]).fit(
+                noise, y, base_scores=self.given
+            )
+
+    def test_an_operating_point_is_that_of_the_sum(self):
+        clf = MeasureClassifier(alpha=1e-2).fit(X[::2], y[::2], base_scores=self.given[::2])
+        clf.set_operating_point(X[1::2], y[1::2], k=20, base_scores=self.given[1::2])
+        assert clf.predict(X[1::2], base_scores=self.given[1::2]).sum() == 20
+        raw = clf.raw_scores(X[1::2], base_scores=self.given[1::2])
+        with pytest.raises(ValueError, match="raw_scores have them in already"):
+            clf.set_operating_point(y=y[1::2], raw_scores=raw, k=20, base_scores=self.given[1::2])
+        with pytest.raises(ValueError, match="base_scores are missing"):
+            clf.set_operating_point(X[1::2], y[1::2], k=20)
+
+    def test_large_ones_are_blamed_for_rounding(self):
+        clf = MeasureClassifier("roc_area", 1e-2, l1_ratio=1.0, tol=1e-9)
+        with pytest.warns(UserWarning, match=r"base_scores are as large as .*e\+0\d, .* divide them by a constant"):
+            clf.fit(X, y, base_scores=1e6 * X[:, 0])
+
+    def test_a_model_that_adds_nothing_does_not_tell_nothing(self):
+        with pytest.warns(smoothperf.ZeroModelWarning, match="nothing is worth adding to base_scores"):
+            MeasureClassifier(alpha=1e3).fit(X, y, base_scores=self.given)
+
+
+@pytest.mark.parametrize("given", [{}, {"base_scores": 0.3 * X[:, 3]}], ids=["alone", "added to scores"])
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        {"l1_ratio": 1.0},
+        {"l1_ratio": 0.2, "penalty_factors": np.linspace(1.0, 3.0, 30)},
+        {"l1_ratio": 0.7, "positive": True},
+    ],
+)
+@pytest.mark.parametrize("measure", ["roc_area", "log_loss", "error_rate"])
+def test_the_first_feature_comes_in_below_the_first_alpha(measure, penalty, given):
+    settings = {"fit_intercept": False, "tol": 1e-8, **penalty}
+    path = regularization_path(X, y, measure=measure, n_alphas=2, alpha_ratio=0.99, **settings, **given)
+    assert (path.gaps <= 1e-8).all()
+    assert not path.coefs[0].any()
+    assert path.coefs[1].any()
+    usual = regularization_path(X, y, measure=measure, n_alphas=3, **penalty, fit_intercept=False, **given)
+    assert usual.alphas[0] == pytest.approx(path.alphas[0], rel=1e-5)  # whatever tol is
+    assert not usual.coefs[0].any()
+
+
+def test_the_first_alpha_of_roc_area_is_the_largest_difference_of_means():
+    difference = np.abs(X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0))
+    for ratio in (1.0, 0.01):
+        path = regularization_path(X, y, l1_ratio=ratio, n_alphas=1)
+        assert path.alphas[0] == pytest.approx(difference.max() / ratio, rel=1e-5)
+
+
+@pytest.mark.parametrize("measure", ["prbep", "precision@20", "recall@10%"])
+def test_no_feature_is_in_at_the_first_alpha_of_risks_with_several_gradients(measure):
+    path = regularization_path(X, y, measure=measure, l1_ratio=1.0, n_alphas=6, tol=1e-5, max_iter=5000)
+    assert (path.gaps <= 1e-5).all()
+    assert not path.coefs[0].any()
+    assert path.coefs[-1].any()
+
+
+@pytest.mark.parametrize("parameters", [{"l1_ratio": 1e-9}, {"l1_ratio": 0.5, "penalty_factors": {3: 0.0}}])
+def test_a_path_begins_within_the_tolerance_where_the_first_alpha_is_not_known(parameters):
+    path = regularization_path(X, y, n_alphas=3, **parameters)
+    assert path.alphas[0] < 1e5
+    assert path.n_features_in_model[-1] > 10

@@ -375,3 +375,22 @@ def test_what_was_chosen_is_said(judged):
     text = words(gather(model, X, y, n_resamples=1))
     assert "A linear model chosen for PRBEP, trained with log loss, judged on" in text
     assert "Training minimises the regularised log loss on the training data" in text
+
+
+def test_a_certificate_of_weights_within_bounds_says_so(judged):
+    X, y = judged
+    model = MeasureClassifier("prbep", alpha=1e-2, l1_ratio=0.5, positive=True, penalty_factors={0: 2.0}).fit(X, y)
+    text = words(gather(model, X, y, n_resamples=1))
+    assert "No weights within the bounds bring it below" in text
+    assert "No weights whatsoever" not in text
+    assert "l1_ratio0.5" in text
+    assert "Signs of weightsnone is negative" in text
+    assert "Penalty factors0: 2" in text
+    bounded = MeasureClassifier(alpha=1e-2, coef_bounds={1: (None, 0.5)}).fit(X, y, base_scores=np.zeros(y.size))
+    text = words(gather(bounded, X, y, n_resamples=1, base_scores=np.zeros(y.size)))
+    assert "No weights within the bounds" in text
+    assert "Bounds of weights1: any to 0.5" in text
+    assert "Added toscores of another model" in text
+    plain = words(gather(MeasureClassifier(alpha=1e-2).fit(X, y), X, y, n_resamples=1))
+    assert "No weights whatsoever bring it below" in plain
+    assert "l1_ratio" not in plain

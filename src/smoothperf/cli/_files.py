@@ -333,6 +333,11 @@ def read_for_model(
 
     if form.query is not None:
         fail(f"--query {form.query} is for models that rank, and this one tells classes apart: leave it out.")
+    if getattr(model, "has_base_scores_", False):
+        fail(
+            "this model is added to base_scores, which commands have no way to take: use it in Python, with "
+            "smoothperf.load(MODEL) and predict(X, base_scores=...)."
+        )
     form = form_for(model, form)
     data = read_examples(
         screen,

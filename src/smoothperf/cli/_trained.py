@@ -93,9 +93,20 @@ class Trained:
         else:
             meaning = f"certified to be at most {result.reached:.2g} above the optimum"
         screen.say(f"Objective {model.objective_:.6f}, {meaning}", wrap=True)
+        if penalty := self._penalty():
+            used, of = f"{model.n_features_in_model_:,}", f"{model.coef_.size:,}"
+            screen.say(f"Features in the model: {used} of {of} ({', '.join(penalty)})", wrap=True)
         if not self.converged:
             why = "Interrupted: this is the best model so far." if self.interrupted else result.status.value
             screen.say(f"The tolerance of {model.tol:g} was not reached. {why}", wrap=True)
+
+    def _penalty(self) -> list[str]:
+        """What keeps features out of the model, in words."""
+        model = self.model
+        return [
+            *([f"l1_ratio {model.l1_ratio:g}"] if model.l1_ratio else []),
+            *(["no negative weights"] if model.positive else []),
+        ]
 
     def document(self, kind: str, output: Path) -> dict[str, Any]:
         """Return the same for machines."""
@@ -133,6 +144,9 @@ class Trained:
             "measure": self.model.measure,
             "pos_label": self.model.label_pair[1].item(),
             "trained_with": self.model.trained_with.name,
+            "l1_ratio": self.model.l1_ratio,
+            "nonnegative": self.model.positive,
+            "features_in_model": self.model.n_features_in_model_,
         }
 
     def leave(self, output: Path) -> None:

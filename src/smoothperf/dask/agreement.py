@@ -26,7 +26,19 @@ def agree(summaries: list[Summary], class_weight: Any = None, pos_label: Any = N
         weighted=any(summary.weighted is not None for summary in summaries),
         n_features=n_features,
         zero_based=zero_based,
+        based=_all_based(summaries),
     )
+
+
+def _all_based(summaries: list[Summary]) -> bool:
+    """Whether blocks have scores to begin with, which all must have then."""
+    with_rows = [(number, each.based) for number, each in enumerate(summaries) if each.n_rows]
+    first, based = with_rows[0]
+    for number, other in with_rows:
+        if other != based:
+            given, missing = (first, number) if based else (number, first)
+            raise ValueError(f"block {given} has base_scores but block {missing} has none; give them to all blocks.")
+    return based
 
 
 def class_counts(classes: NDArray[Any], summaries: list[Summary]) -> tuple[int, int]:

@@ -59,6 +59,8 @@ class Summary:
         Why the block cannot be used; all else is of no meaning then.
     queries : ndarray or None
         Its different queries in sorted order, if it has any; then ``kinds`` are its lowest and its highest grade.
+    based : bool
+        Whether it has scores to begin with.
     """
 
     n_rows: int = 0
@@ -72,33 +74,42 @@ class Summary:
     size: tuple[int, float] = (0, 0.0)
     problem: str | None = None
     queries: NDArray[Any] | None = None
+    based: bool = False
 
 
 @dataclass
 class Block:
-    """Rows with labels, or grades and queries, and, perhaps, weights, as a user gave them."""
+    """Rows with labels, or grades and queries, and, perhaps, weights and scores to begin with, as a user gave them."""
 
     X: Any  # a Design, or a CSR matrix whose number of columns is not settled
     y: NDArray[Any]
     weights: Array | None
     summary: Summary
     qid: NDArray[Any] | None = None
+    base_scores: Array | None = None
 
 
 def load(source: Any, *, ranked: bool = False) -> Block | Summary:
     """Make a block of a tuple or of a file; or a summary with the problem.
 
-    A tuple is ``(X, y)`` or ``(X, y, weights)``. If rows are ranked, ``(X, y, qid)`` or ``(X, y, qid, weights)``.
+    A tuple is ``(X, y)``, ``(X, y, weights)`` or ``(X, y, weights, base_scores)``, whose weights may be None. If rows
+    are ranked, ``(X, y, qid)`` or ``(X, y, qid, weights)``.
     """
     try:
         if isinstance(source, (str, os.PathLike)):
             return _from_file(source, ranked=ranked)
-        wanted = "(X, y, qid) or (X, y, qid, weights)" if ranked else "(X, y) or (X, y, weights)"
-        if not isinstance(source, (tuple, list)) or len(source) not in ((3, 4) if ranked else (2, 3)):
+        wanted = (
+            "(X, y, qid) or (X, y, qid, weights)"
+            if ranked
+            else "(X, y), (X, y, weights) or (X, y, weights, base_scores)"
+        )
+        if not isinstance(source, (tuple, list)) or len(source) not in ((3, 4) if ranked else (2, 3, 4)):
             raise ValueError(f"a block must be {wanted}, got {_described(source)}")
         X, y, *beside = source
-        qid, weights = (*beside, None)[:2] if ranked else (None, (*beside, None)[0])
-        return _from_memory(X, y, qid, weights)
+        if ranked:
+            return _from_memory(X, y, *beside)
+        weights, base_scores = (*beside, None, None)[:2]
+        return _from_memory(X, y, None, weights, base_scores)
     except (ValueError, TypeError) as error:
         return Summary(problem=f"{error}".rstrip("."))
 
@@ -132,7 +143,7 @@ def _queries_in(path: str | os.PathLike[str], qid: NDArray[Any] | None) -> NDArr
     return qid
 
 
-def _from_memory(X: Any, y: Any, qid: Any = None, weights: Any = None) -> Block:
+def _from_memory(X: Any, y: Any, qid: Any = None, weights: Any = None, base_scores: Any = None) -> Block:
     names = None
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         names = [str(name) for name in X.columns] if all(isinstance(name, str) for name in X.columns) else None
@@ -141,7 +152,8 @@ def _from_memory(X: Any, y: Any, qid: Any = None, weights: Any = None) -> Block:
     rows = int(X.shape[0]) if hasattr(X, "shape") and len(X.shape) else len(X)
     if labels.ndim == 1 and labels.shape[0] != rows:
         raise ValueError(f"X has {rows} rows but y has {labels.shape[0]} labels; they must match")
-    return _checked(_design(X), labels, None if qid is None else _column(qid, "queries"), weights, names)
+    queries = None if qid is None else _column(qid, "queries")
+    return _checked(_design(X), labels, queries, weights, names, base_scores=base_scores)
 
 
 def _column(values: Any, name: str) -> NDArray[Any]:
@@ -202,6 +214,7 @@ def _checked(
     weights: Any,
     names: list[str] | None,
     zero_based: bool | None = None,
+    base_scores: Any = None,
 ) -> Block:
     n, d = X.shape
     problem = problem_of(y, n)
@@ -211,6 +224,7 @@ def _checked(
     if weights is not None and n and weights.min() < 0.0:
         at = int(weights.argmin())
         raise ValueError(f"sample_weight must not be negative, got {weights[at]} at position {at}")
+    base = None if base_scores is None else aligned(vector("base_scores", base_scores, length=n))
     common: dict[str, Any] = {
         "n_rows": int(n),
         "n_features": int(d),
@@ -221,7 +235,8 @@ def _checked(
     if qid is not None:
         y = _checked_grades(y, qid, weights)
         return Block(X, y, weights, Summary(**common, **_told_of_queries(y, qid, weights)), qid)
-    return Block(X, y, weights, Summary(**common, **_told_of_labels(y, weights)))
+    told = Summary(**common, **_told_of_labels(y, weights, base), based=base is not None)
+    return Block(X, y, weights, told, base_scores=base)
 
 
 def _checked_grades(y: NDArray[Any], qid: NDArray[Any], weights: Array | None) -> Array:
@@ -255,13 +270,14 @@ def _told_of_queries(grades: Array, qid: NDArray[Any], weights: Array | None) ->
     }
 
 
-def _told_of_labels(y: NDArray[Any], weights: Array | None) -> dict[str, Any]:
+def _told_of_labels(y: NDArray[Any], weights: Array | None, base_scores: Array | None) -> dict[str, Any]:
     """What the client needs to know of labels."""
     kinds, members, counts = np.unique(y, return_inverse=True, return_counts=True)
     by_kind: Array | None = None if weights is None else weight_of_kinds(members, weights, kinds.size)
     digest = hashlib.sha256(members.astype(np.uint8).tobytes())
-    if weights is not None:
-        digest.update(weights.tobytes())
+    for numbers in (weights, base_scores):
+        if numbers is not None:
+            digest.update(numbers.tobytes())
     return {
         "kinds": kinds[:SHOWN],
         "counts": counts[:SHOWN],

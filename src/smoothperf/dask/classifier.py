@@ -134,18 +134,17 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         ----------
         X : dask array or data frame, delayed object, future, path, or list of delayed objects, futures or paths
             Blocks of rows; chunks of arrays are dense or SciPy's sparse matrices. Delayed objects and futures are
-            ``(X, y)`` or ``(X, y, weights)``, or X alone if there is y. Paths are of stores, .npz files or text in
-            svmlight format, which the workers can read.
+            ``(X, y)``, ``(X, y, weights)`` or ``(X, y, weights, base_scores)``, where weights may be None; or X alone,
+            if there is y. Paths are of stores, .npz files or text in svmlight format, which the workers can read.
         y : of the same kind as X, optional
             Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed if the blocks
             bring theirs.
         sample_weight : of the same kind as y, optional
             Non-negative weights; an integer weight c stands for c copies.
-        base_scores : None
-            Scores to begin with are for rows in memory.
+        base_scores : of the same kind as y, optional
+            Scores to begin with, such as the :meth:`decision_function` of another model: what is trained is added to
+            them. Files have none.
         """
-        if base_scores is not None:
-            raise ValueError("base_scores are for rows in memory: use smoothperf.MeasureClassifier.")
         measure = get_measure(self.measure)
         bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
@@ -157,30 +156,32 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
             penalty = penalty_of(self, n_features).with_bias(bias.trained).with_alpha(self.alpha)
             return LabelJob(bias=bias, penalty=penalty, solver=solver, tight=tight)
 
-        blocks = sources(X, y, sample_weight)
+        blocks = sources(X, y, sample_weight, base_scores)
         result, (threshold, excess) = self._train(job, blocks, self._settle, lambda: self._last_weights(bias))
         self._keep(result, *bias.cut_at(result.coef, threshold))
-        self.has_base_scores_ = False
-        local.warn_of_zero_model(bias, excess, self.alpha, solver.tol, tight=tight)
-        local.warn_of_limits(job(self.n_features_in_).penalty.on(result.coef.size), result.coef)
+        based = self.has_base_scores_
+        local.warn_of_zero_model(bias, excess, self.alpha, solver.tol, tight=tight, based=based)
+        names = getattr(self, "feature_names_in_", None)
+        local.warn_of_limits(job(self.n_features_in_).penalty.on(result.coef.size), result.coef, names)
         return self
 
     def decision_function(self, X: Any, base_scores: Any = None) -> Any:
         """Return the signed scores; positive ones are predicted positive.
 
         Those of a dask array are a dask array, of a dask data frame a series, of a delayed object a delayed object, and
-        are computed when they are asked for. Anything else is scored here and now.
+        are computed when they are asked for. Anything else is scored here and now. ``base_scores``, for a model that
+        was fitted with such, are of the kind of X, with the same blocks; of a dask array also an array in memory.
         """
         check_is_fitted(self)
-        if is_lazy(X) and base_scores is None:
-            return lazily(self.to_local(), "decision_function", X)
+        if is_lazy(X):
+            return lazily(self.to_local(), "decision_function", X, base_scores)
         return super().decision_function(X, base_scores)
 
     def predict(self, X: Any, base_scores: Any = None) -> Any:
         """Return the predicted labels; of the same kind as those of :meth:`decision_function`."""
         check_is_fitted(self)
-        if is_lazy(X) and base_scores is None:
-            return lazily(self.to_local(), "predict", X)
+        if is_lazy(X):
+            return lazily(self.to_local(), "predict", X, base_scores)
         return super().predict(X, base_scores)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, base_scores: Any = None) -> float:
@@ -191,9 +192,9 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         cluster is needed.
         """
         check_is_fitted(self)
-        if base_scores is not None or (not is_lazy(X) and hasattr(X, "shape")):
+        if not is_lazy(X) and hasattr(X, "shape"):
             return super().score(X, y, sample_weight, base_scores)
-        return score(self._cluster(), self.to_local(), X, y, sample_weight)
+        return score(self._cluster(), self.to_local(), X, y, sample_weight, base_scores)
 
     def to_local(self) -> local.MeasureClassifier:
         """Return the fitted model as one that needs no cluster; it shares the arrays."""
@@ -201,9 +202,10 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         return model
 
     def _settle(self, summaries: list[Summary]) -> LabelSettings:
-        """Make the blocks one data set, and remember its labels."""
+        """Make the blocks one data set, and remember its labels and whether scores to begin with were given."""
         settings = agree(summaries, self.class_weight, self.pos_label)
         self._keep_labels(settings.classes, class_counts(settings.classes, summaries))
+        self.has_base_scores_ = settings.based
         return settings
 
 

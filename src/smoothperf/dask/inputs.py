@@ -5,8 +5,9 @@ X                              blocks
 =============================  =======================================================================================
 dask array                     its chunks of rows, dense or SciPy's sparse matrices; y and weights are arrays, too
 dask data frame                its partitions; y and weights are series or arrays with the same partitions
-delayed object, future         one block ``(X, y)`` or ``(X, y, weights)``; or X alone, and y beside it; for rankings
-                               ``(X, y, qid)`` or ``(X, y, qid, weights)``
+delayed object, future         one block ``(X, y)``, ``(X, y, weights)`` or ``(X, y, weights, base_scores)``, where
+                               weights may be None; or X alone, and y beside it; for rankings ``(X, y, qid)`` or ``(X,
+                               y, qid, weights)``
 path                           one file: a store, .npz or text in svmlight format, read on the worker
 list of these                  one block each
 =============================  =======================================================================================
@@ -30,7 +31,7 @@ WHAT_X_MAY_BE = "a dask array or data frame, a delayed object, a future, a path,
 
 @dataclass(frozen=True)
 class Source:
-    """How to get a block: one thing that is the block, or its X, y and weights.
+    """How to get a block: one thing that is the block, or its X, y, weights and scores to begin with.
 
     Attributes
     ----------
@@ -61,14 +62,17 @@ def _near(part: Any, client: Client, address: str) -> Any:
     return client.scatter(part, workers=[address], hash=False)
 
 
-#: What y and weights are called, and qid where there is one, and what tuples are.
-OF_LABELS, OF_QUERIES = ("y", "sample_weight"), ("y", "qid", "sample_weight")
-TUPLES = {OF_LABELS: "(X, y) or (X, y, weights)", OF_QUERIES: "(X, y, qid) or (X, y, qid, weights)"}
+#: What is beside X called, and what tuples are.
+OF_LABELS, OF_QUERIES = ("y", "sample_weight", "base_scores"), ("y", "qid", "sample_weight")
+TUPLES: dict[tuple[str, ...], str] = {
+    OF_LABELS: "(X, y), (X, y, weights) or (X, y, weights, base_scores)",
+    OF_QUERIES: "(X, y, qid) or (X, y, qid, weights)",
+}
 
 
-def sources(X: Any, y: Any = None, sample_weight: Any = None) -> list[Source]:
+def sources(X: Any, y: Any = None, sample_weight: Any = None, base_scores: Any = None) -> list[Source]:
     """The blocks of what a user passes to fit."""
-    return _sources(X, dict(zip(OF_LABELS, (y, sample_weight), strict=True)))
+    return _sources(X, dict(zip(OF_LABELS, (y, sample_weight, base_scores), strict=True)))
 
 
 def ranked_sources(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> list[Source]:
@@ -97,16 +101,24 @@ def _sources(X: Any, beside: dict[str, Any]) -> list[Source]:
             raise ValueError(f"X must be two-dimensional (examples by features), got shape {X.shape}.")
         X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         chunks = X.chunks[0]
-    columns = [_partitions("X", X, None)]
-    for name, values in beside.items():
-        if values is not None:
-            columns.append(_partitions(name, values, chunks))
-            if len(columns[-1]) != len(columns[0]):
-                raise ValueError(
-                    f"X has {len(columns[0])} blocks but {name} has {len(columns[-1])}; they must match: use rechunk "
-                    "or repartition."
-                )
+    columns: list[Sequence[Any]] = [_partitions("X", X, None)]
+    for name in _given(beside):
+        values = beside[name]
+        columns.append([None] * len(columns[0]) if values is None else _partitions(name, values, chunks))
+        if len(columns[-1]) != len(columns[0]):
+            raise ValueError(
+                f"X has {len(columns[0])} blocks but {name} has {len(columns[-1])}; they must match: use rechunk "
+                "or repartition."
+            )
     return [Source(parts) for parts in zip(*columns, strict=True)]
+
+
+def _given(beside: dict[str, Any]) -> list[str]:
+    """What is beside X, up to the last that is given: in tuples, others keep their places with None."""
+    names = list(beside)
+    while beside[names[-1]] is None:
+        names.pop()
+    return names
 
 
 def _partitions(name: str, values: Any, chunks: tuple[Any, ...] | None) -> list[Any]:
@@ -135,13 +147,13 @@ def _listed(X: list[Any], beside: dict[str, Any]) -> list[Source]:
                 f"A block is {tuples}."
             )
     if y is None:
-        if beside["sample_weight"] is not None:
-            raise ValueError(f"sample_weight comes with y; blocks that bring their labels are {tuples}.")
+        for name, values in beside.items():
+            if values is not None:
+                raise ValueError(f"{name} comes with y; blocks that bring their labels are {tuples}.")
         return [Source(item if isinstance(item, tuple) else (item,)) for item in X]
     columns: list[Sequence[Any]] = [X]
-    for name, values in beside.items():
-        if values is None:
-            continue
+    for name in _given(beside):
+        values = [None] * len(X) if beside[name] is None else beside[name]
         if not isinstance(values, (list, tuple)) or len(values) != len(X):
             got = f"{len(values)} items" if isinstance(values, (list, tuple)) else f"a {type(values).__name__}"
             raise ValueError(f"{name} must be a list with an item for each of the {len(X)} blocks of X, got {got}.")

@@ -102,7 +102,8 @@ class LabelJob(Job):
         """Where scores are cut, and how far w = 0 is above the result at most."""
         assert result.scores is not None
         bias = self.bias
-        threshold = bias.measure.cut(cast(Examples, examples), result.scores) if bias.fit_intercept else 0.0
+        scores = objective.risk.whole_scores(result.scores)
+        threshold = bias.measure.cut(cast(Examples, examples), scores) if bias.fit_intercept else 0.0
         return threshold, bias.excess_of_zero(objective, result)
 
 

@@ -33,17 +33,22 @@ class Part(Protocol):
     def as_they_came(self) -> Design:
         """The rows of its own blocks, before those of split queries moved; fingerprints are of these."""
 
+    @property
+    def base_scores(self) -> Array | None:
+        """Scores to begin with, higher for the positive label, if there are any."""
+
     def examples(self, together: Collective) -> Supervision:
         """What is known of the rows, and whom to ask about others."""
 
 
 @dataclass(frozen=True)
 class LabelPart:
-    """Rows with which are positive, and weights if there are any."""
+    """Rows with which are positive, and weights and scores to begin with if there are any."""
 
     design: Design
     positive: NDArray[np.bool_]
     weights: Array | None
+    base_scores: Array | None = None
 
     @property
     def as_they_came(self) -> Design:
@@ -64,6 +69,10 @@ class QueryPart:
     grades: Array
     qid: NDArray[Any]
     weights: Array | None
+
+    @property
+    def base_scores(self) -> None:
+        """None: what ranks begins with nothing."""
 
     def examples(self, together: Collective) -> Queries:
         """Grades, queries and weights."""
@@ -104,6 +113,8 @@ class LabelSettings:
         Of the two classes.
     weighted, n_features, zero_based
         As in :class:`Settings`.
+    based : bool
+        Whether all blocks have scores to begin with.
     """
 
     classes: NDArray[Any]
@@ -111,6 +122,7 @@ class LabelSettings:
     weighted: bool
     n_features: int
     zero_based: bool
+    based: bool = False
 
     def part(self, blocks: Sequence[Block], given: Sequence[NDArray[Any]], guests: Sequence[Block]) -> LabelPart:
         """All rows, one below the other; labels split nowhere."""
@@ -119,12 +131,17 @@ class LabelSettings:
         if self.class_weights is not None:
             by_class = np.where(positive, self.class_weights[1], self.class_weights[0])
             weights = by_class if weights is None else weights * by_class
-        return LabelPart(_design_of(blocks, self), positive, weights)
+        base = None
+        if self.based:
+            base = np.concatenate([block.base_scores for block in blocks if block.base_scores is not None])
+            base = base if self.classes[0] < self.classes[1] else -base  # given for the second in sorted order
+        return LabelPart(_design_of(blocks, self), positive, weights, base)
 
     def no_rows(self) -> LabelPart:
         """The client's part."""
         weighted = self.weighted or self.class_weights is not None
-        return LabelPart(_empty(self.n_features), np.empty(0, bool), np.empty(0) if weighted else None)
+        none, nothing = np.empty(0, bool), np.empty(0)
+        return LabelPart(_empty(self.n_features), none, nothing if weighted else None, nothing if self.based else None)
 
 
 @dataclass(frozen=True)

@@ -29,21 +29,45 @@ def is_lazy(X: Any) -> bool:
     return bool(is_dask_collection(X))
 
 
-def lazily(model: MeasureClassifier | MeasureRanker, method: str, X: Any) -> Any:
+def lazily(model: MeasureClassifier | MeasureRanker, method: str, X: Any, base_scores: Any = None) -> Any:
     """``model.method(X)`` as a collection of the same kind: a vector, a series or a delayed object.
 
     The model, with its weights, is one task of the graph that all blocks share.
     """
+    if isinstance(model, MeasureClassifier):
+        model._check_base_scores(base_scores)
     shared = dask.delayed(model)
     sample = _none(model, method)
     if isinstance(X, Delayed):
-        return dask.delayed(_of_block)(X, shared, method)
+        return dask.delayed(_of_block)(X, shared, method, base_scores)
     if isinstance(X, da.Array):
         if X.ndim != 2 or X.shape[1] != model.n_features_in_:
             raise ValueError(f"X has the shape {X.shape}, but the model expects {model.n_features_in_} features.")
         rows = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-        return rows.map_blocks(_of_block, shared, method, dtype=sample.dtype, drop_axis=1, meta=sample)
-    return X.map_partitions(_of_frame, shared, method, meta=(method, sample.dtype))
+        as_vector: dict[str, Any] = {"dtype": sample.dtype, "drop_axis": 1, "meta": sample}
+        if base_scores is None:
+            return rows.map_blocks(_of_block, shared, method, **as_vector)
+        return da.map_blocks(_of_block_and_scores, rows, _beside(rows, base_scores), shared, method, **as_vector)
+    if base_scores is None:
+        return X.map_partitions(_of_frame, shared, method, meta=(method, sample.dtype))
+    if not hasattr(base_scores, "divisions") or base_scores.npartitions != X.npartitions:
+        raise ValueError("base_scores must be a dask series with the partitions of X.")
+    return X.map_partitions(_of_frame_and_scores, base_scores, shared, method, meta=(method, sample.dtype))
+
+
+def _beside(rows: da.Array, base_scores: Any) -> da.Array:
+    """A vector as a column in the blocks of some rows."""
+    known = not any(np.isnan(length) for length in rows.chunks[0])
+    if known:
+        column = da.asarray(base_scores)
+        if column.shape != rows.shape[:1]:
+            raise ValueError(f"X has {rows.shape[0]} rows but base_scores has shape {column.shape}; they must match.")
+        column = column.rechunk({0: rows.chunks[0]})
+    elif isinstance(base_scores, da.Array) and base_scores.numblocks == rows.numblocks[:1]:
+        column = base_scores
+    else:
+        raise ValueError("base_scores must be a dask array with the blocks of X, whose lengths are not known.")
+    return column[:, None]
 
 
 def _none(model: MeasureClassifier | MeasureRanker, method: str) -> NDArray[Any]:
@@ -52,18 +76,29 @@ def _none(model: MeasureClassifier | MeasureRanker, method: str) -> NDArray[Any]
     return model.classes_[:0] if labels else np.zeros(0)
 
 
-def _of_block(X: Any, model: MeasureClassifier | MeasureRanker, method: str) -> NDArray[Any]:
+def _of_block(X: Any, model: MeasureClassifier | MeasureRanker, method: str, base_scores: Any = None) -> NDArray[Any]:
     if X.shape[0] == 0:
         return _none(model, method)
-    result: NDArray[Any] = getattr(model, method)(X)
+    beside = {} if base_scores is None else {"base_scores": base_scores}
+    result: NDArray[Any] = getattr(model, method)(X, **beside)
     return result
+
+
+def _of_block_and_scores(X: Any, column: Array, model: MeasureClassifier, method: str) -> NDArray[Any]:
+    return _of_block(X, model, method, column[:, 0])
 
 
 def _of_frame(frame: Any, model: MeasureClassifier | MeasureRanker, method: str) -> Any:
     return type(frame.iloc[:, 0])(_of_block(frame, model, method), index=frame.index)
 
 
-def score(client: Client, model: MeasureClassifier, X: Any, y: Any, sample_weight: Any) -> float:
+def _of_frame_and_scores(frame: Any, series: Any, model: MeasureClassifier, method: str) -> Any:
+    return type(frame.iloc[:, 0])(_of_block(frame, model, method, series), index=frame.index)
+
+
+def score(
+    client: Client, model: MeasureClassifier, X: Any, y: Any, sample_weight: Any, base_scores: Any = None
+) -> float:
     """The measure on blocks of rows.
 
     For measures of decisions (``Measure.judges_decisions``) each block replies with four numbers. The others depend on
@@ -71,7 +106,7 @@ def score(client: Client, model: MeasureClassifier, X: Any, y: Any, sample_weigh
     """
     measure = get_measure(model.measure)
     judge = partial(_judge, only_decisions=measure.judges_decisions)
-    scores, positive, weights = _gathered(client, model, judge, sources(X, y, sample_weight))
+    scores, positive, weights = _gathered(client, model, judge, sources(X, y, sample_weight, base_scores))
     counted = weights > 0.0
     return measure.score(positive[counted], scores[counted], weights[counted])
 
@@ -114,7 +149,9 @@ def _judge(
         return block.problem
     try:
         positive = known_labels(block.y, model.label_pair, length=block.summary.n_rows)
+        model._check_base_scores(block.base_scores)
         scores = _products(block, model.n_features_in_, model.coef_[0]) + model.intercept_[0]
+        scores = scores if block.base_scores is None else scores + block.base_scores
         if model.label_pair[1] != model.classes_[1]:
             scores = -scores
     except ValueError as error:

@@ -25,6 +25,7 @@ from ..estimators.tight import retargeting
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, description, worth_keeping
 from ..io.checkpoint_file import State
 from ..measures.examples import Supervision
+from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.story import Sequel, Story
@@ -153,6 +154,8 @@ def train(job: Job, part: Part, together: Collective, notes: Notes | None = None
     """Fit to the rows of all members; those of this one are ``part``. Every member calls it; member 0 has notes."""
     examples = part.examples(together)
     risk = job.risk(examples)
+    if part.base_scores is not None:
+        risk = Shifted(risk, part.base_scores)
     objective = RegularizedRisk(SharedDesign(job.design(part.design), together), risk, job.penalty)
     if any(agreed(together, notes is not None and notes.checkpoint is not None)):
         entries = contents(SharedDesign(job.design(part.as_they_came), together))

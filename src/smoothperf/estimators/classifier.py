@@ -13,6 +13,7 @@ from .._validation import choice
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
 from ..io.model_file import kept_in_files
 from ..measures import Measure
+from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
 from ..penalties import UNPENALISED, BoundPenalty, Separable
 from ..solvers import Callback, Result, Solver
@@ -20,6 +21,7 @@ from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
 from .bias import Bias
 from .linear import LinearMeasureClassifier, make_callback, report_end
+from .penalty import Features
 from .problem import Problem
 from .tight import convex_start, fit_tight, retargeting
 
@@ -81,9 +83,11 @@ class MeasureClassifier(LinearMeasureClassifier):
         Bounds of the weights, at most 0 and at least 0: each None, a number, or one for each feature. Or pairs by
         feature, ``{"income": (None, 0.0)}``, by name or position; the others are free. They are those of weights that
         speak for the positive label. A monotone scorecard is ``(lower, upper)`` of 0 and infinity, feature by feature.
+        An array of shape (2, n_features) has the lower bounds in its first row.
     penalty_factors : array-like of shape (n_features,) or dict, optional
         How much the weight of each feature costs, in terms of the others: 1 by default, 0 for a feature that is not
-        penalised. The weight of such a one stays within 1000, unless it has bounds.
+        penalised. The weight of such a one stays within 1000, unless it has bounds. A Series of pandas, here and in
+        ``coef_bounds``, is read by its index, as a dict is.
     tol : float, default=1e-3
         Largest certified gap between ``objective_`` and the optimum; for the tight bound, what a convex step may still
         gain.
@@ -250,13 +254,14 @@ class MeasureClassifier(LinearMeasureClassifier):
             objective = RegularizedRisk(problem.design, problem.risk, problem.penalty.with_alpha(self.alpha))
             result = self._minimise(problem, objective, tight=tight)
             excess_of_zero = bias.excess_of_zero(objective, result)
-        report_end(result, solver.tol, self.verbose)
-        warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight)
-        warn_of_limits(objective.penalty, result.coef)
+        base = problem.risk if isinstance(problem.risk, Shifted) else None
+        report_end(result, solver.tol, self.verbose, 0.0 if base is None else base.largest)
+        warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight, based=base is not None)
+        warn_of_limits(objective.penalty, result.coef, getattr(self, "feature_names_in_", None))
         assert result.scores is not None
         scores = problem.risk.whole_scores(result.scores)
         self._keep(result, *bias.cut(result.coef, problem.rows.examples, scores))
-        self.has_base_scores_ = base_scores is not None
+        self.has_base_scores_ = base is not None
         return self
 
     def _minimise(self, problem: Problem, objective: RegularizedRisk, *, tight: bool) -> Result:
@@ -283,12 +288,19 @@ class MeasureClassifier(LinearMeasureClassifier):
         return bias.start(self._sign * previous[0], self.result_.coef)
 
 
-def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float, *, tight: bool) -> None:
+def warn_of_zero_model(
+    bias: Bias, excess: float, alpha: float, tol: float, *, tight: bool, based: bool = False
+) -> None:
     """Say so if the weights that ``fit`` has found are no better than none; the objective of these is known."""
     if excess > tol:
         return
     zero = "w = 0 with a bias" if bias.trained else "w = 0"
-    if tight:
+    if based:
+        message = (
+            f"At alpha={alpha:g} {zero} is as good as what was found, within tol={tol:.3g}: nothing is worth adding to "
+            "base_scores. Use a smaller alpha, or the base scores alone."
+        )
+    elif tight:
         message = (
             f"At alpha={alpha:g} {zero} is as good as what was found, within tol={tol:.3g}. The scores may tell "
             'nothing. Use a smaller alpha, or train with measure="roc_area" and choose the threshold with '
@@ -302,11 +314,12 @@ def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float, *, t
     warnings.warn(message, ZeroModelWarning, stacklevel=3)
 
 
-def warn_of_limits(penalty: BoundPenalty, coef: Array) -> None:
+def warn_of_limits(penalty: BoundPenalty, coef: Array, names: Any = None) -> None:
     """Say so if the weight of a feature that costs nothing has grown as large as it may without bounds of its own."""
     if isinstance(penalty, Separable) and (held := penalty.held(coef)).size:
+        feature = Features(coef.size, names).named(int(held[0]))
         warnings.warn(
-            f"Feature {held[0]} has no penalty, and its weight is on the limit of {UNPENALISED:g} that the certificate "
+            f"The weight of {feature}, which has no penalty, is on the limit of {UNPENALISED:g} that the certificate "
             "needs. Scale the feature, or give coef_bounds for it.",
             UserWarning,
             stacklevel=3,

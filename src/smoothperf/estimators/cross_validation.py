@@ -19,6 +19,7 @@ from ..measures import Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
 from ..measures.examples import Examples
 from ..measures.targets import TARGETS, checked_target
+from ..penalties import ElasticNet
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
@@ -197,7 +198,13 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.callback = callback
         self.progress = progress
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        base_scores: ArrayLike | None = None,
+    ) -> Self:
         """Choose, and fit to all rows.
 
         Parameters
@@ -208,11 +215,21 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights, in training and in the scores on held-out rows.
+        base_scores : array-like of shape (n,), optional
+            Scores to begin with, as in :meth:`MeasureClassifier.fit`. Scores on held-out rows, and so the choice, the
+            threshold and probabilities, have them in. A model that was trained on these very rows flatters itself
+            there: give scores that it has for rows held out (``cross_val_predict``).
         """
-        self._fit(X, y, sample_weight)
+        self._fit(X, y, sample_weight, base_scores)
         return self
 
-    def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> _HeldOutScores:
+    def _fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        base_scores: ArrayLike | None = None,
+    ) -> _HeldOutScores:
         """Fit, and return what the model knows of rows held out, which would be too long to keep."""
         measure = get_measure(self.measure)
         ratios = _checked_ratios(self.l1_ratio)
@@ -230,6 +247,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self._keep_labels(given.pair, given.counts)
         if sample_weight is not None:
             sample_weight = vector("sample_weight", sample_weight)
+        base = given.base_scores(base_scores)
         penalties = {ratio: penalty_of(self, X.shape[1], ratio) for ratio in ratios}
         for candidate in candidates:
             tight = candidate.bound == "tight"
@@ -251,12 +269,13 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             levels,
             open_end=self.alphas is None,
         )
-        self._compare(race, X, examples.positive, sample_weight, settings)
+        self._compare(race, X, examples.positive, sample_weight, base, settings)
         with use_threads(self.n_threads):
-            rows = Rows(X, examples, settings)
+            rows = Rows(X, examples, settings, base)
             winner, index, trail, result = self._winner(race, rows, solver)
-        report_end(result, solver.tol, self.verbose)
+        report_end(result, solver.tol, self.verbose, 0.0 if base is None else float(np.abs(base).max()))
         self._keep_choice(race, rows, candidates, winner, index)
+        self.has_base_scores_ = base is not None
         held_out = self._keep_model(race, trail, result, winner, index)
         self._keep_point(race.measure, point, held_out, examples.count)
         return held_out
@@ -268,7 +287,13 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         return levels_for(X, weights, self.n_alphas)
 
     def _compare(
-        self, race: LabelRace, X: Any, positive: NDArray[np.bool_], sample_weight: Array | None, settings: Settings
+        self,
+        race: LabelRace,
+        X: Any,
+        positive: NDArray[np.bool_],
+        sample_weight: Array | None,
+        base: Array | None,
+        settings: Settings,
     ) -> None:
         """Train candidates on the training part of every split, and score the held-out part."""
         row_numbers = np.arange(positive.shape[0])  # as a split may be a mask in place of row numbers
@@ -277,9 +302,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             before, after = (None if sample_weight is None else sample_weight[part] for part in (train, test))
             weights = example_weights(self.class_weight, self.label_pair, positive[train], before)
             cut_weights = example_weights(self.class_weight, self.label_pair, positive[test], after)
-            rows = Rows(X[train], Examples.of(positive[train], weights), settings)
+            base_before, base_after = (None, 0.0) if base is None else (base[train], base[test])
+            rows = Rows(X[train], Examples.of(positive[train], weights), settings, base_before)
             held_out = HeldOut(row_numbers[test], positive[test], after, cut_weights)
-            return Part(lambda candidate: LabelTrail(candidate, rows), held_out, X[test])
+            return Part(lambda candidate: LabelTrail(candidate, rows), held_out, X[test], base_after)
 
         compare(self, race, self._splits(positive), part)
 
@@ -390,13 +416,11 @@ class MeasureClassifierCV(LinearMeasureClassifier):
 
 
 def _checked_ratios(l1_ratio: Any) -> tuple[float, ...]:
-    """One share of absolute values or several, each once; whether they lie between 0 and 1 a penalty checks."""
-    if isinstance(l1_ratio, (float, int, np.number)):
-        return (float(l1_ratio),)
-    ratios = tuple(vector("l1_ratio", l1_ratio).tolist())
+    """One share of absolute values or several, each once; a penalty checks them."""
+    ratios = [l1_ratio] if np.ndim(l1_ratio) == 0 else list(l1_ratio)
     if not ratios:
         raise ValueError("l1_ratio is an empty list; give a number between 0 and 1, or several.")
-    return tuple(dict.fromkeys(ratios))
+    return tuple(dict.fromkeys(float(ElasticNet(1.0, ratio).l1_ratio) for ratio in ratios))
 
 
 def _checked_point(point: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -29,6 +29,8 @@ from .candidates import Candidate
 from .problem import ACCEPTED, as_store, known_labels
 
 Array = NDArray[np.float64]
+#: Scores to begin with that are larger are blamed if rounding ends a fit.
+LARGE_BASE = 100.0
 
 
 class CertifiedModel(BaseEstimator):  # type: ignore[misc]
@@ -126,17 +128,22 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
         X may be the path of a store, here and below. ``base_scores`` are added to the former, before the sign.
         """
         check_is_fitted(self)
-        # A choice, and models from files of earlier versions, know of none.
-        if getattr(self, "has_base_scores_", False) != (base_scores is not None):
-            raise ValueError(
-                "base_scores are missing: the model was fitted with such, and is added to them."
-                if base_scores is None
-                else "base_scores are given, but the model was fitted without."
-            )
+        self._check_base_scores(base_scores)
         scores = self._products(X, self.coef_[0])
         if base_scores is not None:
             scores = scores + vector("base_scores", base_scores, length=scores.shape[0])
         return self._sign * scores
+
+    def _check_base_scores(self, base_scores: Any) -> None:
+        """Refuse scores to begin with that are missing, or that a model was not fitted with; None for none."""
+        # Models from files of earlier versions know of none.
+        if getattr(self, "has_base_scores_", False) != (base_scores is not None):
+            raise ValueError(
+                "base_scores are missing: the model was fitted with such, and is added to them; pass base_scores=, "
+                "those of these rows."
+                if base_scores is None
+                else "base_scores are given, but the model was fitted without; leave them out."
+            )
 
     def decision_function(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
         """Return the signed scores ``X @ coef_.T + intercept_``; above 0 means ``classes_[1]``.
@@ -194,6 +201,7 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
         confidence: float | None = CONFIDENCE,
         raw_scores: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        base_scores: ArrayLike | None = None,
     ) -> Self:
         """Move ``intercept_`` so that :meth:`predict` meets a target; the weights stay.
 
@@ -228,6 +236,8 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
             In place of X, what :meth:`raw_scores` of it is. Not :meth:`decision_function`, which moves.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights in the rates; for a promise, rows count as their effective number.
+        base_scores : array-like of shape (n,), optional
+            Those of X, for a model that was fitted with such. ``raw_scores`` have them in.
 
         Returns
         -------
@@ -264,7 +274,7 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
                 self.intercept_ = np.array([-self._sign * cut])
                 self.__dict__.pop("expected_", None)
                 return self
-        scores, labels = self._held_out(X, y, raw_scores)
+        scores, labels = self._held_out(X, y, raw_scores, base_scores)
         positive = known_labels(labels, self.label_pair, length=scores.shape[0])
         weights = None
         if sample_weight is not None:
@@ -280,7 +290,9 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
         )
         return self
 
-    def _held_out(self, X: Any, y: Any, raw_scores: ArrayLike | None) -> tuple[Array, Any]:
+    def _held_out(
+        self, X: Any, y: Any, raw_scores: ArrayLike | None, base_scores: ArrayLike | None
+    ) -> tuple[Array, Any]:
         """Raw scores and labels of the rows that ``set_operating_point`` was given, in either way."""
         if (X is None) == (raw_scores is None):
             raise ValueError("give the rows as X or their raw_scores, one of them.")
@@ -291,8 +303,10 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
             )
         store = None if X is None else as_store(X)
         if raw_scores is None:
-            scores = self.raw_scores(X if store is None else store)
+            scores = self.raw_scores(X if store is None else store, base_scores)
         else:
+            if base_scores is not None:
+                raise ValueError("base_scores are for X; raw_scores have them in already: leave base_scores out.")
             scores = vector("raw_scores", raw_scores)
         if scores.shape[0] == 0:
             raise ValueError("raw_scores are empty: a threshold needs validation data.")
@@ -344,14 +358,22 @@ def make_callback(verbose: int, callback: Callback | None) -> Callback | None:
     return report
 
 
-def report_end(result: Result, tol: float, verbose: int) -> None:
-    """Say how a fit ended: on standard error if asked to, and as a warning if it did not end well."""
+def report_end(result: Result, tol: float, verbose: int, largest_base: float = 0.0) -> None:
+    """Say how a fit ended: on standard error if asked to, and as a warning if it did not end well.
+
+    ``largest_base`` is the size of the scores that the model is added to.
+    """
     if verbose:
         print(f"{_progress(result.trace.rows[-1])}  {result.status.value}", file=sys.stderr, flush=True)
     if result.status not in (Status.CONVERGED, Status.STOPPED, Status.STATIONARY):
+        remedy = "Increase max_iter or tol, or scale the features."
+        if result.status is Status.PRECISION_LIMIT and largest_base > LARGE_BASE:
+            remedy = (
+                f"base_scores are as large as {largest_base:.3g}, and all scores are rounded as these are: divide them "
+                "by a constant, as margins that matter are about 1, or increase tol."
+            )
         warnings.warn(
-            f"{result.status.value} The gap reached is {result.reached:.3g}, tol is {tol:.3g}. "
-            "Increase max_iter or tol, or scale the features.",
+            f"{result.status.value} The gap reached is {result.reached:.3g}, tol is {tol:.3g}. {remedy}",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..measures import Measure, QueryMeasure
 from ..objective import RegularizedRisk
 from ..solvers import Callback, Solver, Status
 from ..solvers.continuation import Solution
-from ..solvers.penalised_path import continuation
+from ..solvers.penalised_path import PenalisedContinuation, continuation
 from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
 from .classifier import MeasureClassifier
@@ -25,8 +25,8 @@ from .ranker import MeasureRanker
 from .ranking_path import RankingPath
 
 Array = NDArray[np.float64]
-#: X, the mask of the positives, and the weights or None.
-_HeldOut = tuple[Any, NDArray[np.bool_], ArrayLike | None]
+#: X, the mask of the positives, the weights or None, and scores to begin with, or 0.
+_HeldOut = tuple[Any, NDArray[np.bool_], ArrayLike | None, Array | float]
 #: At the largest alpha w = 0 is optimal within this or within tol; a smaller tol does not move the grid to where
 #: nothing happens.
 EVENTLESS = 1e-3
@@ -166,6 +166,7 @@ def regularization_path(
     penalty_factors: Any = None,
     validation: tuple[Any, ...] | None = None,
     sample_weight: ArrayLike | None = None,
+    base_scores: ArrayLike | None = None,
     class_weight: dict[Any, float] | str | None = None,
     pos_label: Any = None,
     tol: float = 1e-3,
@@ -209,12 +210,17 @@ def regularization_path(
         Smallest alpha as a share of the largest, if ``alphas`` is not given: 1e-6, or 1e-3 with absolute values in the
         penalty, by default.
     l1_ratio, positive, coef_bounds, penalty_factors
-        The penalty, as in :class:`~smoothperf.MeasureClassifier`; that of rankers is quadratic. With an l1_ratio above
-        0 the path begins where the first feature comes in.
-    validation : tuple (X, y) or (X, y, sample_weight), optional
-        Data to score every solution on; with queries (X, y, qid) or (X, y, qid, sample_weight).
+        The penalty, as in :class:`~smoothperf.MeasureClassifier`; that of rankers is quadratic. With an l1_ratio of at
+        least 0.001 the path begins where the first feature comes in: at the smallest alpha for which w = 0 is optimal.
+        For measures of the k highest scores (PRBEP, precision@k, recall@k) that is an upper bound of this alpha. Where
+        a bias is trained, or a feature costs nothing, it is where the others are 0 within tol (or 1e-3, if tol is
+        smaller).
+    validation : tuple (X, y), (X, y, sample_weight) or (X, y, sample_weight, base_scores), optional
+        Data to score every solution on; with queries (X, y, qid) or (X, y, qid, sample_weight). Weights may be None.
     sample_weight : array-like of shape (n,), optional
         Non-negative weights; an integer weight c stands for c copies. With queries, the same for all rows of one.
+    base_scores : array-like of shape (n,), optional
+        Scores to begin with, as in :meth:`MeasureClassifier.fit`; what is trained is added to them.
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied into the sample weights.
     pos_label : label, optional
@@ -266,14 +272,17 @@ def regularization_path(
     along: LabelPath | RankingPath
     with use_threads(n_threads):
         if _has_queries(X, qid, group):
-            _refuse_what_is_for_labels(**for_labels | {"l1_ratio": l1_ratio or None, "positive": positive or None})
+            _refuse_what_is_for_labels(
+                base_scores=base_scores,
+                **for_labels | {"l1_ratio": l1_ratio or None, "positive": positive or None},
+            )
             ranker = MeasureRanker(measure, bound=bound, **shared)  # type: ignore[arg-type]
             along = RankingPath(ranker, X, y, qid, group, sample_weight, validation)
         else:
             _refuse_tight(bound)
             bias = {"fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling}
             classifier = MeasureClassifier(measure, **bias, **for_labels, **shared)  # type: ignore[arg-type]
-            along = LabelPath(classifier, X, y, sample_weight, validation)
+            along = LabelPath(classifier, X, y, sample_weight, validation, base_scores)
         if grid is None:
             ratio = (SPARSE_RATIO if l1_ratio else SMALLEST_RATIO) if alpha_ratio is None else alpha_ratio
             grid = alphas_from_data(along, n_alphas, ratio)
@@ -291,15 +300,20 @@ class LabelPath:
         y: ArrayLike | None,
         sample_weight: ArrayLike | None,
         validation: Sequence[Any] | None,
+        base_scores: ArrayLike | None = None,
     ):
-        problem = self._problem = Problem.of(classifier, X, y, sample_weight)
+        problem = self._problem = Problem.of(classifier, X, y, sample_weight, base_scores=base_scores)
         self.classes: NDArray[Any] = problem.rows.pair
-        self._held_out = None if validation is None else _checked_validation(validation, problem.rows)
+        self._held_out = None
+        if validation is not None:
+            self._held_out = _checked_validation(validation, problem.rows, based=base_scores is not None)
         self._continuation = continuation(problem.design, problem.risk, problem.solver, problem.penalty)
 
     def largest_alpha(self, tolerance: float) -> float:
-        """Where w = 0 becomes optimal within a tolerance."""
-        return self._continuation.largest_alpha(tolerance)
+        """Where the first weight comes in, if that is known; else where w = 0 is optimal within a tolerance."""
+        along = self._continuation
+        first = along.first_alpha() if isinstance(along, PenalisedContinuation) else None
+        return along.largest_alpha(tolerance) if first is None else first
 
     def solve(self, alpha: float, callback: Callback | None) -> Solution:
         """The solution for an alpha below the one before."""
@@ -314,13 +328,14 @@ class LabelPath:
     def judged(self, solution: Solution) -> tuple[Array, float, float, float | None]:
         """Weights of the features and intercept, and the measure on the training and the validation set."""
         measure, bias, examples = self._problem.measure, self._problem.bias, self._problem.rows.examples
-        coef, intercept = bias.cut(solution.coef, examples, solution.scores)
+        scores = self._problem.risk.whole_scores(solution.scores)
+        coef, intercept = bias.cut(solution.coef, examples, scores)
         threshold = bias.split(solution.coef)[1] - intercept
-        train_score = measure.score(examples.positive, solution.scores - threshold, examples.weights)
+        train_score = measure.score(examples.positive, scores - threshold, examples.weights)
         if self._held_out is None:
             return coef, intercept, train_score, None
-        X, positive, weights = self._held_out
-        return coef, intercept, train_score, measure.score(positive, scores_of(X, coef) + intercept, weights)
+        X, positive, weights, base = self._held_out
+        return coef, intercept, train_score, measure.score(positive, base + scores_of(X, coef) + intercept, weights)
 
 
 def _has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:
@@ -370,16 +385,27 @@ def checked_alphas(alphas: ArrayLike) -> Array:
     return np.unique(values)[::-1]
 
 
-def _checked_validation(validation: Sequence[Any], rows: LabelledRows) -> _HeldOut:
-    """X, the mask of positives and the weights or None."""
-    if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
-        raise ValueError(f"validation must be (X, y) or (X, y, sample_weight), got {type(validation).__name__}.")
-    X, y, weights = (*validation, None)[:3]
+def _checked_validation(validation: Sequence[Any], rows: LabelledRows, *, based: bool) -> _HeldOut:
+    """X, the mask of positives, the weights or None, and scores to begin with, which there must be if ``based``."""
+    if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3, 4):
+        raise ValueError(
+            "validation must be (X, y), (X, y, sample_weight) or (X, y, sample_weight, base_scores), got "
+            f"{type(validation).__name__}."
+        )
+    X, y, weights, base = (*validation, None, None)[:4]
+    if based != (base is not None):
+        raise ValueError(
+            "validation must be (X, y, sample_weight, base_scores), as base_scores are given; weights may be None."
+            if based
+            else "validation has base_scores, but the rows to train on have none: give base_scores=, too."
+        )
     refuse_store(X, "validation")
     X = check_array(X, input_name="validation X", **ACCEPTED)
     if X.shape[1] != rows.X.shape[1]:
         raise ValueError(f"validation X has {X.shape[1]} features but X has {rows.X.shape[1]}; they must match.")
     try:
-        return X, known_labels(y, rows.pair, length=X.shape[0]), weights
+        positive = known_labels(y, rows.pair, length=X.shape[0])
+        found = replace(rows, X=X).base_scores(base)
+        return X, positive, weights, 0.0 if found is None else found
     except ValueError as error:
         raise ValueError(f"validation: {error}") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +23,7 @@ from ..solvers import BMRM, LBFGS, ConvexSolver, Nesterov, Newton, Solver
 from ..solvers.smoothing import Adaptive, Fixed, Smoothing
 from ..threads import check_n_threads
 from .bias import Bias
+from .penalty import penalty_by_feature
 
 Array = NDArray[np.float64]
 #: Matrices that are taken as they are.
@@ -56,8 +56,11 @@ class LabelledRows:
         n_positive = int(np.count_nonzero(self.examples.positive))
         return self.examples.positive.shape[0] - n_positive, n_positive
 
-    def towards_positive(self, scores: Array) -> Array:
-        """Turn scores that rise to the second sorted label into scores that rise to the positive one."""
+    def base_scores(self, given: ArrayLike | None) -> Array | None:
+        """Turn scores to begin with that rise to the second sorted label into such that rise to the positive one."""
+        if given is None:
+            return None
+        scores = vector("base_scores", given, length=self.X.shape[0])
         return scores if self.pair[0] < self.pair[1] else -scores
 
 
@@ -155,8 +158,8 @@ class Problem:
         penalty = penalty_of(estimator, rows.X.shape[1]).with_bias(bias.trained)
         risk = measure.risk(rows.examples)
         check_suits(solver, measure, risk, penalty, tight=tight)
-        if base_scores is not None:
-            risk = Shifted(risk, rows.towards_positive(vector("base_scores", base_scores, length=rows.X.shape[0])))
+        if (base := rows.base_scores(base_scores)) is not None:
+            risk = Shifted(risk, base)
         return cls(measure, bias, solver, rows, bias.design(rows.X, low_memory=estimator.low_memory), risk, penalty)
 
 
@@ -259,56 +262,12 @@ def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: s
 
 def penalty_of(estimator: Any, n_features: int, l1_ratio: float | None = None) -> Penalty:
     """The penalty that the parameters of an estimator describe, in strength 1, for features without a bias."""
-    ratio = estimator.l1_ratio if l1_ratio is None else l1_ratio
-    names = getattr(estimator, "feature_names_in_", None)
-    lower, upper = _bounds(estimator.coef_bounds, n_features, names)
-    if estimator.positive:
-        lower = 0.0 if lower is None else np.maximum(lower, 0.0)
-    factors = _by_feature("penalty_factors", estimator.penalty_factors, 1.0, n_features, names)
-    penalty = ElasticNet(1.0, ratio, factors=factors, lower=lower, upper=upper)
-    if ratio == 0.0 and factors is None and lower is None and upper is None:
+    ratio = ElasticNet(1.0, estimator.l1_ratio if l1_ratio is None else l1_ratio).l1_ratio  # checked by it
+    bounds, factors = estimator.coef_bounds, estimator.penalty_factors
+    if ratio == 0.0 and estimator.positive is False and bounds is None and factors is None:
         return Quadratic(1.0)
-    penalty.on(n_features)  # its checks, before any work
-    return penalty
-
-
-def _bounds(bounds: Any, n_features: int, names: Any) -> tuple[Any, Any]:
-    """Lower and upper bounds of the weights, None for none."""
-    if bounds is None:
-        return None, None
-    if isinstance(bounds, Mapping):
-        sides = []
-        for side, open_end in ((0, -np.inf), (1, np.inf)):
-            given = {key: _side(key, pair, side) for key, pair in bounds.items()}
-            sides.append(_by_feature("coef_bounds", given, open_end, n_features, names))
-        return sides[0], sides[1]
-    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise ValueError(
-            "coef_bounds must be (lower, upper), each None, a number or one for each feature, or a dict of such pairs "
-            f"by feature; got {bounds!r}."
-        )
-    return bounds[0], bounds[1]
-
-
-def _side(key: Any, pair: Any, side: int) -> float:
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise ValueError(f"coef_bounds of feature {key!r} must be (lower, upper), each a number or None, got {pair!r}.")
-    return (-np.inf, np.inf)[side] if pair[side] is None else pair[side]
-
-
-def _by_feature(name: str, given: Any, default: float, n_features: int, names: Any) -> Any:
-    """Numbers for each feature out of a dict by name or position; anything else as it is."""
-    if not isinstance(given, Mapping):
-        return given
-    positions = {} if names is None else {str(each): at for at, each in enumerate(names)}
-    values = np.full(n_features, default)
-    for key, value in given.items():
-        at = positions.get(key) if isinstance(key, str) else key
-        if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not 0 <= at < n_features:
-            known = "none has a name" if names is None else f"such as {', '.join(list(positions)[:5])}"
-            raise ValueError(f"{name} has no feature {key!r} to speak of: X has {n_features}, {known}.")
-        values[at] = value
-    return values
+    names = getattr(estimator, "feature_names_in_", None)
+    return penalty_by_feature(ratio, estimator.positive, bounds, factors, n_features, names)
 
 
 def check_suits(

@@ -76,11 +76,15 @@ def warn_if_nothing_is_told(result: Result) -> None:
 
 
 class Part(NamedTuple):
-    """A split: how candidates are trained on one part, and the other, which is held out."""
+    """A split: how candidates are trained on one part, and the other, which is held out.
+
+    What is trained is added to ``base_scores`` of the rows that are held out.
+    """
 
     trail: Callable[[Any], Trail]
     held_out: Any
     X: Any
+    base_scores: Array | float = 0.0
 
 
 def compare(
@@ -99,7 +103,7 @@ def compare(
                     candidate,
                     trail,
                     here.held_out,
-                    lambda weights: trail.scores(here.X, weights),  # noqa: B023 (called here)
+                    lambda weights: here.base_scores + trail.scores(here.X, weights),  # noqa: B023 (called here)
                     lambda alpha: tell(Step(number, len(splits), candidate, alpha)),  # noqa: B023 (called here)
                 )
         if estimator.verbose:

@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..design import Design, as_design
-from ..measures import PRBEP, Risk, ROCArea
+from ..measures import PRBEP, Measure, Risk, ROCArea
 from ..measures.examples import Examples
+from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
 from ..penalties import ElasticNet, Penalty, Quadratic
 from ..solvers import Callback, ConvexSolver, Result, Solver
@@ -108,16 +109,24 @@ class Rows:
         Their labels and weights.
     settings : Settings
         How to train.
+    base_scores : ndarray, optional
+        Scores to begin with, higher for the positive label.
     """
 
-    def __init__(self, X: Any, examples: Examples, settings: Settings):
+    def __init__(self, X: Any, examples: Examples, settings: Settings, base_scores: Array | None = None):
         self.examples = examples
         self.settings = settings
+        self._base_scores = base_scores
         self.design = as_design(X, low_memory=settings.low_memory)
         self.rankings = {
-            l1_ratio: SafeStart(self.design, lambda: ROCArea().risk(examples), settings.solver, penalty)
+            l1_ratio: SafeStart(self.design, lambda: self.risk(ROCArea()), settings.solver, penalty)
             for l1_ratio, penalty in settings.penalties.items()
         }
+
+    def risk(self, measure: Measure) -> Risk:
+        """The risk of a measure, for what is added to the scores to begin with, if there are any."""
+        risk = measure.risk(self.examples)
+        return risk if self._base_scores is None else Shifted(risk, self._base_scores)
 
 
 class Trail(ABC):
@@ -194,12 +203,17 @@ class Trail(ABC):
         return scores_of(X, weights)
 
     def finish(self, level: float, solver: ConvexSolver, callback: Callback | None) -> Result:
-        """The model at the last level, solved further: with the iterations of a solver, and its tolerance if finer."""
+        """The model at the last level, solved further: with the iterations of a solver, and its tolerance if finer.
+
+        Its scores are whole ones.
+        """
         assert self._weights is not None
         objective = self._objective(self.alpha(level))
         method = self._method()
         method = replace(method, tol=min(solver.tol, method.tol), max_iter=solver.max_iter)
-        return method.run(objective, self._weights, callback)
+        result = method.run(objective, self._weights, callback)
+        assert result.scores is not None
+        return replace(result, scores=self._risk.whole_scores(result.scores))
 
     @abstractmethod
     def _start(self, alpha: float, callback: Callback | None) -> Array:
@@ -227,7 +241,7 @@ class LabelTrail(Trail):
         settings = rows.settings
         self._rows = rows
         self.bias = Bias(candidate.measure, settings.fit_intercept, settings.intercept_scaling)
-        risk = candidate.measure.risk(rows.examples)
+        risk = rows.risk(candidate.measure)
         design = self.bias.design(rows.design, low_memory=settings.low_memory)
         self._ranking = rows.rankings[candidate.l1_ratio]
         penalty = settings.penalties[candidate.l1_ratio].with_bias(self.bias.trained)
@@ -244,7 +258,7 @@ class LabelTrail(Trail):
         ranking = self._ranking.at(alpha * self._risk.score_scale**2, callback)
         if not self.bias.trained:
             return ranking.coef
-        threshold = PRBEP().cut(self._rows.examples, ranking.scores)
+        threshold = PRBEP().cut(self._rows.examples, self._risk.whole_scores(ranking.scores))
         return self.bias.with_threshold(np.append(ranking.coef, 0.0), threshold)
 
 

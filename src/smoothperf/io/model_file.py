@@ -197,6 +197,8 @@ def encode(value: Any, arrays: Arrays, name: str) -> Any:
         return {"type": "tuple", "items": [part(child, i) for i, child in enumerate(value)]}
     if isinstance(value, dict):
         return {"type": "dict", "items": [[part(key, "key"), part(child, key)] for key, child in value.items()]}
+    if hasattr(value, "index") and hasattr(value, "to_dict") and not hasattr(value, "columns"):
+        return encode(value.to_dict(), arrays, name)  # a Series of pandas, which means what a dict does
     if isinstance(value, np.ndarray) and value.dtype == np.float64 and 0 < np.count_nonzero(value) <= FEW * value.size:
         places = np.flatnonzero(value)
         return {

@@ -26,6 +26,11 @@ class Shifted(Risk):
     base_scores : array-like of shape (n,)
         f0, one number for each example of this process.
 
+    Attributes
+    ----------
+    largest : float
+        ``max |f0|`` over the examples of all processes.
+
     Examples
     --------
     >>> from smoothperf import ROCArea
@@ -45,7 +50,7 @@ class Shifted(Risk):
         self.score_scale = risk.score_scale
         lowest, highest = float(self.base_scores.min(initial=0.0)), float(self.base_scores.max(initial=0.0))
         lowest, highest = extremes(risk.examples.together, lowest, highest)
-        largest = max(-lowest, highest)
+        self.largest = largest = max(-lowest, highest)
         self._plane_rounding = 2.0 * (risk.examples.count + 4) * EPS * largest
         self._growth = 1.0 + largest
         # Values, too, are those of scores that are larger by as much, and rounded when they are added.

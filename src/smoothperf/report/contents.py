@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from ..evaluation import Ranking, interval, resamples, tells_nothing
 from ..measures import Measure, get_measure
 from ..measures.sorted_scores import Counts
 from .bands import Band, precision_at, rate_places, recall_at, recall_places
+from .penalty import has_bounds, penalty_words
 from .thinning import column_extremes, separating_thresholds, thin_cuts
 from .weights import Weights, weights_of
 
@@ -62,6 +63,10 @@ class Training:
     trace : dict of str to ndarray
         Columns ``iteration``, ``passes``, ``objective`` (best so far), ``lower_bound`` and ``gap``; empty arrays if
         the model does not know its past.
+    penalty : dict of str to str
+        What weights cost and where they may lie, in words, as far as that is not the default.
+    bounded : bool
+        Whether weights were kept within bounds: the certificate speaks of such weights only.
     """
 
     measure: str
@@ -83,6 +88,8 @@ class Training:
     status: str
     converged: bool
     trace: dict[str, Array]
+    penalty: dict[str, str] = field(default_factory=dict)
+    bounded: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,6 +194,7 @@ def gather(
     feature_names: Any = None,
     n_resamples: int = 200,
     seed: int = 0,
+    base_scores: ArrayLike | None = None,
 ) -> ReportContents:
     """Score the data and count.
 
@@ -204,6 +212,8 @@ def gather(
         What to call the features; those that the model was trained with by default.
     n_resamples, seed : int
         Of the bootstrap.
+    base_scores : array-like of shape (n,), optional
+        Those of the rows, for a model that was fitted with such.
 
     Examples
     --------
@@ -217,7 +227,7 @@ def gather(
     """
     negative_label, positive_label = model.label_pair
     positive = np.asarray(y) == positive_label
-    raw_scores = model.raw_scores(X)
+    raw_scores = model.raw_scores(X, base_scores)
     shift = float(model._sign * model.intercept_[0])
     scores = raw_scores + shift  # as in positive_scores
     ranking = Ranking(positive, scores)
@@ -263,6 +273,8 @@ def _training(model: MeasureClassifier) -> Training:
         status=result.status.value,
         converged=bool(result.reached <= model.tol),
         trace=traced(result.trace),
+        penalty=penalty_words(model),
+        bounded=has_bounds(model),
     )
 
 

@@ -218,8 +218,9 @@ def certificate(training: Training) -> str:
         else f"The tolerance of {training.tol:g} that was asked for was not reached: longer training, with more "
         "iterations, could lower the objective by at most this gap."
     )
+    which = "No weights within the bounds" if training.bounded else "No weights whatsoever"
     certified = (
-        f"No weights whatsoever bring it below <b>{training.lower_bound:.6g}</b>, so this model is at most "
+        f"{which} bring it below <b>{training.lower_bound:.6g}</b>, so this model is at most "
         f"<b>{training.gap:.2g}</b>{share} above the best there is."
     )
     proof = "The bound is a proof, not an estimate: it comes from cutting planes of the exact objective, "
@@ -288,6 +289,7 @@ def _facts(contents: ReportContents) -> str:
         "Measure": _measure(training.measure),
         "Trained with": risk_of(training),
         "Regulariser alpha": f"{training.alpha:g}",
+        **training.penalty,
         "Solver": SOLVERS.get(training.solver, training.solver),
         "Tolerance": f"{training.tol:g}",
         "Features": f"{training.n_features:,}",

@@ -23,8 +23,8 @@ It is for few features: then it needs a fraction of the passes of L-BFGS, the mo
 tens of thousands of features H could be used in conjugate gradients only, which seldom beat L-BFGS.
 
 Log loss, squared hinge and error rates have the diagonal matrix alone, k_i being the second derivatives of the losses;
-of the first two many rows are active throughout, but half a dozen steps are mostly enough. Pairs within queries have the Laplacian of the pairs on
-the ramp (:mod:`smoothperf.measures.pair_curvature`).
+of the first two many rows are active throughout, but half a dozen steps are mostly enough. Pairs within queries have
+the Laplacian of the pairs on the ramp (:mod:`smoothperf.measures.pair_curvature`).
 """
 
 from __future__ import annotations

@@ -6,10 +6,14 @@ nothing is run where it certifies the last weights; and the curvature of the ris
 
 A path starts where no feature that pays for absolute values has a weight yet. At w = 0 the plane ``(a, b)`` says ``J(w)
 >= b + <a, w> + Omega(w)``, and so w = 0 is optimal within ``R(0) - b + Omega*(-a)``, where ``R(0) - b`` is 0 for the
-exact risk. If all ``|a_i| <= s_i``, the last term is 0: for an l1_ratio of rho and a risk with one gradient at 0 that
-is so from ``max_i |a_i| / (rho c_i)`` on, and not below. (With several gradients at 0, any of them gives an alpha that
-is large enough.) Weights without an absolute value in their penalty (a bias, or features that cost nothing) are not
-zero there; their best values come first, and then the plane is taken.
+exact risk. If all ``|a_i| <= s_i``, the last term is 0: for an l1_ratio of rho that is so from ``max_i |a_i| / (rho
+c_i)`` on (:meth:`PenalisedContinuation.first_alpha`). If a is the only gradient at 0, as it is for ROC area, error
+rates without a bias and losses, it is not so below: along feature i, J falls at the rate ``|a_i| - s_i``. With several
+gradients at 0 (PRBEP, precision@k, recall@k: any k of the equal scores are the highest), w = 0 is optimal if *some*
+gradient is within the box, so any of them gives an alpha that is large enough. The least of all would be the solution
+of a linear program over the gradients; what is taken is the most even one, to which smoothing tends, and the first
+feature may come in somewhat below. Weights without an absolute value in their penalty (a bias, or features that cost
+nothing) are not zero there; their best values come first, and then the plane is taken.
 """
 
 from __future__ import annotations
@@ -37,6 +41,10 @@ from .smoothing import mu_for
 FIRST_SLACK = 0.5, 0.03
 #: Share of the tolerance that is left for rounding at the largest alpha.
 MARGIN = 1e-3
+#: The plane that says where a path begins is no farther below the risk than this, and alpha has a margin for rounding.
+TOUCHING, ROUNDED_UP = 1e-6, 1.0 + 1e-6
+#: Below this l1_ratio weights come in so slowly that a path would begin with many alphas at which nothing happens.
+LEAST_RATIO = 1e-3
 
 
 class PenalisedContinuation:
@@ -61,6 +69,21 @@ class PenalisedContinuation:
         self._planes: Planes | None = None
         self._pairs: Pairs | None = None
         self._spent_passes, self._spent_seconds = 0, 0.0
+
+    def first_alpha(self) -> float | None:
+        """Where the first weight comes in: ``max_i |a_i| / (rho c_i)`` with the gradient a at w = 0.
+
+        w = 0 is optimal from there on, and for risks with one gradient at 0 not below. None where that is not known
+        beforehand, as some weights have no absolute value in their penalty, or next to none.
+        """
+        penalty = self._penalty
+        if (penalty.l1 == 0.0).any() or (penalty.l1 < LEAST_RATIO * (penalty.l1 + penalty.l2)).any():
+            return None
+        begin = time.perf_counter()
+        slope, _ = self._plane(self._scores, TOUCHING)
+        found = ROUNDED_UP * _where_they_vanish(penalty, slope, penalty.l1 > 0.0)
+        self._spent_seconds += time.perf_counter() - begin
+        return found
 
     def largest_alpha(self, tolerance: float) -> float:
         """Smallest alpha for which the plane of no features shows them to be none within a tolerance, or tol if larger.
@@ -127,13 +150,13 @@ class PenalisedContinuation:
         seconds = time.perf_counter() - begin
         return Solution(alpha, self._coef, self._scores, value, bound, n_passes, seconds, status)
 
-    def _plane(self, scores: Array) -> tuple[Array, float]:
-        """The slope of the plane at some scores, and how far it is below the risk there."""
+    def _plane(self, scores: Array, slack: float = math.inf) -> tuple[Array, float]:
+        """The slope of a plane at some scores, and how far it is below the risk there; no more than ``slack``."""
         share, most = FIRST_SLACK
-        smoothed = self._risk.smoothed(scores, mu_for(min(share * self._solver.tol, most), self._risk))
+        smoothed = self._risk.smoothed(scores, mu_for(min(share * self._solver.tol, most, slack), self._risk))
         self._spent_passes += 1
-        slack = max(0.0, self._risk.exact_value(scores) - smoothed.height)
-        return self._design.rmatvec(smoothed.plane.gradient), slack
+        below = max(0.0, self._risk.exact_value(scores) - smoothed.height)
+        return self._design.rmatvec(smoothed.plane.gradient), below
 
 
 def continuation(

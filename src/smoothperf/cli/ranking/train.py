@@ -47,6 +47,9 @@ class TrainedRanker(Trained):
         """Which bound was minimised."""
         return str(self.model.trained_with.bound)
 
+    def _penalty(self) -> list[str]:
+        return []  # the quadratic one leaves all in
+
     def _what(self) -> dict[str, Any]:
         trained_with = self.model.trained_with
         return {
