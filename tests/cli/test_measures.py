@@ -102,7 +102,7 @@ def test_goals_are_cut_on_validation_rows(run, run_json, train_file, test_file, 
 def test_newton_by_name(run_json, run, train_file, tmp_path):
     arguments = ("train", train_file, "--solver", "newton", "-a", "1e-3", "-o", tmp_path / "model")
     assert run_json(*arguments, "-m", "precision@50", "--tol", "1e-6")["gap"] <= 1e-6
-    assert 'use "lbfgs"' in run(*arguments, "-m", "error_rate", "-q", code=2).stderr
+    assert 'use "lbfgs"' in run(*arguments, "-m", "f1", "-q", code=2).stderr
 
 
 def test_too_few_rows_for_k(run, train_file, test_file, tmp_path):

@@ -37,12 +37,15 @@ from .monitor import Monitor, Precision
 from .proximal_model import no_columns, proximal_step, units_of
 from .result import Pairs, Result, Status
 from .row_model import RowModel
+from .smoothing import Smoothing
 
 if TYPE_CHECKING:
     from .lbfgs import LBFGS
 
 #: Iterations without visible progress after which there will be none.
 PATIENCE = 30
+#: How often a smaller mu is tried then.
+RETRIES = 3
 #: A pair shows curvature if ``<s, y>`` is above rounding.
 ROUNDING = 1e-12
 #: The model is solved until a sweep over all weights gains no more than this share of what all sweeps have. (Measured
@@ -73,6 +76,7 @@ def descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) 
     leads = run.together.rank == 0
     precision = Precision(run.design, patience=PATIENCE)
     point = run.starting_point(monitor.first_mu(solver.smoothing))
+    finer = _Finer(solver.smoothing)
     while True:
         monitor.add_plane(point.slope, point.risk.plane, point.steepness)
         exact = run.exact_at(point, good_enough=monitor.bundle.value + solver.tol)
@@ -86,7 +90,9 @@ def descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) 
         if mu == point.mu and point.excess <= 1e-3 * monitor.gap:
             return precision.end(point, slack=slack, gap=monitor.gap)
         if precision.is_stuck(point, monitor.gap):
-            return Status.PRECISION_LIMIT
+            mu = finer.after(point.mu)
+            if mu == point.mu:
+                return Status.PRECISION_LIMIT
 
         # In a group all take the first member's step, so that the others need none of their own.
         newton = metric.rows.step(run, point, mu, metric.units)
@@ -104,7 +110,10 @@ def descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) 
                 found = flat_point(line, again, flatness=solver.flatness, noise=NOISE_OF_BINS)
             if found is None and newton is None:
                 if agreed(run.together, len(metric)) == (0.0,):
-                    return Status.PRECISION_LIMIT
+                    mu = finer.after(mu)
+                    if mu == origin.mu:
+                        return Status.PRECISION_LIMIT
+                    origin = line.at(0.0, mu)
                 metric.clear()
             trial = found or origin
         if newton is not None:
@@ -113,6 +122,24 @@ def descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) 
         if leads and following.mu == point.mu and trial.step > 0.0:
             metric.push(following.coef - point.coef, following.slope - point.slope)
         point = following
+
+
+class _Finer:
+    """Smaller mu for a run that is stuck.
+
+    Where bins of scores (measures/bins.py) are too coarse for the last digits, there are none for a small mu.
+    """
+
+    def __init__(self, smoothing: Smoothing):
+        self._smoothing = smoothing
+        self._left = RETRIES
+
+    def after(self, mu: float) -> float:
+        """The next one; the same if there have been several, or the rule has only one."""
+        if self._left == 0:
+            return mu
+        self._left -= 1
+        return self._smoothing.following(mu, slack=math.inf, gap=1.0)
 
 
 class Metric:
