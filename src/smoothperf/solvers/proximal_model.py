@@ -43,7 +43,7 @@ def units_of(design: Design) -> Array:
     --------
     >>> from smoothperf.design import as_design
     >>> units_of(as_design(np.array([[1.0, 2.0, 0.0, 3e6], [1.0, 0.0, 1.0, 3e6]])))
-    array([1.e+00, 1.e+00, 1.e+00, 3.e+06])
+    array([1.e+00, 1.e+00, 1.e+00, 2.e+06])
     """
     sizes = design.column_sizes()
     ratios = sizes / np.median(sizes) if sizes.size else sizes
