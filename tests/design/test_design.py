@@ -162,8 +162,12 @@ def test_every_door_leads_to_the_same_sizes_of_columns(enter):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
 def test_sizes_of_columns_without_entries_or_with_extreme_ones(form):
     columns = np.array([[0.0, 1e-150, 1e150, 2.0, 0.0], [0.0, 0.0, 1.0, 2.0, 0.0]])
-    np.testing.assert_array_equal(as_design(form(columns)).column_sizes(), [1.0, 1.0, 1.0, 2.0, 1.0])
-    np.testing.assert_array_equal(as_design(form(np.zeros((0, 3)))).column_sizes(), np.ones(3))
+    nan = np.nan
+    np.testing.assert_array_equal(as_design(form(columns)).column_sizes(), [nan, nan, nan, 2.0, nan])
+    np.testing.assert_array_equal(as_design(form(np.zeros((0, 3)))).column_sizes(), [nan] * 3)
+    rare = np.ones((40, 2))
+    rare[4:, 1] = 0.0
+    np.testing.assert_array_equal(as_design(form(rare)).column_sizes(), [1.0, nan])
 
 
 def test_gram_matrix_of_more_rows_than_a_block_holds():

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+#: Share of the entries of the fullest column from which on others have a size.
+FULL = 0.1
+
 
 class Design(ABC):
     """``X`` as an operator. It refers to the user's arrays, never writes to them, and sums in float64.
@@ -62,15 +65,17 @@ class Design(ABC):
         raise NotImplementedError(f"{type(self).__name__} gives no columns.")
 
     def column_sizes(self) -> Array:
-        """How large the entries of each column are that are not zero: root mean squares, or 1 where there are none.
+        """How large the entries of each column are that are not zero: root mean squares. A pass over X the first time.
 
-        Where all are next to nothing, or so large that squares overflow, it is 1 as well. A pass over X the first time.
+        NaN where squares are next to nothing, or so large that they overflow, and for columns with a tenth of the
+        entries of the fullest one, or fewer.
         """
         if self._column_sizes is None:
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 counts, squares = self.column_squares()
                 means = squares / counts
-                self._column_sizes = np.where((means > 1e-200) & (means < 1e200), np.sqrt(means), 1.0)
+                known = (means > 1e-200) & (means < 1e200) & (counts > FULL * counts.max(initial=0.0))
+                self._column_sizes = np.where(known, np.sqrt(means), np.nan)
         return self._column_sizes
 
     @abstractmethod
