@@ -66,3 +66,11 @@ def test_speed():
 def test_iterations():
     for row in rows_of("ranking_iterations.csv"):
         assert line(row["case"], row["products ms"], row["ms"], row["ratio"]) in PAGE
+
+
+def test_kernels():
+    rows = [row for row in rows_of("ranking_kernels.csv") if row["case"].startswith("100 documents, 5 grades: ")]
+    rows = [row for row in rows if "gradient" not in row["case"]]
+    assert len(rows) == 9
+    for row in rows:
+        assert line(row["case"].split(": ")[1], row["ms"], row["ratio"]) in PAGE
