@@ -15,6 +15,14 @@ import smoothperf
 COMMAND = [sys.executable, "-m", "smoothperf"]
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Processes that are started in the background ignore Ctrl-C, and those that they start inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def start(*arguments):
     return subprocess.Popen(
         [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
