@@ -11,7 +11,9 @@ units, ``v_i = c_i w_i``: for columns whose entries are ten times as large as is
 times it is, and 1 for all others. Omega is taken along, so that the minimum is the same. (Measured on the breast cancer
 data as they come, whose columns differ by a factor of 1e5: of 42 fits, with 7 measures, 2 l1_ratios and 3 alphas, 18
 ended at 1000 iterations without units and linear systems, and one with both. Units for columns of about one size make
-a third more iterations on data with shares of 0 to 1, and for columns with few entries up to twice as many on text.)
+a third more iterations on data with shares of 0 to 1, and for columns with few entries up to twice as many on text. The
+rules, and which columns have units at all, were picked on these very data, so the numbers may flatter. With every other
+row, error rate with an l1_ratio of 1 and alphas of 1e-3 and 1e-4 still ends at 1000 iterations.)
 """
 
 from __future__ import annotations
