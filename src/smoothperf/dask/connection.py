@@ -81,6 +81,9 @@ class Connection:
     """A connection to another member, and what has come over it. Belongs to the event loop."""
 
     def __init__(self, comm: Comm):
+        # Dask measures the size of every message, to make long ones in another thread: that takes longer than to make
+        # a short one, and arrays are sent as they are.
+        comm.allow_offload = False
         self._comm = comm
         self._messages: asyncio.Queue[Any] = asyncio.Queue()
         self._is_cut = False
