@@ -4,7 +4,7 @@ The *null model* has the other weights alone, a bias or features that cost nothi
 pay, it is w = 0. It is optimal if and only if some gradient g of R at its scores, for which the others are stationary,
 has
 
-    |a_i| <= alpha l1_i     for all i that pay,      a = X^T g.                                         (null-model)
+    |a_i| <= alpha l1_i     for all i that pay,      a = X^T g.                                        (first-alpha)
 
 **One gradient.** If R is smooth, or all pay and R is differentiable at w = 0 (ROC area, error rate), there is only one,
 and the smallest alpha is where ``F(alpha) = max_i |a_i| / l1_i`` is alpha itself. If all pay, F does not depend on
