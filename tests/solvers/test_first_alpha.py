@@ -196,7 +196,7 @@ def test_it_is_1_where_features_say_nothing():
 
 
 @pytest.mark.parametrize("measure", [LogLoss(), ErrorRate()], ids=lambda each: each.name)
-def test_columns_of_a_store_cannot_be_had_and_are_held_at_zero(tmp_path, measure):
+def test_columns_of_a_store_are_had_one_by_one(tmp_path, measure):
     X, y = gaussians(40, 110, n_features=6, shift=1.2, seed=5, informative=3)
     with StoreWriter(tmp_path / "made.store") as writer:
         writer.add(X, y)

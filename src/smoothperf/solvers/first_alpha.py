@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from ..certificate import Planes
-from ..design import Design
+from ..design import Design, as_design
 from ..design.base import Array
 from ..measures import Risk
 from ..objective import RegularizedRisk, StartingWithScores
@@ -92,7 +93,6 @@ class FirstAlpha:
         self.planes: Planes | None = None
         self.passes = 0
         self._others = np.flatnonzero(~self._paying)
-        self._alone: Design | None = None
 
     def find(self) -> float:
         """Return it; 1 if no feature helps at all."""
@@ -105,29 +105,27 @@ class FirstAlpha:
 
     def null_model(self, alpha: float) -> NullModel:
         """Train the weights that pay for no absolute values alone."""
-        penalty, null = self._penalty.with_alpha(alpha), self.null
-        if self._others.size == 0:
-            return null
+        others, penalty = self._others, self._penalty.with_alpha(alpha)
+        if others.size == 0:
+            return self.null
         tol = FINE if self._risk.diameter == 0.0 else SHARE * self._solver.tol
-        solver = replace(self._solver, tol=tol)
-        if self._design.gives_columns:
-            if self._alone is None:
-                self._alone = self._design.columns(self._others)
-                self.passes += 1
-            start = null.coef[self._others]
-            result = solver.run(RegularizedRisk(self._alone, self._risk, penalty.some(self._others)), start)
-            coef = np.zeros_like(null.coef)
-            coef[self._others] = result.coef
-        else:
-            held = np.where(self._paying, 0.0, np.inf)
-            lower, upper = np.maximum(penalty.lower, -held), np.minimum(penalty.upper, held)
-            objective = RegularizedRisk(self._design, self._risk, replace(penalty, lower=lower, upper=upper))
-            result = solver.run(objective, null.coef)
-            self.passes += objective.n_matvec + objective.n_rmatvec
-            coef = result.coef
+        objective = RegularizedRisk(self._columns, self._risk, penalty.some(others))
+        result = replace(self._solver, tol=tol).run(objective, self.null.coef[others])
         assert result.scores is not None
+        coef = np.zeros_like(self.null.coef)
+        coef[others] = result.coef
         value = penalty.value(coef, float(coef @ coef)) + self._risk.exact_value(result.scores)
         return NullModel(coef, result.scores, value)
+
+    @cached_property
+    def _columns(self) -> Design:
+        """Those of the weights that pay for no absolute values. They are few: one by one will do for a store."""
+        if self._design.gives_columns:
+            self.passes += 1
+            return self._design.columns(self._others)
+        self.passes += self._others.size
+        unit = np.eye(1, self._design.shape[1])[0]
+        return as_design(np.column_stack([self._design.matvec(np.roll(unit, other)) for other in self._others]))
 
     def _by_gradient(self, scores: Array) -> tuple[float, bool]:
         """``max_i |a_i| / l1_i`` of the most even gradient at some scores, and whether there is no other."""
