@@ -86,13 +86,12 @@ class FirstAlpha:
 
     def __init__(self, design: Design, risk: Risk, solver: Solver, penalty: Separable):
         self._design, self._risk, self._solver, self._penalty = design, risk, solver, penalty
-        self._paying = penalty.l1 > 0.0
         n, d = design.shape
         self.null = NullModel(np.zeros(d), np.zeros(n), risk.exact_value(np.zeros(n)))
         self.bound = -math.inf
         self.planes: Planes | None = None
         self.passes = 0
-        self._others = np.flatnonzero(~self._paying)
+        self._others = np.flatnonzero(penalty.l1 == 0.0)
 
     def find(self) -> float:
         """Return it; 1 if no feature helps at all."""
