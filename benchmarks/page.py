@@ -183,7 +183,8 @@ Against one fit at the smallest alpha; seconds of the whole calls, with scores a
 ### Sparse models, against liblinear
 
 With l1_ratio=1 and an alpha that was chosen on a part of the rows, to a certified 1e-3, without a bias; the peers have
-about as many weights that are not zero. Scores are those of the test part.
+about as many weights that are not zero. Scores are those of the test part; differences are 95 % intervals of our score
+less the peer's, from 1,000 draws of the test rows, the same for both.
 
 {rows_table("sparse")}
 

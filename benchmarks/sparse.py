@@ -3,9 +3,10 @@
 alpha is the one that does best on a quarter of the training rows (by average precision, along a path on the others).
 The peers, ``LogisticRegression`` and ``LinearSVC`` of scikit-learn with an l1 penalty, get the C with which they have
 as many weights that are not zero. Seconds are medians of a few repetitions, in turns; PRBEP and average precision are
-those of the test part. Our seconds over theirs are to be at most 1.5 (geometric mean, for each measure and each peer),
-with scores as good or better; and an elastic net with l1_ratio=0.5 is to take at most twice the passes of the quadratic
-penalty at the same alpha. Exits with 1 if not.
+those of the test part, and the columns that begin with "difference" are 95 % intervals of ours less theirs: test rows
+are drawn again with replacement, the same for both. Our seconds over theirs are to be at most 1.5 (geometric mean, for
+each measure and each peer), with no interval below 0; and an elastic net with l1_ratio=0.5 is to take at most twice the
+passes of the quadratic penalty at the same alpha. Exits with 1 if not.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from sklearn.svm import LinearSVC
 
 from smoothperf import LBFGS, PRBEP, ROCArea
 from smoothperf.design import as_design
+from smoothperf.evaluation.bootstrap import interval, resamples
+from smoothperf.evaluation.ranking import Ranking
 from smoothperf.measures import Measure
 from smoothperf.objective import RegularizedRisk
 from smoothperf.penalties import ElasticNet
@@ -46,9 +49,8 @@ LARGEST_RATIO = 1.5
 MOST_PASSES = 2.0
 REPETITIONS = 3
 N_ALPHAS, FALL = 14, 0.5
-#: Scores are as good if they differ by no more: the standard error of a PRBEP of .94 with 3924 positives, those of
-#: news20-bigram, is .0038, and those of the others are larger.
-NOISE = 0.0038
+#: How often test rows are drawn again.
+RESAMPLES = 1000
 #: A model has as many weights as another if their numbers differ by no more than this share.
 ALIKE = 0.05
 PEERS: dict[str, Callable[[float], Any]] = {
@@ -97,6 +99,15 @@ def worth(y: Any, scores: Any) -> tuple[float, float]:
     return PRBEP().score(y, scores), float(average_precision_score(y, scores))
 
 
+def differences(y: Any, scores: Any, peer_scores: Any) -> dict[str, tuple[float, float]]:
+    """Intervals of our PRBEP and average precision less those of a peer, over the same draws of the rows."""
+    ours, theirs = Ranking(y, scores), Ranking(y, peer_scores)
+    drawn = [(ours.measures(0.0, draw), theirs.measures(0.0, draw)) for draw in resamples(y, RESAMPLES, seed=0)]
+    return {
+        name: interval([one[name] - other[name] for one, other in drawn]) for name in ("prbep", "average_precision")
+    }
+
+
 def study(X: Any, y: Any, X_test: Any, y_test: Any, measure: Measure) -> list[dict[str, Any]]:
     """One line for each peer."""
     alpha = chosen_alpha(X, y, measure)
@@ -107,7 +118,8 @@ def study(X: Any, y: Any, X_test: Any, y_test: Any, measure: Measure) -> list[di
 
     ours = fit(1.0)
     count = int(np.count_nonzero(ours.coef))
-    prbep, precision = worth(y_test, X_test @ ours.coef)
+    scores = X_test @ ours.coef
+    prbep, precision = worth(y_test, scores)
     passes = {ratio: result.n_matvec + result.n_rmatvec for ratio, result in ((r, fit(r)) for r in (0.0, 0.5))}
     rows = []
     for name, make in PEERS.items():
@@ -115,7 +127,9 @@ def study(X: Any, y: Any, X_test: Any, y_test: Any, measure: Measure) -> list[di
         seconds, peer_seconds = seconds_of(
             partial(fit, 1.0), partial(fit_anew, make, peer.C, X, y), repetitions=REPETITIONS
         )
-        peer_prbep, peer_precision = worth(y_test, peer.decision_function(X_test))
+        peer_scores = peer.decision_function(X_test)
+        peer_prbep, peer_precision = worth(y_test, peer_scores)
+        intervals = differences(y_test, scores, peer_scores)
         rows.append(
             {
                 "measure": measure.name,
@@ -132,6 +146,7 @@ def study(X: Any, y: Any, X_test: Any, y_test: Any, measure: Measure) -> list[di
                 "peer_seconds": round(peer_seconds, 3),
                 "peer_prbep": round(peer_prbep, 4),
                 "peer_average_precision": round(peer_precision, 4),
+                **{f"difference_{name}": f"{low:.4f} to {high:.4f}" for name, (low, high) in intervals.items()},
                 "ratio_seconds": round(seconds / peer_seconds, 2),
                 "quadratic_passes": passes[0.0],
                 "elastic_net_passes": passes[0.5],
@@ -159,12 +174,14 @@ def main() -> int:
     for measure, peer in product(MEASURES, PEERS):
         mine = [row for row in rows if row["measure"] == measure.name and row["peer"] == peer]
         ratio = geometric_mean(row["ratio_seconds"] for row in mine)
-        losses = [row[f"peer_{score}"] - row[score] for row in mine for score in ("prbep", "average_precision")]
-        worse = sum(loss > NOISE for loss in losses)
+        highest = [
+            float(row[f"difference_{score}"].split()[-1]) for row in mine for score in ("prbep", "average_precision")
+        ]
+        worse = sum(high < 0.0 for high in highest)
         most = max(row["ratio_passes"] for row in mine)
         print(
-            f"{measure.name}: {ratio:.2f} times the seconds of {peer} (geometric mean); {worse} of {len(losses)} "
-            f"scores are lower by more than {NOISE} (at most by {max(losses):.4f}); "
+            f"{measure.name}: {ratio:.2f} times the seconds of {peer} (geometric mean); {worse} of "
+            f"{len(highest)} scores are lower by more than chance in the test rows; "
             f"an elastic net takes at most {most:.2f} times the passes of the quadratic penalty"
         )
         short += ratio > LARGEST_RATIO or worse > 0 or most > MOST_PASSES

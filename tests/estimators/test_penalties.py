@@ -345,14 +345,23 @@ def test_the_first_alpha_of_roc_area_is_the_largest_difference_of_means():
 
 @pytest.mark.parametrize("measure", ["prbep", "precision@20", "recall@10%"])
 def test_no_feature_is_in_at_the_first_alpha_of_risks_with_several_gradients(measure):
-    path = regularization_path(X, y, measure=measure, l1_ratio=1.0, n_alphas=6, tol=1e-5, max_iter=5000)
+    path = regularization_path(
+        X, y, measure=measure, l1_ratio=1.0, n_alphas=4, alpha_ratio=0.1, tol=1e-5, max_iter=5000
+    )
     assert (path.gaps <= 1e-5).all()
     assert not path.coefs[0].any()
-    assert path.coefs[-1].any()
+    assert path.coefs[1].any()
 
 
-@pytest.mark.parametrize("parameters", [{"l1_ratio": 1e-9}, {"l1_ratio": 0.5, "penalty_factors": {3: 0.0}}])
-def test_a_path_begins_within_the_tolerance_where_the_first_alpha_is_not_known(parameters):
-    path = regularization_path(X, y, n_alphas=3, **parameters)
+def test_a_path_begins_within_the_tolerance_where_absolute_values_are_next_to_none():
+    path = regularization_path(X, y, n_alphas=3, l1_ratio=1e-9)
     assert path.alphas[0] < 1e5
     assert path.n_features_in_model[-1] > 10
+
+
+@pytest.mark.parametrize("measure", ["roc_area", "f1", "log_loss", "precision@20"])
+def test_a_path_begins_with_what_costs_nothing(measure):
+    path = regularization_path(X, y, measure=measure, n_alphas=4, l1_ratio=0.5, penalty_factors={3: 0.0})
+    assert np.flatnonzero(path.coefs[0]).tolist() == [3]
+    assert (path.gaps <= 1e-3).all()
+    assert path.n_features_in_model[1] > 1

@@ -69,7 +69,7 @@ class RegularizationPath:
         The measure on the validation set, if there is one.
     n_passes : ndarray of shape (n_alphas,)
         Products with X and its transpose; 0 where the solution before already certified this one. The first entry
-        includes two for the first plane.
+        includes those that it took to find the first alpha.
     seconds : ndarray of shape (n_alphas,)
         Time to solve, without the scores on the validation set.
     statuses : tuple of Status
@@ -211,10 +211,9 @@ def regularization_path(
         penalty, by default.
     l1_ratio, positive, coef_bounds, penalty_factors
         The penalty, as in :class:`~smoothperf.MeasureClassifier`; that of rankers is quadratic. With an l1_ratio of at
-        least 0.001 the path begins where the first feature comes in: at the smallest alpha for which w = 0 is optimal.
-        For measures of the k highest scores (PRBEP, precision@k, recall@k) that is an upper bound of this alpha. Where
-        a bias is trained, or a feature costs nothing, it is where the others are 0 within tol (or 1e-3, if tol is
-        smaller).
+        least 0.001 the path begins where the first feature comes in, of those that cost anything: exactly there for
+        losses, ROC area and error rates without a bias; for other measures at an alpha of which a few short runs have
+        certified that there is none within tol.
     validation : tuple (X, y), (X, y, sample_weight) or (X, y, sample_weight, base_scores), optional
         Data to score every solution on; with queries (X, y, qid) or (X, y, qid, sample_weight). Weights may be None.
     sample_weight : array-like of shape (n,), optional
@@ -310,7 +309,7 @@ class LabelPath:
         self._continuation = continuation(problem.design, problem.risk, problem.solver, problem.penalty)
 
     def largest_alpha(self, tolerance: float) -> float:
-        """Where the first weight comes in, if that is known; else where w = 0 is optimal within a tolerance."""
+        """Where the first weight comes in, if the penalty has absolute values; else where w = 0 is best within tol."""
         along = self._continuation
         first = along.first_alpha() if isinstance(along, PenalisedContinuation) else None
         return along.largest_alpha(tolerance) if first is None else first

@@ -167,7 +167,7 @@ class Continuation:
             callback,
             planes=self._planes,
             pairs=self._pairs,
-            keep_planes=int(np.clip(PLANE_MEMORY // (8 * coef.size), *FEWEST_AND_MOST_PLANES)),
+            keep_planes=planes_to_keep(coef.size),
         )
         assert result.scores is not None
         assert result.planes is not None
@@ -249,3 +249,8 @@ class _Place:
 
     def objective(self, alpha: float, ray: _Ray) -> float:
         return alpha / 2.0 * self.multiple**2 * ray.squared_norm + self.risk
+
+
+def planes_to_keep(n_features: int) -> int:
+    """How many planes are handed on."""
+    return int(np.clip(PLANE_MEMORY // (8 * n_features), *FEWEST_AND_MOST_PLANES))

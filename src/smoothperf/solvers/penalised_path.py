@@ -4,35 +4,25 @@ What carries over is less than for the quadratic penalty (:mod:`smoothperf.solve
 are, to start from; the planes, which hold for every penalty, so that the bound at a new alpha is known at once, and
 nothing is run where it certifies the last weights; and the curvature of the risk.
 
-A path starts where no feature that pays for absolute values has a weight yet. At w = 0 the plane ``(a, b)`` says ``J(w)
->= b + <a, w> + Omega(w)``, and so w = 0 is optimal within ``R(0) - b + Omega*(-a)``, where ``R(0) - b`` is 0 for the
-exact risk. If all ``|a_i| <= s_i``, the last term is 0: for an l1_ratio of rho that is so from ``max_i |a_i| / (rho
-c_i)`` on (:meth:`PenalisedContinuation.first_alpha`). If a is the only gradient at 0, as it is for ROC area, error
-rates without a bias and losses, it is not so below: along feature i, J falls at the rate ``|a_i| - s_i``. With several
-gradients at 0 (PRBEP, precision@k, recall@k: any k of the equal scores are the highest), w = 0 is optimal if *some*
-gradient is within the box, so any of them gives an alpha that is large enough. The least of all would be the solution
-of a linear program over the gradients; what is taken is the most even one, to which smoothing tends, and the first
-feature may come in somewhat below. Weights without an absolute value in their penalty (a bias, or features that cost
-nothing) are not zero there; their best values come first, and then the plane is taken.
+A path starts where no feature that pays for absolute values has a weight yet (:mod:`smoothperf.solvers.first_alpha`).
 """
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..certificate import Planes
 from ..design import Design
 from ..design.base import Array
 from ..measures import Risk
-from ..objective import RegularizedRisk, StartingWithScores
+from ..objective import StartingWithScores
 from ..penalties import Penalty, Quadratic, Separable
 from .base import Solver
-from .continuation import FEWEST_AND_MOST_PLANES, PLANE_MEMORY, Continuation, Solution
+from .continuation import Continuation, Solution, planes_to_keep
+from .first_alpha import FirstAlpha, where_they_vanish
 from .monitor import Callback
 from .result import Pairs, Status
 from .smoothing import mu_for
@@ -41,8 +31,6 @@ from .smoothing import mu_for
 FIRST_SLACK = 0.5, 0.03
 #: Share of the tolerance that is left for rounding at the largest alpha.
 MARGIN = 1e-3
-#: The plane that says where a path begins is no farther below the risk than this, and alpha has a margin for rounding.
-TOUCHING, ROUNDED_UP = 1e-6, 1.0 + 1e-6
 #: Below this l1_ratio weights come in so slowly that a path would begin with many alphas at which nothing happens.
 LEAST_RATIO = 1e-3
 
@@ -68,20 +56,24 @@ class PenalisedContinuation:
         self._scores = np.zeros(design.shape[0])
         self._planes: Planes | None = None
         self._pairs: Pairs | None = None
+        self._first = math.nan, -math.inf  # an alpha, and a bound that is known for it
         self._spent_passes, self._spent_seconds = 0, 0.0
 
     def first_alpha(self) -> float | None:
-        """Where the first weight comes in: ``max_i |a_i| / (rho c_i)`` with the gradient a at w = 0.
+        """Where the first weight that pays for an absolute value comes in; to begin the path there.
 
-        w = 0 is optimal from there on, and for risks with one gradient at 0 not below. None where that is not known
-        beforehand, as some weights have no absolute value in their penalty, or next to none.
+        None if none pays, or next to nothing. See :class:`FirstAlpha` for how exact it is.
         """
         penalty = self._penalty
-        if (penalty.l1 == 0.0).any() or (penalty.l1 < LEAST_RATIO * (penalty.l1 + penalty.l2)).any():
+        paying = penalty.l1 > 0.0
+        if not paying.any() or (penalty.l1 < LEAST_RATIO * (penalty.l1 + penalty.l2))[paying].any():
             return None
         begin = time.perf_counter()
-        slope, _ = self._plane(self._scores, TOUCHING)
-        found = ROUNDED_UP * _where_they_vanish(penalty, slope, penalty.l1 > 0.0)
+        first = FirstAlpha(self._design, self._risk, self._solver, penalty)
+        found = first.find()
+        self._coef, self._scores, self._planes = first.null.coef, first.null.scores, first.planes
+        self._first = found, first.bound
+        self._spent_passes += first.passes
         self._spent_seconds += time.perf_counter() - begin
         return found
 
@@ -98,18 +90,10 @@ class PenalisedContinuation:
         if paying.any() and not paying.all():
             # The others may have weights of their own before any of these has one. Their strength is about what the
             # largest alpha will be.
-            alpha = _where_they_vanish(penalty, slope, paying)
-            nothing = np.where(paying, 0.0, np.inf)
-            alone = replace(
-                penalty.with_alpha(alpha),
-                lower=np.maximum(penalty.lower, -nothing),
-                upper=np.minimum(penalty.upper, nothing),
-            )
-            objective = RegularizedRisk(self._design, self._risk, alone)
-            result = self._solver.run(objective)
-            self._spent_passes += objective.n_matvec + objective.n_rmatvec
-            assert result.scores is not None
-            slope, slack = self._plane(result.scores)
+            first = FirstAlpha(self._design, self._risk, self._solver, penalty)
+            null = first.null_model(where_they_vanish(penalty, slope) or 1.0)
+            self._spent_passes += first.passes
+            slope, slack = self._plane(null.scores)
         counted = paying if paying.any() else np.ones_like(paying)
         some = penalty.some(np.flatnonzero(counted))
         left = max(tolerance - slack, 0.5 * tolerance)
@@ -129,8 +113,10 @@ class PenalisedContinuation:
         penalty = self._penalty.with_alpha(alpha)
         square = float(self._coef @ self._coef)
         value = penalty.value(self._coef, square) + self._risk.exact_value(self._scores)
-        bound = -math.inf
-        if self._planes is not None:
+        first, bound = self._first
+        if alpha != first:
+            bound = -math.inf
+        if value - bound > self._solver.tol and self._planes is not None:
             bound = self._planes.lower_bound(self._design, penalty, value, math.sqrt(square))
         status = Status.CONVERGED
         if value - bound > self._solver.tol:
@@ -140,7 +126,7 @@ class PenalisedContinuation:
                 callback,
                 planes=self._planes,
                 pairs=self._pairs,
-                keep_planes=int(np.clip(PLANE_MEMORY // (8 * self._coef.size), *FEWEST_AND_MOST_PLANES)),
+                keep_planes=planes_to_keep(self._coef.size),
             )
             assert result.scores is not None
             self._planes, self._pairs = result.planes, result.pairs
@@ -150,10 +136,10 @@ class PenalisedContinuation:
         seconds = time.perf_counter() - begin
         return Solution(alpha, self._coef, self._scores, value, bound, n_passes, seconds, status)
 
-    def _plane(self, scores: Array, slack: float = math.inf) -> tuple[Array, float]:
-        """The slope of a plane at some scores, and how far it is below the risk there; no more than ``slack``."""
+    def _plane(self, scores: Array) -> tuple[Array, float]:
+        """The slope of a plane at some scores, and how far it is below the risk there."""
         share, most = FIRST_SLACK
-        smoothed = self._risk.smoothed(scores, mu_for(min(share * self._solver.tol, most, slack), self._risk))
+        smoothed = self._risk.smoothed(scores, mu_for(min(share * self._solver.tol, most), self._risk))
         self._spent_passes += 1
         below = max(0.0, self._risk.exact_value(scores) - smoothed.height)
         return self._design.rmatvec(smoothed.plane.gradient), below
@@ -166,13 +152,6 @@ def continuation(
     if penalty is None or isinstance(penalty, Quadratic):
         return Continuation(design, risk, solver)
     return PenalisedContinuation(design, risk, solver, penalty)
-
-
-def _where_they_vanish(penalty: Separable, slope: Array, paying: NDArray[np.bool_]) -> float:
-    """``max_i |a_i| / l1_i``, in the directions that bounds allow."""
-    reach = np.where(slope < 0.0, penalty.upper, -penalty.lower)
-    counted = paying & (reach > 0.0)
-    return float((np.abs(slope[counted]) / penalty.l1[counted]).max(initial=0.0)) or 1.0
 
 
 def _smallest_alpha(penalty: Separable, v: Array, ceiling: float, tolerance: float) -> float:
