@@ -58,6 +58,7 @@ def test_hessian_one_pair_at_a_time(weighting, seed, mu, block):
     np.testing.assert_array_equal(np.sort(curvature.rows), np.flatnonzero(np.diag(C)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pair_curvature, "BLOCK", block)
+        patch.setattr(pair_curvature, "LEAST_ROWS", 1)
         for form in (np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array):
             hessian, trace = curvature.hessian(as_design(form(X)))
             np.testing.assert_allclose(hessian, X.T @ C @ X, atol=1e-12 * (1.0 + trace))
@@ -94,6 +95,38 @@ def test_change_is_that_of_the_gradient_when_mu_changes(ratio):
         np.testing.assert_allclose(after - before, change, atol=1e-13)
         compared += bool(curvature.rows.size)
     assert compared > 10
+
+
+def worst_and_best(grades, qid):
+    """The first document of the lowest grade of each query, and the last one of the highest."""
+    found = set()
+    for rows in positions(qid):
+        rows = np.asarray(rows)
+        found |= {int(rows[grades[rows].argmin()]), int(rows[::-1][grades[rows[::-1]].argmax()])}
+    return sorted(found)
+
+
+@pytest.mark.parametrize("weighting", ["queries", "pairs"])
+@searching(25)
+@given(seed=seeds, enough=st.sampled_from([1, 4, 10**6]))
+def test_what_to_begin_with_is_that_of_all_pairs_of_some_documents(weighting, seed, enough):
+    drawn = Drawn(seed, weighting)
+    X, n = drawn.X, drawn.f.size
+    drawn.f = np.zeros(n)
+    curvature = drawn.risk.first_curvature(enough)
+    some = np.sort(curvature.rows)
+    assert set(worst_and_best(drawn.grades, drawn.qid)) <= set(some)
+    if enough == 1:
+        np.testing.assert_array_equal(some, worst_and_best(drawn.grades, drawn.qid))
+    elif enough == 10**6:
+        np.testing.assert_array_equal(some, np.arange(n))
+    assert not curvature.change.any()
+    # Edges between documents that were left out are taken from the graph of all, on a ramp of two margins.
+    C = np.where(np.outer(np.isin(np.arange(n), some), np.isin(np.arange(n), some)), drawn.matrix(2.0), 0.0)
+    np.fill_diagonal(C, 0.0)
+    C -= np.diag(C.sum(axis=1))
+    hessian, trace = curvature.hessian(as_design(X))
+    np.testing.assert_allclose(hessian, (n / some.size) ** 2 * X.T @ C @ X, atol=1e-12 * (1.0 + trace))
 
 
 def test_nothing_on_the_ramp():

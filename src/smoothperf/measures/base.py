@@ -309,6 +309,13 @@ class Risk(ABC):
         """Second derivative at scores where ``smoothed`` was found with ``mu``, for the mu to follow."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives of the form that Curvature has.")
 
+    def first_curvature(self, enough: int) -> Curvature | None:
+        """Second derivatives to begin with at zero scores, where those of :meth:`curvature` tell nothing; else None.
+
+        They may be those of some examples, if these are ``enough``.
+        """
+        return None
+
 
 class Measure(ABC):
     """What to be good at; higher is better. Immutable, comparable and hashable.

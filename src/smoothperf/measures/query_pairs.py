@@ -35,7 +35,7 @@ class _Pairs:
 
     def __init__(self, queries: Queries):
         self.queries = queries
-        order = queries.sorted_by(-queries.grades)
+        order = self.by_grade = queries.sorted_by(-queries.grades)
         begins = queries.ties(-queries.grades[order])
         groups, counts = begins[:-1], np.diff(begins)
         first_groups = np.searchsorted(groups, queries.starts[:-1])
@@ -138,7 +138,12 @@ class QueryPairsRisk(QueryRisk):
         """(pairs-hessian) of the pairs on the ramp, for the mu to follow; O(n log m)."""
         if not self.has_curvature:
             return super().curvature(scores, smoothed, mu, following)
-        return PairCurvature(self.queries, self._pairs.levels, self._coefficients, scores, mu, following)
+        return PairCurvature.at(self.queries, self._pairs.levels, self._coefficients, scores, mu, following)
+
+    def first_curvature(self, enough: int) -> Curvature | None:
+        """(pairs-hessian) as if the ramp were so wide that all pairs are on it."""
+        pairs = self._pairs
+        return PairCurvature.at_zero(self.queries, pairs.levels, self._coefficients, pairs.by_grade, enough)
 
     def _hinges(
         self,

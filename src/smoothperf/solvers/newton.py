@@ -25,6 +25,13 @@ tens of thousands of features H could be used in conjugate gradients only, which
 Log loss, squared hinge and error rates have the diagonal matrix alone, k_i being the second derivatives of the losses;
 of the first two many rows are active throughout, but half a dozen steps are mostly enough. Pairs within queries have
 the Laplacian of the pairs on the ramp (:mod:`smoothperf.measures.pair_curvature`).
+
+Where H takes longer than all the rest of a step, as it does for pairs, a few steps in a row may share one: from step to
+step it is corrected by what the gradient of J_mu did, ``y = g+ - g`` after a step s,
+
+    H+ = H + y y^T / <y, s> - H s (H s)^T / <s, H s>                                          (newton-update)
+
+which is the update of BFGS, of d^2 numbers. H itself is taken again after ``updates`` of these, and where mu shrinks.
 """
 
 from __future__ import annotations
@@ -33,8 +40,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg.lapack import dposv
 
+from .._validation import whole_number
 from ..design.base import Array
 from ..measures import Curvature
 from ..objective import Point, RegularizedRisk, Run
@@ -55,6 +63,8 @@ ROUNDING = 1e-15
 PATIENCE = 30
 #: Attempts to make the matrix positive definite, with a hundred times as much on the diagonal each time.
 MOST_REPAIRS = 8
+#: Examples for each feature that say well enough where to begin.
+ENOUGH = 32
 
 
 def _gradual() -> Adaptive:
@@ -79,6 +89,8 @@ class Newton(ConvexSolver):
         How mu is chosen.
     flatness : float, default=0.5
         The line search ends where the slope is at most this fraction of the initial slope.
+    updates : int, default=0
+        Most steps in a row that do with the last second derivatives, corrected by what gradients have shown since.
     max_planes : int, optional
         Most planes kept for the certificate; 40 by default, with which nothing is lost.
 
@@ -97,12 +109,14 @@ class Newton(ConvexSolver):
     max_iter: int = 1000
     smoothing: Smoothing = field(default_factory=_gradual)
     flatness: float = 0.5
+    updates: int = 0
 
     in_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_flatness(self.flatness)
+        whole_number("updates", self.updates, at_least=0)
 
     @staticmethod
     def suits(objective: RegularizedRisk) -> bool:
@@ -127,6 +141,7 @@ class Newton(ConvexSolver):
             )
         precision = Precision(run.design, patience=PATIENCE)
         point = run.starting_point(monitor.first_mu(self.smoothing))
+        model: Model | None = None
         while True:
             # There are few iterations, and at a minimiser of J_mu the plane may close the gap: no bound is put off.
             monitor.add_plane(point.slope, point.risk.plane, point.steepness, at_once=True)
@@ -141,38 +156,92 @@ class Newton(ConvexSolver):
             if precision.is_stuck(point, monitor.gap):
                 return monitor.result(Status.PRECISION_LIMIT)
 
-            curvature = objective.risk.curvature(point.scores, point.risk, point.mu, mu)
-            line = run.along(point, newton_direction(objective, point, curvature))
+            gradient = point.gradient
+            if model is None or mu != point.mu:
+                curvature = second_derivatives(objective, point, mu)
+                model = Model.of(objective, curvature)
+                gradient = predicted_gradient(objective, point, curvature)
+            line = run.along(point, model.direction(gradient))
             origin = line.origin(mu)
             found = None
             if origin.derivative < 0.0:
                 found = flat_point(line, origin, flatness=self.flatness, first=first_step(point, origin, farthest=1.0))
-            if found is None and mu == point.mu:
+            if found is None and mu == point.mu and model.n_updates == 0:
                 return monitor.result(Status.PRECISION_LIMIT)
-            # Downhill for the old mu but not for the new one: stay, and take the new gradient here.
+            # Downhill for the old mu but not for the new one: stay, and take the new gradient here. Or not downhill for
+            # a matrix that was corrected: stay, and take a new matrix.
             following = line.point(found or origin)
+            if found is None or mu != point.mu or not model.has_curvature or model.n_updates == self.updates:
+                model = None
+            else:
+                model.learn(following.coef - point.coef, following.gradient - point.gradient)
             run.give_back(point, but=following)
             point = following
 
 
-def newton_direction(objective: RegularizedRisk, point: Point, curvature: Curvature) -> Array:
-    """``-H^-1 g`` of (newton-hessian) and (newton-predictor)."""
-    design = objective.design
-    gradient = point.gradient
-    if np.any(curvature.change):
-        coefficients = np.zeros(design.shape[0])
-        coefficients[curvature.rows] = curvature.change
-        gradient = gradient + design.rmatvec(coefficients)
-    hessian, trace = curvature.hessian(design)
-    rounding = ROUNDING * trace
-    diagonal = np.diag(hessian).copy()
-    for _ in range(MOST_REPAIRS):
-        np.fill_diagonal(hessian, diagonal + (objective.alpha + rounding))
-        try:
-            factor = scipy.linalg.cho_factor(hessian, lower=True, check_finite=False)
-        except scipy.linalg.LinAlgError:  # rounding made it indefinite, as centring may when columns have large means
-            rounding *= 100.0
-            continue
-        direction: Array = -scipy.linalg.cho_solve(factor, gradient, check_finite=False)
-        return direction
-    return -gradient
+def second_derivatives(objective: RegularizedRisk, point: Point, mu: float) -> Curvature:
+    """Those of the smoothed risk for the mu to follow, or what a risk has in their place at zero weights."""
+    risk = objective.risk
+    first = risk.first_curvature(ENOUGH * objective.design.shape[1]) if point.coef_square == 0.0 else None
+    return risk.curvature(point.scores, point.risk, point.mu, mu) if first is None else first
+
+
+@dataclass
+class Model:
+    """H for a step: (newton-hessian) at some point, with the corrections (newton-update) since.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (d, d)
+        H; it is symmetric.
+    rounding : float
+        That of its entries.
+    has_curvature : bool
+        Whether there is more to it than the regulariser.
+    n_updates : int
+        Corrections.
+    """
+
+    matrix: Array
+    rounding: float
+    has_curvature: bool = True
+    n_updates: int = 0
+
+    @classmethod
+    def of(cls, objective: RegularizedRisk, curvature: Curvature) -> Model:
+        """H where a risk has some curvature."""
+        matrix, trace = curvature.hessian(objective.design)
+        np.fill_diagonal(matrix, matrix.diagonal() + objective.alpha)
+        return cls(matrix, ROUNDING * trace, has_curvature=curvature.rows.size > 0)
+
+    def direction(self, gradient: Array) -> Array:
+        """``-H^-1 g``."""
+        rounding = self.rounding
+        for _ in range(MOST_REPAIRS):
+            matrix = self.matrix.copy()  # which its factor overwrites
+            np.fill_diagonal(matrix, self.matrix.diagonal() + rounding)
+            _, solution, failed = dposv(matrix.T, gradient, lower=True, overwrite_a=True)
+            if not failed:
+                direction: Array = -solution
+                return direction
+            rounding *= 100.0  # which made it indefinite, as centring may when columns have large means
+        return -gradient
+
+    def learn(self, step: Array, change: Array) -> None:
+        """Correct H by how the gradient has changed along a step."""
+        product = self.matrix @ step
+        expected, found = float(step @ product), float(step @ change)
+        self.n_updates += 1
+        if min(expected, found) > 0.0:  # but for rounding, as J_mu is strongly convex
+            self.matrix += np.outer(change / found, change)
+            self.matrix -= np.outer(product / expected, product)
+
+
+def predicted_gradient(objective: RegularizedRisk, point: Point, curvature: Curvature) -> Array:
+    """The gradient of J for the mu to follow, by (newton-predictor)."""
+    if not np.any(curvature.change):
+        return point.gradient
+    coefficients = np.zeros(objective.design.shape[0])
+    coefficients[curvature.rows] = curvature.change
+    gradient: Array = point.gradient + objective.design.rmatvec(coefficients)
+    return gradient
