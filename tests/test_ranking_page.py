@@ -21,6 +21,9 @@ METHODS = {
 }
 
 
+METHODS_ELSEWHERE = ["pairs", "squared loss", "Ridge on grades", "LogisticRegression on grade > 0"]
+
+
 def rows_of(name):
     with open(ROOT / "benchmarks" / "results" / name, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -28,6 +31,26 @@ def rows_of(name):
 
 def line(*cells):
     return "| " + " | ".join(cells) + " |"
+
+
+def with_error(mean, error):
+    return f"{mean:.3f} ({error:.3f})"
+
+
+def elsewhere():
+    """For every problem NDCG@10 of ours, and how far it is ahead of each method with the standard error: over draws."""
+    rows = rows_of("ranking_elsewhere.csv")
+    found = {}
+    for problem in dict.fromkeys(row["data"] for row in rows):
+        own = [row for row in rows if row["data"] == problem]
+        found[problem] = [np.mean([float(row["ndcg@10"]) for row in own])]
+        for method in METHODS_ELSEWHERE:
+            ahead, errors = np.array(
+                [(float(row["ahead"]), float(row["standard error"])) for row in own if row["method"] == method]
+            ).T
+            assert ahead.size == 3
+            found[problem].append((ahead.mean(), np.sqrt(np.sum(errors**2)) / errors.size))
+    return found
 
 
 def test_quality():
@@ -54,6 +77,35 @@ def test_differences():
         error = difference.std(ddof=1) / np.sqrt(difference.size)
         found += [f"{difference.mean():.3f}", f"{error:.3f}"]
     assert re.findall(r"0\.\d{3}", sentence) == found
+
+
+def test_differences_on_the_data_s_own_test_parts():
+    rows = [row for row in rows_of("ranking.csv") if row["rotation"] == "0"]
+    queries = {row["data"]: row["queries"] for row in rows}
+    assert line("ahead of", *(f"{words}, {queries[data]} queries" for data, words in DATA.items())) in PAGE
+    for method, words in METHODS.items():
+        if method.startswith("ndcg@10"):
+            continue
+        own = {row["data"]: row for row in rows if row["method"] == method}
+        assert all(abs(float(row["ahead"])) < 2.0 * float(row["standard error"]) for row in own.values())
+        assert line(words, *(f"{own[data]['ahead']} ({own[data]['standard error']})" for data in DATA)) in PAGE
+
+
+def test_other_data():
+    ahead = elsewhere()
+    for problem, (score, *differences) in ahead.items():
+        assert line(problem, f"{score:.3f}", *(with_error(*pair) for pair in differences)) in PAGE
+    means = np.array([[mean for mean, _ in differences] for _, *differences in ahead.values()])
+    errors = means.std(axis=0, ddof=1) / np.sqrt(len(means))
+    assert line("mean", "", *map(with_error, means.mean(axis=0), errors)) in PAGE
+    first_six, interacting, classes = means[:6], means[6:8], means[8:]
+    sentences = re.search(r"Grades of the first six .*?\n\n", PAGE, re.DOTALL).group()
+    ridge = METHODS_ELSEWHERE.index("Ridge on grades")
+    assert (interacting > 0.0).all()
+    assert np.sum(first_six[:, ridge] > 0.0) == 0
+    assert re.findall(r"0\.\d{3}", sentences) == [
+        f"{abs(number):.3f}" for number in (first_six[:, ridge].min(), interacting.max(), classes.min(), classes.max())
+    ]
 
 
 def test_speed():
