@@ -111,11 +111,11 @@ class PartialROCAreaRisk(Risk):
         """The projection that finds z, and ``c z`` for all negatives."""
         positives, room = self._mass
         examples = self.examples
-        centre, *ordered = sorted_scores(
+        centre, ordered, ordered_weights = sorted_scores(
             scores, self._rows[0], examples.weights, examples.weight, 1.0, examples.together
         )
         hinges = np.empty(self._rows[1].size)
-        huber_sums(*ordered, scores[self._rows[1]] + (1.0 - centre), kappa, hinges)
+        huber_sums(ordered, ordered_weights, scores[self._rows[1]] + (1.0 - centre), kappa, hinges)
         hinges /= positives
         taken = np.empty_like(hinges)
         found = self._simplex.project(hinges, mu, nearby, None, taken)

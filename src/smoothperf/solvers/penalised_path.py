@@ -168,6 +168,12 @@ def continuation(
     return PenalisedContinuation(design, risk, solver, penalty)
 
 
+def largest_alpha(along: Continuation | PenalisedContinuation, tolerance: float) -> float:
+    """Where the first weight comes in, if that is known; else where w = 0 is optimal within a tolerance."""
+    first = along.first_alpha() if isinstance(along, PenalisedContinuation) else None
+    return along.largest_alpha(tolerance) if first is None else first
+
+
 def _where_they_vanish(penalty: Separable, slope: Array, paying: NDArray[np.bool_]) -> float:
     """``max_i |a_i| / l1_i``, in the directions that bounds allow."""
     reach = np.where(slope < 0.0, penalty.upper, -penalty.lower)
