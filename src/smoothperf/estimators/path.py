@@ -185,8 +185,8 @@ def regularization_path(
     """Minimise the regularised risk of a measure for a range of alphas, each to a certified gap.
 
     Every solution starts from the one before and from its certificate, so that a path takes a few times the passes over
-    the data that its smallest alpha takes alone. That is so for convex bounds. A path of a tight one is about as long
-    as separate fits, and has stationary points that are as good or better.
+    the data that its smallest alpha takes alone. That is so for convex bounds. A path of a tight one takes about the
+    passes of separate fits, and its stationary points are on average as good or better.
 
     Parameters
     ----------
@@ -233,8 +233,8 @@ def regularization_path(
     pos_label : label, optional
         The positive label; by default the larger, in sorted order. Scores are higher for it.
     tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, n_threads, low_memory, verbose, callback
-        As in :class:`~smoothperf.MeasureClassifier`. A callback that returns a true value ends the path with the
-        solution of the current alpha.
+        As in :class:`~smoothperf.MeasureClassifier`, for each alpha; of a tight bound, for each run from a start and
+        for the start itself. A callback that returns a true value ends the path with the solution of the current alpha.
 
     Returns
     -------
