@@ -18,6 +18,7 @@ from . import (
     sparse,
     svmlight,
     tight,
+    tight_path,
 )
 
 BENCHMARKS = (
@@ -35,6 +36,7 @@ BENCHMARKS = (
     imports,
     svmlight,
     tight,
+    tight_path,
     choice,
 )
 

@@ -185,15 +185,15 @@ def path(
     weights: bool = False,
     feature_names: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw a regularization path: above the measure, below the certified objective, both against alpha.
+    """Draw a regularization path: above the measure, below the objective, both against alpha.
 
-    The range of alphas where w = 0 is optimal within the tolerance is shaded: models there may tell nothing.
+    The range of alphas where w = 0 is optimal within the tolerance is shaded: models there may tell nothing. For a
+    tight bound, which has no certified optimum, it is where w = 0 is as good as what was found.
 
     Parameters
     ----------
     found : RegularizationPath
-        From :func:`smoothperf.regularization_path`. If it has validation scores, a dot marks the best. Tight bounds of
-        rankers have no lower bound to show.
+        From :func:`smoothperf.regularization_path`. If it has validation scores, a dot marks the best.
     measure : str
         Name of the measure, for the axis.
     title : str, optional
@@ -234,12 +234,14 @@ def path(
             linestyle="none",
             label=f"best, alpha {found.alphas[best]:.2g}",
         )
-    below.plot(found.alphas, found.objectives, color=COLOURS[0], label="objective", **OBJECTIVE)
-    if np.isfinite(found.lower_bounds).any():
+    objective = "objective" if found.certified else "objective (tight bound)"
+    below.plot(found.alphas, found.objectives, color=COLOURS[0], label=objective, **OBJECTIVE)
+    if found.certified:
         below.plot(found.alphas, found.lower_bounds, color=COLOURS[2], label="lower bound of the optimum", **GAP)
     if found.zero_is_best.any():
+        collapsed = f"w = 0 is {'optimal' if found.certified else 'as good,'} within tol"
         for ax in (above, *between, below):
-            ax.axvspan(*_collapsed(found), color=GRID, alpha=0.6, linewidth=0, label="w = 0 is optimal within tol")
+            ax.axvspan(*_collapsed(found), color=GRID, alpha=0.6, linewidth=0, label=collapsed)
     _plain_axes(above, xlabel="", ylabel=measure, title=None)
     if data is not None:
         above.set_title(data, loc="left", color=INK, fontsize="medium")

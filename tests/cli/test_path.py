@@ -39,6 +39,28 @@ def test_json_is_the_path_of_the_library(run_json, train_file, test_file, exampl
         assert len(found[name]) == 5
 
 
+def test_the_tight_bound_says_what_a_step_gains(run, run_json, train_file, tmp_path):
+    options = ["path", train_file, "-m", "prbep", "--bound", "tight", "--n-alphas", 4]
+    result = run(*options, "--figure", tmp_path / "path.svg")
+    assert "a step gains" in result.stdout
+    assert "gap" not in result.stdout
+    assert "nan" not in result.stdout
+    words = re.findall(r"<!-- (.*?) -->", (tmp_path / "path.svg").read_text("utf-8"))
+    assert "objective (tight bound)" in words
+    assert not any("optim" in each for each in words)
+    found = run_json(*options)
+    assert found["bound"] == "tight"
+    assert found["gaps"] == found["lower_bounds"] == [None] * 4
+    assert max(found["stationarity_gaps"]) <= 1e-3
+    assert run_json("path", train_file, "--n-alphas", 2)["bound"] == "convex"
+    missed = run(*options, "--max-iter", 1, code=1)
+    assert "stopped before a step could gain no more than 0.001" in missed.stderr
+    assert "--bound must be one of" in run("path", train_file, "--bound", "loose", code=2).stderr
+    refused = run("path", train_file, "-m", "log_loss", "--bound", "tight", code=None)
+    assert refused.exit_code == 2
+    assert 'use bound="convex"' in refused.stderr
+
+
 def test_without_rows_held_out(run, run_json, train_file):
     assert "held out" not in run("path", train_file, "--holdout", 0, "--n-alphas", 3).stdout
     assert run_json("path", train_file, "--holdout", 0, "--n-alphas", 3)["validation_scores"] is None

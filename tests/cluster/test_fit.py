@@ -24,11 +24,11 @@ from smoothperf.dask.inputs import sources
 from smoothperf.dask.placement import Placement
 from smoothperf.design import SharedDesign, as_design
 from smoothperf.io.checkpoint import CheckpointError
-from smoothperf.measures import Examples, get_measure
+from smoothperf.measures import Contingency, Examples, get_measure
 from smoothperf.objective import RegularizedRisk, Run
 
 MEASURES = ["prbep", "precision@30", "recall@10%", "roc_area", "f1", "jaccard", "error_rate@5:1", "balanced_error_rate"]
-MEASURES += ["log_loss", "squared_hinge"]
+MEASURES += ["log_loss", "squared_hinge", "roc_area@0.1"]
 #: Of these, several machines know how many examples have about which margin.
 BINNED = ["f1", "jaccard"]
 TOL = 1e-4
@@ -108,6 +108,7 @@ def test_rows_that_are_too_large_for_alpha_are_refused(client, data):
         *itertools.product(["prbep", "roc_area"], ["lbfgs", "nesterov", "bmrm"]),
         ("error_rate", "lbfgs"),
         ("f1", "lbfgs"),
+        ("roc_area@0.1", "lbfgs"),
         ("log_loss", "bmrm"),
         ("squared_hinge", "nesterov"),
         *thorough(("error_rate", "nesterov"), ("error_rate", "bmrm"), ("f1", "nesterov"), ("f1", "bmrm")),
@@ -319,8 +320,8 @@ def test_solver_objects(client, data):
     [
         ({"solver": "newton"}, "needs all rows in memory"),
         (
-            {"measure": "roc_area@0.1"},
-            "roc_area@0.1 needs all rows in memory; the measures .* are prbep",
+            {"measure": Contingency(lambda missed, false: missed + false)},
+            "contingency.* needs all rows in memory; the measures .* are prbep",
         ),
         ({"patience": 0.0}, "patience must be"),
         ({"alpha": -1.0}, "alpha must be"),

@@ -86,8 +86,6 @@ def test_errors(data):
         regularization_path(X, y, qid=qid, class_weight="balanced")
     with pytest.raises(ValueError, match=r"pos_label is for labels .* got 1"):
         regularization_path(X, y, qid=qid, pos_label=1)
-    with pytest.raises(ValueError, match=r'bound="tight" has a path for rankings only: give qid'):
-        regularization_path(X, y > 0, bound="tight")
     with pytest.raises(ValueError, match="measure must be one of 'ndcg'"):
         regularization_path(X, y, qid=qid, measure="prbep")
     with pytest.raises(ValueError, match="got both"):

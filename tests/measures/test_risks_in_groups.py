@@ -21,15 +21,17 @@ from smoothperf.measures import (
 from smoothperf.solvers.smoothing import mu_for
 
 EPS = np.finfo(np.float64).eps
-PAIRS = [ROCArea(), ROCArea(as_printed=True), AveragePrecision()]
+PAIRS = [ROCArea(), ROCArea(as_printed=True), AveragePrecision(), PartialROCArea(1.0)]
+PARTIAL = [PartialROCArea(0.3), PartialROCArea(0.05)]
 BY_THEMSELVES = [ErrorRate(3.0, 1.0), BalancedErrorRate(), LogLoss(), SquaredHinge()]
-every_measure = pytest.mark.parametrize("measure", [*PAIRS, *BY_THEMSELVES], ids=repr)
+every_measure = pytest.mark.parametrize("measure", [*PAIRS, *PARTIAL, *BY_THEMSELVES], ids=repr)
+all_but_partial = pytest.mark.parametrize("measure", [*PAIRS, *BY_THEMSELVES], ids=repr)
 
 
 @st.composite
-def split_problems(draw):
+def split_problems(draw, scales=(-6, 0, 1, 6)):
     """Labels, scores, weights and parts: members with one class and with nothing too."""
-    problem = draw(randomly_scored(40, scales=(-6, 0, 1, 6), weights=(*WEIGHTS, "alike")))
+    problem = draw(randomly_scored(40, scales=scales, weights=(*WEIGHTS, "alike")))
     n = len(problem.y)
     return *problem, parts(n, draw(member_lengths(n)))
 
@@ -78,7 +80,7 @@ def assert_same(results, near, scores, *, deviation=1.0):
     return found
 
 
-@every_measure
+@all_but_partial
 @searching(10)
 @given(problem=split_problems(), deviation=st.sampled_from([1.0, 0.03, 1e-4]), bins=st.booleans())
 def test_smoothed_risks_are_those_in_memory(measure, problem, deviation, bins):
@@ -105,6 +107,51 @@ def test_smoothed_risks_are_those_in_memory(measure, problem, deviation, bins):
         found = assert_same(firsts, expected, scores, deviation=deviation)
         assert found.hint == expected.hint
         assert_same(seconds, near.smoothed(moved, mu, expected.hint), moved, deviation=deviation)
+
+
+@pytest.mark.parametrize("measure", PARTIAL, ids=repr)
+@searching(20)
+@given(problem=split_problems(scales=(-3, 0, 1)), deviation=st.sampled_from([1.0, 0.03, 1e-3]))
+def test_smoothed_partial_areas_are_those_in_memory(measure, problem, deviation):
+    """Hinges are differences of squares over the width of ramps, and the share of a negative is one of them over it."""
+    y, scores, weights, slices = problem
+    near = measure.bind(y, weights)
+    mu = mu_for(deviation, near)
+    moved = scores + 0.1 * np.sin(np.arange(len(y)))
+
+    def program(risk, part):
+        assert risk.diameter == pytest.approx(near.diameter, rel=1e-14)
+        assert risk.lipschitz(mu) == pytest.approx(near.lipschitz(mu), rel=1e-14)
+        out = np.full(scores[part].shape, np.nan)
+        first = risk.smoothed(scores[part], mu, out=out)
+        assert first.plane.gradient is out
+        return first, risk.smoothed(moved[part], mu, first.hint)
+
+    size = 1.0 + np.abs(moved).max()
+    allowed = 64.0 * EPS * (size / deviation) ** 2
+    for f, results in zip(
+        (scores, moved), zip(*in_group(measure, y, weights, slices, program), strict=True), strict=True
+    ):
+        (found, gradient), expected = joined(results), near.smoothed(f, mu)
+        assert found.value == pytest.approx(expected.value, abs=allowed)
+        assert found.height == pytest.approx(expected.height, abs=allowed * size)
+        assert found.plane.offset == pytest.approx(expected.plane.offset, abs=allowed)
+        assert np.abs(gradient - expected.plane.gradient).sum() <= allowed
+
+
+@pytest.mark.parametrize("measure", PARTIAL, ids=repr)
+@searching(20)
+@given(problem=split_problems(), deviation=st.sampled_from([1.0, 0.03, 1e-4]))
+def test_planes_of_partial_areas_are_below_the_risk_everywhere(measure, problem, deviation):
+    y, scores, weights, slices = problem
+    near = measure.bind(y, weights)
+    mu = mu_for(deviation, near)
+    results = in_group(measure, y, weights, slices, lambda risk, part: risk.smoothed(scores[part], mu))
+    found, gradient = joined(results)
+    for other in (scores, 0.0 * scores, np.cos(np.arange(len(y))), -scores, 2.0 * scores + np.sin(np.arange(len(y)))):
+        size = 1.0 + np.abs(other).max()
+        height = gradient @ other + found.plane.offset - found.plane.rounding * size
+        assert height <= near.exact_value(other) + 1e-12 * size
 
 
 @every_measure
@@ -231,6 +278,26 @@ def test_sorting_takes_two_rounds_and_three_if_smoothed(rare, weighted):
     assert rounds == 4
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_partial_areas_send_the_scores_of_the_smaller_sets(weighted):
+    problem = large_problem(weighted)
+    y, scores, weights, _ = problem
+    measure = PartialROCArea(0.05)
+    near = measure.bind(y, weights)
+    mu = mu_for(0.03, near)
+    first, rounds, largest = counted(measure, problem, lambda risk, part: risk.smoothed(scores[part], mu))
+    found, _ = joined(first)
+    assert found.value == pytest.approx(near.smoothed(scores, mu).value, rel=1e-10)
+    positives = np.count_nonzero(y == 1)
+    assert rounds == 11
+    assert largest <= 4 * (positives + 2) + 2 * 4
+    _, rounds, _ = counted(measure, problem, lambda risk, part: risk.smoothed(1.01 * scores[part], mu, found.hint))
+    assert rounds == 9
+    exact, rounds, _ = counted(measure, problem, lambda risk, part: risk.exact(scores[part]))
+    assert joined(exact)[0].value == pytest.approx(near.exact_value(scores), rel=1e-12)
+    assert rounds == 9
+
+
 def test_scores_that_are_not_finite_hang_nobody():
     """What comes of them is not a number, but everybody says so."""
     y, scores, weights, slices = large_problem(False, n=6000)
@@ -242,7 +309,7 @@ def test_scores_that_are_not_finite_hang_nobody():
     assert np.isnan(in_group(ROCArea(), y, weights, slices, program)).all()
 
 
-@pytest.mark.parametrize("measure", [PartialROCArea(0.1), PartialROCArea(1.0), Contingency(lambda b, c: b + c)])
+@pytest.mark.parametrize("measure", [Contingency(lambda b, c: b + c)])
 def test_measures_that_need_all_rows_in_memory_say_so(measure):
     y, slices = np.array([1, -1, 1, -1]), parts(4, [2, 2])
     assert not measure.works_in_groups

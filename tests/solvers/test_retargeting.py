@@ -33,7 +33,7 @@ from smoothperf.measures import (
 )
 from smoothperf.objective import RegularizedRisk
 from smoothperf.solvers import BMRM, LBFGS, Nesterov, Newton, Status
-from smoothperf.solvers.retargeting import Retargeted, Retargeting, better_start
+from smoothperf.solvers.retargeting import Retargeted, Retargeting, value_of_start
 
 
 def squares(b, c):
@@ -384,11 +384,15 @@ def test_steps_go_on_beyond_their_end(spy):
     assert beyond > 0
 
 
-def test_the_better_of_two_starts():
+def test_the_value_of_a_start_is_that_of_its_best_multiple():
     objective = noisy(PRBEP())
-    good, bad = np.ones(3), np.array([-1.0, 1.0, 0.0])
-    assert better_start(objective, [bad, good]) is good
-    assert better_start(objective, [bad]) is bad
+    for start in (np.ones(3), np.array([-1.0, 1.0, 0.0])):
+        found = value_of_start(objective, start)
+        values = [tight_value(objective, 2.0**power * start) for power in range(-12, 21)]
+        assert min(values) <= found + 1e-12
+        assert found <= min(values[::2]) + 1e-12
+        assert value_of_start(objective, 64.0 * start) == pytest.approx(found, abs=1e-12)
+        assert Retargeting(tol=1e-3).run(objective, start).objective <= found + 1e-12
 
 
 def test_statuses_and_rows():

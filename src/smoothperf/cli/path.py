@@ -35,6 +35,15 @@ DEFAULT_MEASURE = "roc_area"
 def path(
     data: options.Data,
     measure: options.MeasureName = None,
+    bound: Annotated[
+        str,
+        typer.Option(
+            "--bound",
+            metavar="KIND",
+            help="Which risk of the measure to train with, 'convex' or 'tight'; 'auto' is convex for classes, and for "
+            "rankings what suits the measure.",
+        ),
+    ] = "auto",
     figure: Annotated[
         Path | None,
         typer.Option("--figure", metavar="FILE", help="Draw it too, as .png, .pdf or .svg (needs matplotlib)."),
@@ -87,18 +96,21 @@ def path(
 
     The largest alpha is the one at which w = 0 is best already. Rows that are
     held out judge; a star marks the alpha that they like best. It is one for
-    'smoothperf train --alpha', with the same --scale. If rows have queries,
-    rankers are trained, and whole queries are held out.
+    'smoothperf train --alpha', with the same --scale and --bound. If rows have
+    queries, rankers are trained, and whole queries are held out.
 
     Exit code: 0 if every alpha reached the tolerance, 1 if one did not, 2 if
     the path could not be trained, 130 after Ctrl-C.
     """
+    from .._validation import choice
+
     screen = Screen(as_json=as_json, quiet=quiet)
     if figure is not None:
         from .. import plots
 
         plots.require_matplotlib()
         check_writable(figure)
+    choice("--bound", bound, ("auto", "convex", "tight"))
     check_training([measure], [solver], query=query, tol=tol, max_iter=max_iter)
     kind = options.kind_of_scaling(scale)
     form = Form(label, format, zero_based, query)
@@ -111,6 +123,7 @@ def path(
 
     settings = {
         "measure": measure,
+        "bound": bound,
         "n_alphas": n_alphas,
         "alpha_ratio": alpha_ratio,
         "tol": tol,
@@ -132,13 +145,15 @@ def path(
     if figure is not None:
         _draw(found, figure, name, _about(rows, size, held_out), rows.feature_names, sparse=l1_ratio > 0.0)
         screen.say(f"Saved: {figure}")
-    about |= {"scale": kind, "solver": settings["solver"], "tol": tol}
+    kind_of_bound = "convex" if found.certified else "tight"
+    about |= {"bound": kind_of_bound, "scale": kind, "solver": settings["solver"], "tol": tol}
     ending = {"interrupted": watch.interrupted, "figure": figure}
     missed = int((found.reached > tol).sum())
     if watch.interrupted:
         screen.note(f"interrupted: the path ends at alpha {found.alphas[-1]:.3g} instead of going on.")
     elif missed:
-        screen.note(f"{missed} of {n_alphas} alphas stopped before the certified gap was {tol:g}.")
+        ended = f"the certified gap was {tol:g}" if found.certified else f"a step could gain no more than {tol:g}"
+        screen.note(f"{missed} of {n_alphas} alphas stopped before {ended}.")
     screen.document({"command": "path", **about, **_document(found), **ending})
     _exit(interrupted=watch.interrupted, missed=missed > 0)
 
@@ -188,13 +203,10 @@ def _best(found: RegularizationPath) -> int:
 
 def _tell(screen: Screen, found: RegularizationPath, name: str, held_out: str, *, sparse: bool) -> None:
     """Show a path as a table; of sparse models with the number of features."""
-    import numpy as np
-
-    convex = bool(np.isfinite(found.lower_bounds).any())
     columns: dict[str, list[str]] = {
         "alpha": [f"{alpha:.3g}" for alpha in found.alphas],
         "objective": [f"{value:.5f}" for value in found.objectives],
-        "certified gap" if convex else "a step gains": [f"{gap:.1e}" for gap in found.reached],
+        "certified gap" if found.certified else "a step gains": [f"{gap:.1e}" for gap in found.reached],
         **({"features": [f"{count:,}" for count in found.n_features_in_model]} if sparse else {}),
         "passes": [f"{count:,}" for count in found.n_passes],
         "seconds": [f"{value:.2f}" for value in found.seconds],

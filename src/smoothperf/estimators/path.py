@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
 from .._validation import choice, positive_number, shown, vector, whole_number
 from ..measures import Measure, QueryMeasure
-from ..objective import RegularizedRisk
 from ..solvers import Callback, Solver, Status
 from ..solvers.continuation import Solution
-from ..solvers.penalised_path import PenalisedContinuation, continuation
 from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
 from .classifier import MeasureClassifier
-from .linear import make_callback, scores_of
-from .problem import ACCEPTED, LabelledRows, Problem, as_store, known_labels, refuse_store
+from .label_path import LabelPath
+from .linear import make_callback
+from .problem import as_store
 from .ranker import MeasureRanker
 from .ranking_path import RankingPath
 
 Array = NDArray[np.float64]
-#: X, the mask of the positives, the weights or None, and scores to begin with, or 0.
-_HeldOut = tuple[Any, NDArray[np.bool_], ArrayLike | None, Array | float]
 #: At the largest alpha w = 0 is optimal within this or within tol; a smaller tol does not move the grid to where
 #: nothing happens.
 EVENTLESS = 1e-3
@@ -59,8 +55,8 @@ class RegularizationPath:
     intercepts : ndarray of shape (n_alphas,)
         The operating point of the measure on the training set, with the bias if one is trained.
     objectives, lower_bounds, gaps : ndarray of shape (n_alphas,)
-        Exact J, a certified lower bound of its minimum, and their difference. For a tight bound, which rankers may
-        have, J is that of the tight risk, and the other two are NaN.
+        Exact J, a certified lower bound of its minimum, and their difference. For a tight bound J is that of the tight
+        risk, and the other two, which speak of a global minimum, are NaN.
     stationarity_gaps : ndarray of shape (n_alphas,)
         For a tight bound, what the last convex step could gain at most, certified; NaN for the convex one.
     train_scores : ndarray of shape (n_alphas,)
@@ -77,7 +73,8 @@ class RegularizationPath:
     classes : ndarray of shape (2,) or None
         The negative label and the positive one; None for rankers.
     zero_is_best : ndarray of bool of shape (n_alphas,)
-        Where w = 0 is optimal within tol: where the model may tell nothing.
+        Where w = 0 is optimal within tol, or, for a tight bound, as good as what was found: where the model may tell
+        nothing.
 
     Examples
     --------
@@ -129,6 +126,11 @@ class RegularizationPath:
             classes=classes,
             zero_is_best=np.array([model.zero_is_best for model in models]),
         )
+
+    @property
+    def certified(self) -> bool:
+        """Whether there are lower bounds of the optimum, as the convex bound has; a tight one has none."""
+        return not bool(np.isnan(self.lower_bounds).all())
 
     @property
     def reached(self) -> Array:
@@ -183,7 +185,8 @@ def regularization_path(
     """Minimise the regularised risk of a measure for a range of alphas, each to a certified gap.
 
     Every solution starts from the one before and from its certificate, so that a path takes a few times the passes over
-    the data that its smallest alpha takes alone.
+    the data that its smallest alpha takes alone. That is so for convex bounds. A path of a tight one takes about the
+    passes of separate fits, and its stationary points are on average as good or better.
 
     Parameters
     ----------
@@ -199,11 +202,15 @@ def regularization_path(
     measure : str, Measure or QueryMeasure, default="roc_area"
         What to be good at.
     bound : {"auto", "convex", "tight"}, default="auto"
-        Of rankers, as in :class:`~smoothperf.MeasureRanker`. That of classifiers is convex.
+        As in :class:`~smoothperf.MeasureClassifier` and :class:`~smoothperf.MeasureRanker`; "auto" is "convex" for
+        classifiers. Solutions of a tight bound are stationary points. Each starts where a fit does, from the minimiser
+        for ROC area or another convex risk, and once more from the solution before if that is lower than what was
+        found; so objectives never rise as alphas fall.
     alphas : array-like, optional
         The strengths of the regulariser, in any order; the path goes from the largest to the smallest. By default
         ``n_alphas``, evenly on a logarithmic scale, from where w = 0 is optimal within tol (or 1e-3, if tol is
-        smaller) down to ``alpha_ratio`` times that.
+        smaller) down to ``alpha_ratio`` times that. For a tight bound the first is that of the convex risk that it
+        starts from, for scores of its size: there w = 0 is about as good as what is found.
     n_alphas : int, default=20
         How many, if ``alphas`` is not given.
     alpha_ratio : float, optional
@@ -225,8 +232,8 @@ def regularization_path(
     pos_label : label, optional
         The positive label; by default the larger, in sorted order. Scores are higher for it.
     tol, max_iter, solver, smoothing, fit_intercept, intercept_scaling, n_threads, low_memory, verbose, callback
-        As in :class:`~smoothperf.MeasureClassifier`. A callback that returns a true value ends the path with the
-        solution of the current alpha.
+        As in :class:`~smoothperf.MeasureClassifier`, for each alpha; of a tight bound, for each run from a start and
+        for the start itself. A callback that returns a true value ends the path with the solution of the current alpha.
 
     Returns
     -------
@@ -244,6 +251,12 @@ def regularization_path(
     ((8, 30), True)
     >>> bool(path.validation_scores[path.best] > 0.95)
     True
+
+    The tight bound, which does not collapse on noisy data:
+
+    >>> tight = regularization_path(X, y, measure="precision@50", bound="tight", n_alphas=4)
+    >>> bool((tight.stationarity_gaps <= 1e-3).all()), tight.certified
+    (True, False)
 
     Documents of queries, six of each:
 
@@ -278,9 +291,9 @@ def regularization_path(
             ranker = MeasureRanker(measure, bound=bound, **shared)  # type: ignore[arg-type]
             along = RankingPath(ranker, X, y, qid, group, sample_weight, validation)
         else:
-            _refuse_tight(bound)
+            bound = "convex" if choice("bound", bound, ("auto", "convex", "tight")) == "auto" else bound
             bias = {"fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling}
-            classifier = MeasureClassifier(measure, **bias, **for_labels, **shared)  # type: ignore[arg-type]
+            classifier = MeasureClassifier(measure, bound=bound, **bias, **for_labels, **shared)  # type: ignore[arg-type]
             along = LabelPath(classifier, X, y, sample_weight, validation, base_scores)
         if grid is None:
             ratio = (SPARSE_RATIO if l1_ratio else SMALLEST_RATIO) if alpha_ratio is None else alpha_ratio
@@ -289,63 +302,10 @@ def regularization_path(
     return RegularizationPath._of(models, along.classes)
 
 
-class LabelPath:
-    """Classifiers for falling alphas, with all parameters of an estimator but alpha."""
-
-    def __init__(
-        self,
-        classifier: MeasureClassifier,
-        X: Any,
-        y: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        validation: Sequence[Any] | None,
-        base_scores: ArrayLike | None = None,
-    ):
-        problem = self._problem = Problem.of(classifier, X, y, sample_weight, base_scores=base_scores)
-        self.classes: NDArray[Any] = problem.rows.pair
-        self._held_out = None
-        if validation is not None:
-            self._held_out = _checked_validation(validation, problem.rows, based=base_scores is not None)
-        self._continuation = continuation(problem.design, problem.risk, problem.solver, problem.penalty)
-
-    def largest_alpha(self, tolerance: float) -> float:
-        """Where the first weight comes in, if the penalty has absolute values; else where w = 0 is best within tol."""
-        along = self._continuation
-        first = along.first_alpha() if isinstance(along, PenalisedContinuation) else None
-        return along.largest_alpha(tolerance) if first is None else first
-
-    def solve(self, alpha: float, callback: Callback | None) -> Solution:
-        """The solution for an alpha below the one before."""
-        return self._continuation.solve(alpha, callback)
-
-    def is_empty(self, solution: Solution) -> bool:
-        """Whether w = 0 is optimal within tol."""
-        problem = self._problem
-        objective = RegularizedRisk(problem.design, problem.risk, problem.penalty.with_alpha(solution.alpha))
-        return problem.bias.excess_of_zero(objective, solution) <= problem.solver.tol
-
-    def judged(self, solution: Solution) -> tuple[Array, float, float, float | None]:
-        """Weights of the features and intercept, and the measure on the training and the validation set."""
-        measure, bias, examples = self._problem.measure, self._problem.bias, self._problem.rows.examples
-        scores = self._problem.risk.whole_scores(solution.scores)
-        coef, intercept = bias.cut(solution.coef, examples, scores)
-        threshold = bias.split(solution.coef)[1] - intercept
-        train_score = measure.score(examples.positive, scores - threshold, examples.weights)
-        if self._held_out is None:
-            return coef, intercept, train_score, None
-        X, positive, weights, base = self._held_out
-        return coef, intercept, train_score, measure.score(positive, base + scores_of(X, coef) + intercept, weights)
-
-
 def _has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:
     """Whether rows are documents of queries: of those that are given, or that a store has."""
     store = as_store(X)
     return qid is not None or group is not None or (store is not None and store.has_queries)
-
-
-def _refuse_tight(bound: str) -> None:
-    if choice("bound", bound, ("auto", "convex", "tight")) == "tight":
-        raise ValueError('bound="tight" has a path for rankings only: give qid, or use MeasureClassifier.')
 
 
 def _refuse_what_is_for_labels(**given: Any) -> None:
@@ -382,29 +342,3 @@ def checked_alphas(alphas: ArrayLike) -> Array:
     if values.min() <= 0.0:
         raise ValueError(f"alphas must be above 0, got {values.min()} at position {int(values.argmin())}.")
     return np.unique(values)[::-1]
-
-
-def _checked_validation(validation: Sequence[Any], rows: LabelledRows, *, based: bool) -> _HeldOut:
-    """X, the mask of positives, the weights or None, and scores to begin with, which there must be if ``based``."""
-    if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3, 4):
-        raise ValueError(
-            "validation must be (X, y), (X, y, sample_weight) or (X, y, sample_weight, base_scores), got "
-            f"{type(validation).__name__}."
-        )
-    X, y, weights, base = (*validation, None, None)[:4]
-    if based != (base is not None):
-        raise ValueError(
-            "validation must be (X, y, sample_weight, base_scores), as base_scores are given; weights may be None."
-            if based
-            else "validation has base_scores, but the rows to train on have none: give base_scores=, too."
-        )
-    refuse_store(X, "validation")
-    X = check_array(X, input_name="validation X", **ACCEPTED)
-    if X.shape[1] != rows.X.shape[1]:
-        raise ValueError(f"validation X has {X.shape[1]} features but X has {rows.X.shape[1]}; they must match.")
-    try:
-        positive = known_labels(y, rows.pair, length=X.shape[0])
-        found = replace(rows, X=X).base_scores(base)
-        return X, positive, weights, 0.0 if found is None else found
-    except ValueError as error:
-        raise ValueError(f"validation: {error}") from error

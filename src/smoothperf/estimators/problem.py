@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import validate_data
 
 from .._validation import choice, positive_number, shown, vector
-from ..design import Design
+from ..design import Design, as_design
 from ..io.store import Store, open_store
 from ..measures import Measure, Risk, get_measure
 from ..measures.examples import Examples
@@ -120,8 +120,10 @@ class Problem:
         What to train for, how the intercept comes about, and the method.
     rows : LabelledRows
         What to train on.
+    features : Design
+        X as an operator.
     design : Design
-        X as an operator, with the constant feature where a bias is trained.
+        The same, with the constant feature where a bias is trained.
     risk : Risk
         The measure's, for these labels.
     penalty : Penalty
@@ -132,6 +134,7 @@ class Problem:
     bias: Bias
     solver: ConvexSolver
     rows: LabelledRows
+    features: Design
     design: Design
     risk: Risk
     penalty: Penalty
@@ -160,7 +163,9 @@ class Problem:
         check_suits(solver, measure, risk, penalty, tight=tight)
         if (base := rows.base_scores(base_scores)) is not None:
             risk = Shifted(risk, base)
-        return cls(measure, bias, solver, rows, bias.design(rows.X, low_memory=estimator.low_memory), risk, penalty)
+        features = as_design(rows.X, low_memory=estimator.low_memory)
+        design = bias.design(features, low_memory=estimator.low_memory)
+        return cls(measure, bias, solver, rows, features, design, risk, penalty)
 
 
 def as_store(X: Any) -> Store | None:

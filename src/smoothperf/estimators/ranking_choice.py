@@ -21,11 +21,11 @@ from sklearn.model_selection import RepeatedKFold, ShuffleSplit, check_cv
 from .._validation import whole_number
 from ..design import as_design
 from ..measures import NDCG, Queries, QueryMeasure
-from ..solvers import Callback
 from .choice import Race, check_any_splits
 from .ranker import tight_start
 from .ranking_candidates import RankingCandidate
-from .trail import SafeStart, Settings, Trail
+from .tight_path import SafeStart, TightContinuation
+from .trail import Settings, Trail
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -67,8 +67,17 @@ class QueryTrail(Trail):
         risk = candidate.measure.risk(rows.queries)
         super().__init__(rows.design, risk, rows.settings, tight=candidate.bound == "tight")
 
-    def _start(self, alpha: float, callback: Callback | None) -> Array:
-        return self._safe_start.at(alpha * self._risk.score_scale**2, callback).coef
+    def _tight_along(self) -> TightContinuation:
+        strength = self._risk.score_scale**2
+        return TightContinuation(
+            self._design,
+            self._risk,
+            self.solver,
+            self._penalty,
+            self._safe_start,
+            strength=strength,
+            thorough=False,
+        )
 
 
 class QueryRace(Race[QueryMeasure, RankingCandidate, HeldOutQueries]):

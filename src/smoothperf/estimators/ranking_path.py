@@ -1,14 +1,8 @@
-"""Regularisation paths of rankers: the convex bound with its certificate, or the tight one with stationary points.
-
-The convex risks of pairs and squared loss follow their paths as those of classifiers do. A tight bound starts at each
-alpha from the better of the solution before and that of a convex risk, which has a path of its own
-(:mod:`smoothperf.estimators.trail`); the largest alpha is that one's, too, as multiples of scores count the same there.
-"""
+"""Regularisation paths of rankers: the convex bound with its certificate, or the tight one with stationary points."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,20 +13,22 @@ from .._validation import vector
 from ..evaluation import tells_nothing
 from ..measures import Queries, get_query_measure
 from ..solvers import Callback
-from ..solvers.continuation import Solution
+from ..solvers.continuation import Continuation, Solution
+from ..solvers.penalised_path import PenalisedContinuation, continuation
 from ..threads import check_n_threads
 from .linear import scores_of
 from .problem import ACCEPTED, refuse_store
 from .ranker import MeasureRanker, check_ranks, solver_of
 from .ranking_candidates import candidate_for
-from .ranking_choice import QueryRows, QueryTrail
+from .ranking_choice import QueryRows
+from .tight_path import TightContinuation
 from .trail import Settings
 
 Array = NDArray[np.float64]
 
 
 class RankingPath:
-    """Rankers for falling alphas, with all parameters of an estimator but alpha; see ``path.LabelPath``."""
+    """Rankers for falling alphas, with all parameters of an estimator but alpha; see ``label_path.LabelPath``."""
 
     classes = None
 
@@ -53,25 +49,23 @@ class RankingPath:
         check_n_threads(ranker.n_threads)
         X, self._queries = ranker._queries(X, y, qid, group, sample_weight)
         self._held_out = None if validation is None else _checked_validation(validation, X.shape[1])
-        self._rows = QueryRows(X, self._queries, Settings(solver=solver, low_memory=ranker.low_memory, literal=True))
-        self._risk = candidate.measure.risk(self._queries)
-        self._tight = candidate.bound == "tight"
-        self._trail = QueryTrail(candidate, self._rows)
-        self._start = self._rows.start_of(candidate.measure)
+        settings = Settings(solver=solver, low_memory=ranker.low_memory, literal=True)
+        rows = QueryRows(X, self._queries, settings)
+        risk = candidate.measure.risk(self._queries)
+        self._along: Continuation | PenalisedContinuation | TightContinuation
+        if candidate.bound == "tight":
+            start = rows.start_of(candidate.measure)
+            self._along = TightContinuation(rows.design, risk, solver, None, start, strength=risk.score_scale**2)
+        else:
+            self._along = continuation(rows.design, risk, solver)
 
     def largest_alpha(self, tolerance: float) -> float:
-        """Where the solution becomes zero weights within a tolerance; for a tight bound that of its start does."""
-        if self._tight:
-            return self._start.path.largest_alpha(tolerance) / self._risk.score_scale**2
-        return self._trail.path.largest_alpha(tolerance)
+        """Where the path begins; see ``label_path.LabelPath``."""
+        return self._along.largest_alpha(tolerance)
 
     def solve(self, alpha: float, callback: Callback | None) -> Solution:
-        """The solution for an alpha below the one before; passes for its start count."""
-        solution = self._trail.solve(alpha, callback)
-        if not self._tight:
-            return solution
-        start = self._start.at(alpha * self._risk.score_scale**2)
-        return replace(solution, n_passes=solution.n_passes + start.n_passes)
+        """The solution for an alpha below the one before."""
+        return self._along.solve(alpha, callback)
 
     def is_empty(self, solution: Solution) -> bool:
         """Whether all documents have the same score."""

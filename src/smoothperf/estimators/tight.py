@@ -8,6 +8,8 @@ of iterations and the counts are those of both together.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,7 @@ from ..measures import PRBEP, Examples, Risk, ROCArea
 from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
 from ..solvers import LBFGS, Callback, ConvexSolver, Newton, Result, Retargeting
+from ..solvers.continuation import Solution
 from ..solvers.monitor import Keeper
 from ..solvers.story import Sequel
 from .bias import Bias
@@ -46,12 +49,39 @@ def convex_start(
     if isinstance(objective.risk, Shifted):
         risk = objective.risk.like(risk)
     ranking = RegularizedRisk(objective.design, risk, objective.penalty)
-    starting = LBFGS(tol=solver.tol, max_iter=solver.max_iter) if isinstance(solver, Newton) else solver
-    result = starting.run(ranking, callback=callback)
-    if not bias.trained:
-        return result, result.coef
-    assert result.scores is not None
-    return result, bias.with_threshold(result.coef, PRBEP().cut(examples, risk.whole_scores(result.scores)))
+    result = starting_solver(solver).run(ranking, callback=callback)
+    of_features = replace(result, coef=bias.split(result.coef)[0])
+    return result, LabelStart(bias, examples, objective.risk).weights(of_features)
+
+
+def starting_solver(solver: ConvexSolver) -> ConvexSolver:
+    """What finds the minimiser for ROC area, given what is asked for."""
+    return LBFGS(tol=solver.tol, max_iter=solver.max_iter) if isinstance(solver, Newton) else solver
+
+
+@dataclass(frozen=True)
+class LabelStart:
+    """Weights to start the tight bound of a risk from, given what minimises the convex one that it begins with.
+
+    That is ROC area, of the features alone; for a sum over examples the risk itself, with the bias if one is trained.
+
+    Parameters
+    ----------
+    bias, examples, risk : Bias, Examples and Risk
+        Of the tight bound.
+    """
+
+    bias: Bias
+    examples: Examples
+    risk: Risk
+
+    def weights(self, convex: Result | Solution) -> Array:
+        """The weights; with a bias, where one is trained, that takes as many for positive as there are."""
+        if self.risk.sums_over_examples or not self.bias.trained:
+            return convex.coef
+        assert convex.scores is not None
+        threshold = PRBEP().cut(self.examples, self.risk.whole_scores(convex.scores))
+        return self.bias.with_threshold(np.append(convex.coef, 0.0), threshold)
 
 
 def retargeting(solver: ConvexSolver, *, after: Result | None = None) -> Retargeting:

@@ -1,8 +1,7 @@
 """One candidate on some rows: models for one alpha after another, each from where the last one ended.
 
-A convex risk follows its path (:mod:`smoothperf.solvers.continuation`). A tight one starts anew at each alpha: from the
-weights at the last alpha or those of a convex risk that does not collapse, which all candidates on the same rows share;
-the best multiple of each is looked for, and the lower objective decides.
+A convex risk follows its path (:mod:`smoothperf.solvers.continuation`), a tight one its own
+(:mod:`smoothperf.estimators.tight_path`), with starts that all candidates on the same rows share.
 
 Alphas of candidates are compared as *levels*: with scores that are s times as large where loss and margins balance
 (``Risk.score_scale``), the same strength of the regulariser is ``alpha = level / s^2``. Where the penalty has absolute
@@ -13,9 +12,8 @@ powers of ten: there ``alpha = STRONGEST * largest alpha * sqrt(level / first le
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -24,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..design import Design, as_design
-from ..measures import PRBEP, Measure, Risk, ROCArea
+from ..measures import Measure, Risk, ROCArea
 from ..measures.examples import Examples
 from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
@@ -32,11 +30,11 @@ from ..penalties import ElasticNet, Penalty, Quadratic
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.continuation import Continuation, Solution
 from ..solvers.penalised_path import PenalisedContinuation, continuation
-from ..solvers.retargeting import better_start
 from .bias import Bias
 from .candidates import Candidate
 from .linear import scores_of
-from .tight import retargeting
+from .tight import retargeting, starting_solver
+from .tight_path import SafeStart, TightContinuation, tight_labels
 
 Array = NDArray[np.float64]
 #: Tolerance for risks that are sums over examples, as a share of that for others: their values are small where
@@ -62,42 +60,6 @@ class Settings:
     first_level: float = 1.0
 
 
-class SafeStart:
-    """Minimisers of a convex risk that does not collapse, which all candidates on the same rows share.
-
-    Parameters
-    ----------
-    design : Design
-        The rows.
-    make_risk : callable
-        Returns the risk; called when the first minimiser is asked for.
-    solver : ConvexSolver
-        What minimises it.
-    penalty : Penalty, optional
-        Of the weights, in any strength; quadratic by default.
-    """
-
-    def __init__(
-        self, design: Design, make_risk: Callable[[], Risk], solver: ConvexSolver, penalty: Penalty | None = None
-    ):
-        self._design = design
-        self._make_risk = make_risk
-        self._solver = solver
-        self._penalty = penalty
-        self._known: dict[float, Solution] = {}
-
-    @cached_property
-    def path(self) -> Continuation | PenalisedContinuation:
-        """The risk along falling alphas."""
-        return continuation(self._design, self._make_risk(), self._solver, self._penalty)
-
-    def at(self, alpha: float, callback: Callback | None = None) -> Solution:
-        """The minimiser for an alpha; the callback watches if it has yet to be found."""
-        if alpha not in self._known:
-            self._known[alpha] = self.path.solve(alpha, callback)
-        return self._known[alpha]
-
-
 class Rows:
     """Rows to train on, and what candidates share there.
 
@@ -119,7 +81,7 @@ class Rows:
         self._base_scores = base_scores
         self.design = as_design(X, low_memory=settings.low_memory)
         self.rankings = {
-            l1_ratio: SafeStart(self.design, lambda: self.risk(ROCArea()), settings.solver, penalty)
+            l1_ratio: SafeStart(self.design, lambda: self.risk(ROCArea()), starting_solver(settings.solver), penalty)
             for l1_ratio, penalty in settings.penalties.items()
         }
 
@@ -145,18 +107,21 @@ class Trail(ABC):
     """
 
     def __init__(self, design: Design, risk: Risk, settings: Settings, penalty: Penalty | None = None, *, tight: bool):
-        self._tight = tight
         self._settings = settings
         self._design = design
         self._risk = risk
         self._penalty = Quadratic(1.0) if penalty is None else penalty
+        self._tight = tight
         self.solver = solver_for(risk, settings.solver)
         self._weights: Array | None = None
 
     @cached_property
-    def path(self) -> Continuation | PenalisedContinuation:
-        """The convex risk along falling alphas."""
+    def _convex(self) -> Continuation | PenalisedContinuation:
         return continuation(self._design, self._risk, self.solver, self._penalty)
+
+    @cached_property
+    def _along(self) -> Continuation | PenalisedContinuation | TightContinuation:
+        return self._tight_along() if self._tight else self._convex
 
     def alpha(self, level: float) -> float:
         """The alpha of a level."""
@@ -168,35 +133,17 @@ class Trail(ABC):
 
     @cached_property
     def _largest_alpha(self) -> float:
-        return self.path.largest_alpha(self.solver.tol)
+        return self._convex.largest_alpha(self.solver.tol)
 
     def at(self, level: float) -> Array:
         """The weights at a level, no higher than the one before; those of a bias last."""
         return self.solve(self.alpha(level)).coef
 
     def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
-        """The model for an alpha, no larger than the one before. Passes are those of this risk alone."""
-        solution = self._solve_tight(alpha, callback) if self._tight else self.path.solve(alpha, callback)
+        """The model for an alpha, no larger than the one before."""
+        solution = self._along.solve(alpha, callback)
         self._weights = solution.coef
         return solution
-
-    def _solve_tight(self, alpha: float, callback: Callback | None) -> Solution:
-        begin = time.perf_counter()
-        objective = self._objective(alpha)
-        starts = [self._start(alpha, callback)] + ([] if self._weights is None else [self._weights])
-        result = self._method().run(objective, better_start(objective, starts), callback)
-        assert result.scores is not None
-        return Solution(
-            alpha,
-            result.coef,
-            result.scores,
-            result.objective,
-            result.lower_bound,
-            objective.n_matvec + objective.n_rmatvec,
-            time.perf_counter() - begin,
-            result.status,
-            result.stationarity_gap,
-        )
 
     def scores(self, X: Any, weights: Array) -> Array:
         """Scores of other rows for the weights of a model."""
@@ -208,22 +155,16 @@ class Trail(ABC):
         Its scores are whole ones.
         """
         assert self._weights is not None
-        objective = self._objective(self.alpha(level))
-        method = self._method()
+        objective = RegularizedRisk(self._design, self._risk, self._penalty.with_alpha(self.alpha(level)))
+        method: Solver = retargeting(self.solver) if self._tight else self.solver
         method = replace(method, tol=min(solver.tol, method.tol), max_iter=solver.max_iter)
         result = method.run(objective, self._weights, callback)
         assert result.scores is not None
         return replace(result, scores=self._risk.whole_scores(result.scores))
 
     @abstractmethod
-    def _start(self, alpha: float, callback: Callback | None) -> Array:
-        """Weights of a convex risk that does not collapse, for the alpha of this one."""
-
-    def _objective(self, alpha: float) -> RegularizedRisk:
-        return RegularizedRisk(self._design, self._risk, self._penalty.with_alpha(alpha))
-
-    def _method(self) -> Solver:
-        return retargeting(self.solver) if self._tight else self.solver
+    def _tight_along(self) -> TightContinuation:
+        """The tight bound along falling alphas."""
 
 
 class LabelTrail(Trail):
@@ -252,14 +193,18 @@ class LabelTrail(Trail):
         coef, bias = self.bias.split(weights)
         return scores_of(X, coef) + bias
 
-    def _start(self, alpha: float, callback: Callback | None) -> Array:
-        if self._risk.sums_over_examples:
-            return self.path.solve(alpha, callback).coef
-        ranking = self._ranking.at(alpha * self._risk.score_scale**2, callback)
-        if not self.bias.trained:
-            return ranking.coef
-        threshold = PRBEP().cut(self._rows.examples, self._risk.whole_scores(ranking.scores))
-        return self.bias.with_threshold(np.append(ranking.coef, 0.0), threshold)
+    def _tight_along(self) -> TightContinuation:
+        return tight_labels(
+            self.bias,
+            self._rows.examples,
+            self._design,
+            self._risk,
+            self.solver,
+            self._penalty,
+            self._ranking,
+            strength=self._risk.score_scale**2,
+            thorough=False,
+        )
 
 
 def solver_for(risk: Risk, solver: ConvexSolver) -> ConvexSolver:

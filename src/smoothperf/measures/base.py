@@ -26,8 +26,8 @@ Array = NDArray[np.float64]
 Numbers = TypeVar("Numbers", float, Array)
 #: Measures that work for rows on several machines, for messages.
 IN_GROUPS = (
-    "prbep, precision@k, recall@k, roc_area, f1 and f-beta, jaccard, error_rate, balanced_error_rate, "
-    "log_loss, squared_hinge, and goals such as average_precision and recall@precision=0.9"
+    "prbep, precision@k, recall@k, roc_area, roc_area@fpr, f1 and f-beta, jaccard, error_rate, "
+    "balanced_error_rate, log_loss, squared_hinge, and goals such as average_precision and recall@precision=0.9"
 )
 #: Spacing of the numbers of the kernels next to 1, for rounding bounds.
 EPS = float(np.finfo(np.float64).eps)

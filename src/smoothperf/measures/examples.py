@@ -50,6 +50,8 @@ class Examples:
         Their weights, checked; None for ones, and then on all members.
     together : Collective
         Whom to ask about the others.
+    both : bool, default=True
+        Whether both classes must occur, with some weight, among those of a group.
 
     Attributes
     ----------
@@ -65,7 +67,14 @@ class Examples:
     (3, 1, 2.0, 6.0)
     """
 
-    def __init__(self, positive: NDArray[np.bool_], weights: Array | None = None, together: Collective = ALONE):
+    def __init__(
+        self,
+        positive: NDArray[np.bool_],
+        weights: Array | None = None,
+        together: Collective = ALONE,
+        *,
+        both: bool = True,
+    ):
         self.positive = positive
         self.weights = weights
         self.together = together
@@ -75,7 +84,7 @@ class Examples:
         self.count, self.positives = int(count), int(positives)
         self.positive_weight, self.negative_weight = masses
         self.weight = self.positive_weight + self.negative_weight
-        if together.size > 1:
+        if both and together.size > 1:
             self._check()
 
     @classmethod

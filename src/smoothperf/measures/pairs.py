@@ -147,24 +147,31 @@ def pair_ramps(pairs: Pairs, scores: Array, margin: float, kappa: float, scale: 
 
 
 def _sorted_class(pairs: Pairs, scores: Array) -> tuple[float, Array, Array | None]:
-    """About the mean of the scores; ``a``, less that and sorted; and the weights that belong to it.
-
-    Centring keeps the sums of squares small.
-    """
+    """About the mean of the scores; ``a``, less that and sorted; and the weights that belong to it."""
     rows = pairs.rows[pairs.small]
-    weights = pairs.weights
-    mean_here = float(scores.sum() if weights is None else weights @ scores) / sum(pairs.mass)
+    return sorted_scores(scores, rows, pairs.weights, sum(pairs.mass), pairs.sign, pairs.together)
+
+
+def sorted_scores(
+    scores: Array, rows: NDArray[np.intp], weights: Array | None, whole: float, sign: float, together: Collective
+) -> tuple[float, Array, Array | None]:
+    """Sort the scores of some rows of all members, in one round.
+
+    Returns about the mean of all scores here and elsewhere, of weight ``whole``; the sorted ones, less that and times
+    the sign; and the weights that belong to them. Centring keeps the sums of squares small.
+    """
+    mean_here = float(scores.sum() if weights is None else weights @ scores) / whole
     here = [np.array([mean_here]), scores[rows]]
     if weights is not None:
         here.append(weights[rows])
-    gathered = pairs.together.gather(np.concatenate(here))
+    gathered = together.gather(np.concatenate(here))
     centre = math.fsum(float(part[0]) for part in gathered)
     if weights is None:
-        a = pairs.sign * (np.concatenate([part[1:] for part in gathered]) - centre)
+        a = sign * (np.concatenate([part[1:] for part in gathered]) - centre)
         a.sort()
         return centre, a, None
     found, weights = np.concatenate([part[1:].reshape(2, -1) for part in gathered], axis=1)
-    a = pairs.sign * (found - centre)
+    a = sign * (found - centre)
     if weights.min() == weights.max():
         a.sort()
         return centre, a, weights

@@ -15,6 +15,9 @@ so ``z_j = clip(p + h_j / kappa - tau, 0, 1)``: the ramp of z is as wide as that
 ``kappa/2 + kappa (1 - p)/2``, so ``D = N+ K (2 - p) / 2``. Steps: sort the positives and look up ``h_j`` for every
 negative; project onto the capped simplex; sum over the pairs of positives and those negatives with ``z_j > 0``, of
 weight ``c_j z_j``: O(n log n) in all. For ``max_fpr = 1`` it is the risk of :class:`~smoothperf.ROCArea`.
+
+In a group every member is given the scores of all positives, with which it looks up the ``h_j`` of its own negatives;
+projection and pairs are sums, as those of PRBEP and ROC area are (:mod:`.projection_group`, :mod:`.pairs`).
 """
 
 from __future__ import annotations
@@ -25,10 +28,11 @@ from typing import ClassVar
 import numpy as np
 
 from .._validation import positive_number
+from ..collective import total
 from ..kernels import huber_sums
-from .base import EPS, Array, Measure, Plane, Risk, RiskValue, only_in_memory
+from .base import EPS, Array, Measure, Plane, Risk, RiskValue
 from .examples import Examples
-from .pairs import Pairs, mean_over_pairs
+from .pairs import Pairs, mean_over_pairs, sorted_scores
 from .projection import CappedSimplex, Projection, Roots
 from .roc_area import ROCArea
 from .sorted_scores import SortedScores, partial_roc_area
@@ -41,7 +45,7 @@ class PartialROCAreaRisk(Risk):
     Parameters
     ----------
     examples : Examples
-        Labels and weights, all in memory.
+        Labels and weights.
     max_fpr : float
         Below 1.
     """
@@ -53,9 +57,10 @@ class PartialROCAreaRisk(Risk):
         super().__init__(examples)
         positive, weights = examples.positive, examples.weights
         self._rows = np.flatnonzero(positive), np.flatnonzero(~positive)
-        self._weight = np.ones(examples.count) if weights is None else weights
+        self._weight = np.ones(examples.here_count) if weights is None else weights
         negative_weight = None if weights is None else weights[self._rows[1]]
-        self._negatives = Examples(np.zeros(self._rows[1].size, dtype=bool), negative_weight)
+        nobody = np.zeros(self._rows[1].size, dtype=bool)
+        self._negatives = Examples(nobody, negative_weight, examples.together, both=False)
         self._share = max_fpr
         self._mass = examples.positive_weight, max_fpr * examples.negative_weight
         self._simplex = CappedSimplex(self._negatives, self._mass[1], 1.0 / self._mass[1], 0.0, (max_fpr, max_fpr))
@@ -99,20 +104,16 @@ class PartialROCAreaRisk(Risk):
     def _highest_negatives(self, scores: Array) -> Array:
         """``c z`` for all negatives, where z chooses those with the highest scores."""
         weights = self._negatives.weights
-        taken = heaviest(scores[self._rows[1]], weights, self._mass[1])
+        taken = heaviest(scores[self._rows[1]], weights, self._mass[1], self.examples.together)
         return taken if weights is None else taken * weights
 
     def _top_negatives(self, scores: Array, kappa: float, mu: float, nearby: Roots | None) -> tuple[Projection, Array]:
         """The projection that finds z, and ``c z`` for all negatives."""
         positives, room = self._mass
-        centre = float(scores.mean())
-        ordered = scores[self._rows[0]] - centre
-        ordered_weights = None
-        if self.examples.weights is None:
-            ordered.sort()
-        else:
-            order = np.argsort(ordered)
-            ordered, ordered_weights = ordered[order], self._weight[self._rows[0][order]]
+        examples = self.examples
+        centre, ordered, ordered_weights = sorted_scores(
+            scores, self._rows[0], examples.weights, examples.weight, 1.0, examples.together
+        )
         hinges = np.empty(self._rows[1].size)
         huber_sums(ordered, ordered_weights, scores[self._rows[1]] + (1.0 - centre), kappa, hinges)
         hinges /= positives
@@ -132,8 +133,10 @@ class PartialROCAreaRisk(Risk):
         weights = self._weight.copy()
         weights[negatives] = taken
         chosen = negatives[np.flatnonzero(taken)]
-        counts = positives.size, chosen.size
-        pairs = Pairs((positives, chosen), weights, counts, self._mass, self.examples.count)
+        examples = self.examples
+        (count,) = total(examples.together, chosen.size)
+        counts = examples.positives, int(count)
+        pairs = Pairs((positives, chosen), weights, counts, self._mass, examples.count, examples.together)
         gradient = np.empty_like(scores) if out is None else out
         gradient[:] = 0.0
         return mean_over_pairs(pairs, scores, margin=margin, kappa=kappa, gradient=gradient)
@@ -161,7 +164,6 @@ class PartialROCArea(Measure):
     """
 
     max_fpr: float
-    works_in_groups: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if positive_number("max_fpr", self.max_fpr) > 1.0:
@@ -174,7 +176,6 @@ class PartialROCArea(Measure):
 
     def risk(self, examples: Examples) -> Risk:
         """Return the convex risk (partial-risk)."""
-        only_in_memory(self, examples)
         return ROCArea().risk(examples) if self.max_fpr == 1.0 else PartialROCAreaRisk(examples, float(self.max_fpr))
 
     def score_of(self, examples: Examples, scores: Array) -> float:

@@ -154,6 +154,12 @@ def continuation(
     return PenalisedContinuation(design, risk, solver, penalty)
 
 
+def largest_alpha(along: Continuation | PenalisedContinuation, tolerance: float) -> float:
+    """Where the first weight comes in, if the penalty has absolute values; else where w = 0 is best within tol."""
+    first = along.first_alpha() if isinstance(along, PenalisedContinuation) else None
+    return along.largest_alpha(tolerance) if first is None else first
+
+
 def _smallest_alpha(penalty: Separable, v: Array, ceiling: float, tolerance: float) -> float:
     """Smallest alpha whose ``Omega*(v)`` is within a tolerance, by bisection: it falls as alpha grows."""
 

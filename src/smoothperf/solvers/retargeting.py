@@ -27,7 +27,6 @@ closer bound (:meth:`~smoothperf.measures.base.Risk.closer_bound`) is then train
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -337,9 +336,9 @@ class _Here:
         return Retargeted(objective.risk, self.labeling, objective.design.shape[1])
 
 
-def better_start(objective: RegularizedRisk, starts: Sequence[Array]) -> Array:
-    """Of several weights those whose best multiple has the lowest ``J_tight``."""
-    return starts[0] if len(starts) == 1 else min(starts, key=lambda start: _best_multiple(objective, start).value)
+def value_of_start(objective: RegularizedRisk, start: Array) -> float:
+    """``J_tight`` at the best multiple of some weights: a run from there ends no higher."""
+    return _best_multiple(objective, start).value
 
 
 def _best_multiple(objective: RegularizedRisk, start: Array | None) -> _Here:
