@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from problems import searching
-from smoothperf.penalties import UNPENALISED, ElasticNet, Quadratic, Separable, as_penalty
+from smoothperf.penalties import UNPENALISED, ElasticNet, Quadratic, Separable, as_penalty, capped
 from smoothperf.plane_weights import best_weights, weights_of_planes
 
 
@@ -134,8 +134,25 @@ def test_weights_within_the_penalty_for_all_planes_do_not_matter(rho):
     found, same = weights_of_planes(all_slopes, offsets, all_of_them, start, **options)
     assert softness == same
     np.testing.assert_allclose(found, expected, atol=1e-9)
-    alone, _ = weights_of_planes(slopes[:1], offsets[:1], few, start[:1], **options)
-    assert alone.tolist() == [1.0]
+
+
+@searching(10)
+@given(seed=st.integers(0, 10**6), planes=st.integers(1, 6))
+def test_planes_and_the_sign_of_the_risk_bound_as_a_linear_program_does(seed, planes):
+    """Without curvature: ``max <b, x>`` with ``|A^T x| <= s``, ``x >= 0``, ``sum x <= 1``; the rest is for R >= 0."""
+    rng = np.random.default_rng(seed)
+    penalty = ElasticNet(0.1, 1.0).on(5)
+    slopes, offsets = rng.normal(size=(planes, 5)), rng.uniform(0.0, 1.0, size=planes)
+    ceiling = 2.0  # above the program's value, so no bound that uses it is better
+    x, softness = np.full(planes, 1.0 / planes), ceiling
+    for _ in range(3):
+        x, softness = weights_of_planes(slopes, offsets, penalty, x, 1e-8, ceiling, softness)
+    assert x.min() >= 0.0
+    assert x.sum() <= 1.0 + 1e-12
+    found = float(offsets @ x) - capped(*penalty.conjugate(-(x @ slopes), ceiling), ceiling)
+    matrix = np.vstack([slopes.T, -slopes.T, np.ones(planes)])
+    program = optimize.linprog(-offsets, A_ub=matrix, b_ub=[*np.tile(penalty.s, 2), 1.0])
+    assert found == pytest.approx(-program.fun, abs=1e-5)
 
 
 def test_numbers_are_quadratic_penalties():

@@ -24,7 +24,8 @@ s_k)^2``, where s_k is ``|a_k|`` or, in row space, ``|X|_F |g_k|``. Where that i
 data.
 
 Other penalties Omega than the quadratic one have ``Omega*(-sum_k x_k a_k)`` in place of the squared norm, which is
-computed from the sum itself (docs/maths.md, penalty-bound), and other weights x (:mod:`smoothperf.plane_weights`).
+computed from the sum itself (docs/maths.md, penalty-bound), and other weights x (:mod:`smoothperf.plane_weights`),
+which may leave a part of 1 to the plane ``R >= 0``.
 The rounding of the sum is that of a plane, ``g_{2K+8} S rho``, and weights that do not sum to 1 cost ``g_{2K+8} J(w)``.
 """
 
@@ -284,7 +285,10 @@ class Bundle:
         """Return copies of at most ``limit`` planes that make the same bound as all.
 
         If more carry weight, the lightest are merged into one: a sum of planes with weights that sum to 1 is a plane.
+        (That R >= 0, which has the rest of the weight where the penalty is not quadratic, every bundle knows.)
         """
+        if not self._weights[: self._count].any():  # no bound is better than R >= 0, but planes may help later
+            self._weights[: self._count] = 1.0 / max(1, self._count)
         order = np.argsort(-self._weights[: self._count], kind="stable")
         order = order[self._weights[order] > 0.0]
         kept, rest = (order, order[:0]) if order.size <= limit else (order[: limit - 1], order[limit - 1 :])

@@ -14,6 +14,12 @@ better by more than ``max_k (dD/dx)_k - <x, dD/dx>``, which ends it. Any x makes
 well it is solved. Cost of a step: K d for the sums, K^2 for each free weight. A weight whose ``|a_i|`` no plane has
 above s_i is zero for all x, and left out from the beginning: where most are, K d is spent once and not in every step.
 
+No risk is negative: that is a plane, too, with slope and offset 0, and has the weight that the others leave. Without
+curvature in the penalty it is worth a lot far from the optimum, where no mixture of the other planes has its slope
+within the box ``|a_i| <= s_i``: a part of one has. (Measured with F1 on 100 columns that resemble each other,
+l1_ratio=1 and alpha=1e-4: after 300 iterations the bound was below 0 without it and is 0.276 with it, which is that of
+the linear program of the same planes; J is 0.725.)
+
 Where the penalty has no curvature, it is given a little for the search. What the bound loses by that is known
 afterwards: if it is much, less curvature must do. (From much to little, because with next to none the program is hard
 to solve from afar.)
@@ -43,7 +49,9 @@ LITTLE_LOST, MOST_SOFTNESSES = (5.0, 50.0), 20
 def weights_of_planes(
     slopes: Array, offsets: Array, penalty: Separable, start: Array, tolerance: float, ceiling: float, softness: float
 ) -> tuple[Array, float]:
-    """Weights on the simplex with a good bound, whatever curvature the penalty has; and the softness to go on with.
+    """Weights with a good bound, whatever curvature the penalty has; and the softness to go on with.
+
+    They sum to 1 at most; the rest is the weight of R >= 0.
 
     Parameters
     ----------
@@ -54,15 +62,14 @@ def weights_of_planes(
     softness : float
         What the curvature that is added may cost; see :meth:`Separable.softened`.
     """
-    if offsets.size == 1:
-        return np.ones(1), softness
+    slopes, offsets = np.vstack([np.zeros(slopes.shape[1]), slopes]), np.append(0.0, offsets)
     matters = np.flatnonzero((slopes.max(axis=0) > penalty.s) | (slopes.min(axis=0) < -penalty.s))
     if 2 * matters.size < penalty.s.size:
         slopes, penalty = slopes[:, matters], penalty.some(matters)
     # Close to a minimiser of the smoothed objective the last plane is good by itself.
     best: Array = np.eye(1, offsets.size, offsets.size - 1)[0]
     highest = float(offsets[-1]) - capped(*penalty.conjugate(-slopes[-1], ceiling), ceiling)
-    before, x = -math.inf, start
+    before, x = -math.inf, np.append(max(0.0, 1.0 - float(start.sum())), start)
     for _ in range(MOST_SOFTNESSES):
         soft = penalty.softened(softness, ceiling)
         x = best_weights(slopes, offsets, soft, x, tolerance)
@@ -79,7 +86,7 @@ def weights_of_planes(
             break
         before = bound
         softness /= 8.0
-    return best, softness
+    return best[1:], softness
 
 
 def best_weights(slopes: Array, offsets: Array, penalty: Separable, start: Array, tolerance: float) -> Array:

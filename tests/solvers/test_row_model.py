@@ -19,13 +19,14 @@ from smoothperf.solvers import row_model, working_set
 from smoothperf.solvers.row_model import FIRST_DAMPING, RowModel
 
 
-@pytest.mark.parametrize("n_features", [3, 45])  # B is formed, or not
+@pytest.mark.parametrize(("n_features", "few_columns"), [(3, 0), (45, 0), (45, 45)])  # B is formed, or not, or is
 @pytest.mark.parametrize(
     ("measure", "mu", "following"), [(PRBEP(), 0.02, 0.02), (PRBEP(), 0.02, 0.01), (SquaredHinge(), 0.0, 0.0)]
 )
-def test_a_step_minimises_the_model(n_features, measure, mu, following, monkeypatch):
+def test_a_step_minimises_the_model(n_features, few_columns, measure, mu, following, monkeypatch):
     monkeypatch.setattr(row_model, "ACCURACY", 1e-14)
     monkeypatch.setattr(row_model, "FEW_ROWS", 1.0)
+    monkeypatch.setattr(row_model, "FEW_COLUMNS", few_columns)
     X, y = gaussians(30, 50, n_features=n_features, shift=0.5, seed=2)
     risk, penalty = measure.bind(y), ElasticNet(0.01, 0.8, lower=-0.5).on(n_features)
     run = PenalisedRun(RegularizedRisk(as_design(sp.csr_array(X)), risk, penalty), np.linspace(-0.4, 0.3, n_features))
