@@ -36,8 +36,8 @@ def test_no_iterate_is_better_and_neither_is_zero(measure, solver):
 
         result = solver(tol=tol, max_iter=max_iter).run(objective, observer=look)
         assert result.objective <= seen[0]
-        assert result.objective <= min(seen) * (1.0 + 1e-12)
-        assert result.objective == pytest.approx(exact(measure, X, y, alpha, result.coef), rel=1e-12)
+        assert result.objective <= min(seen) + 1e-12 * abs(min(seen))
+        assert result.objective == pytest.approx(exact(measure, X, y, alpha, result.coef), rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize("solver", [LBFGS, Nesterov, BMRM, Newton])

@@ -86,7 +86,14 @@ def proximal_step(
     u, m = low_rank
     is_whole = u.shape[1] == z.size and columns[-1] == 0
     most_sweeps = SWEEPS if is_whole else ALL_SWEEPS
-    gained = 0.0
+    before = 0.0
+
+    def decrease() -> float:
+        """How much lower the model is than at the start."""
+        move = z - start
+        curved = move @ (u @ move) + sigma * (move @ move) + there.q @ (z * z - start * start)
+        return -float(slope @ move + there.s @ (np.abs(z) - np.abs(start)) + 0.5 * curved)
+
     for _ in range(SYSTEMS):
         sweeps = minimise_model(
             slope, start, there.s, there.q, there.lower, there.upper, sigma, u, m, columns[0], columns[1], columns[2],
@@ -94,18 +101,22 @@ def proximal_step(
         )  # fmt: skip
         if not is_whole:
             break
-        gain = _minimise_without_zeros(z, start, slope, sigma, u, there)
-        gained += gain
-        if sweeps < SWEEPS and gain <= accuracy * gained:
+        by_sweeps = decrease()
+        _minimise_without_zeros(z, start, slope, sigma, u, there)
+        by_system = decrease()
+        little = accuracy * by_system
+        # Sweeps after a system go on as long as they gain anything beside each other, which may be next to nothing.
+        if by_system - by_sweeps <= little and (sweeps < SWEEPS or by_sweeps - before <= little):
             break
+        before = by_system
     return penalty.clip(z / units)
 
 
-def _minimise_without_zeros(z: Array, start: Array, slope: Array, sigma: float, B: Array, penalty: Separable) -> float:
+def _minimise_without_zeros(z: Array, start: Array, slope: Array, sigma: float, B: Array, penalty: Separable) -> None:
     """Move weights that are neither zero nor on a bound to where the model would be least if their signs stayed.
 
     Of those whose sign would not, all may change it, end at zero, or all weights stop where the first one is zero:
-    whatever makes the model least. Bounds are kept. Returns by how much the model is less.
+    whatever makes the model least. Bounds are kept.
     """
     free = np.flatnonzero((z != 0.0) & (z > penalty.lower) & (z < penalty.upper))
     here, s, q = z[free], penalty.s[free], penalty.q[free]
@@ -115,7 +126,7 @@ def _minimise_without_zeros(z: Array, start: Array, slope: Array, sigma: float, 
     try:
         factor = scipy.linalg.cho_factor(matrix, lower=True, check_finite=False)
     except scipy.linalg.LinAlgError:  # rounding made it indefinite: sweeps go on
-        return 0.0
+        return
     move: Array = -scipy.linalg.cho_solve(factor, gradient + s * np.sign(here), check_finite=False)
     low, high = penalty.lower[free], penalty.upper[free]
     signed = np.where(here > 0.0, 0.0, low), np.where(here > 0.0, high, 0.0)
@@ -128,7 +139,4 @@ def _minimise_without_zeros(z: Array, start: Array, slope: Array, sigma: float, 
         return float(gradient @ change + 0.5 * (change @ (matrix @ change)) + s @ np.abs(there))
 
     ways = (np.clip(here + move, low, high), np.clip(here + move, *signed), np.clip(here + first * move, *signed), here)
-    values = [value(way) for way in ways]
-    best = int(np.argmin(values))
-    z[free] = ways[best]
-    return values[-1] - values[best]
+    z[free] = min(ways, key=value)
