@@ -20,7 +20,7 @@ demo: $(VENV)/installed
 
 # One process runs all tests of a file, so what they share is set up once.
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadfile --doctest-modules --pyargs smoothperf tests
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules --pyargs smoothperf tests
 
 # Certificates of 2,000 generated problems, of which `make test` looks at a few dozen, and 15 times as many generated
 # cases of everything else; many minutes.

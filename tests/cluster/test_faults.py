@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
 import smoothperf
+from problems import thorough
 from smoothperf.dask import MeasureClassifier, RowsLostError, WorkerError, group
 from smoothperf.dask.connection import Connection
 from smoothperf.io import write_npz
@@ -112,7 +113,7 @@ def test_what_only_the_lost_worker_had_and_nobody_can_make_again(mortal, cluster
         clf.fit(blocks)
 
 
-@pytest.mark.parametrize("at", [0, 3, 30])
+@pytest.mark.parametrize("at", [*thorough(0), 3, 30])
 def test_a_tight_fit_goes_on_after_a_loss(mortal, cluster, monkeypatch, at):
     """In the start, or in the steps."""
     blocks = [make_block(number) for number in range(4)]
@@ -131,7 +132,7 @@ def test_a_tight_fit_goes_on_after_a_loss(mortal, cluster, monkeypatch, at):
     assert np.all(np.diff(clf.result_.trace["passes"]) >= 0)
 
 
-@pytest.mark.parametrize("after", [1, 2, 3, 10, 101])
+@pytest.mark.parametrize("after", [1, *thorough(2), 3, *thorough(10), 101])
 def test_a_connection_may_break_at_any_time(client, expected, monkeypatch, caplog, after):
     """The rows are where they were; nothing is loaded again."""
     line = BreakingConnection(monkeypatch, after)
