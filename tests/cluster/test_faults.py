@@ -182,6 +182,13 @@ def test_when_no_worker_is_left(mortal, cluster):
         clf.fit([dask.delayed(make_block)(number) for number in range(4)])
 
 
+def test_rows_that_lose_one_worker_after_another(mortal, cluster, monkeypatch):
+    monkeypatch.setattr("smoothperf.dask.placement.MOST_LOSSES", 0)
+    clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=mortal, callback=Closer(cluster, at=3))
+    with pytest.raises(RowsLostError, match=r"blocks \d to \d have lost their worker 1 times; if workers run"):
+        clf.fit([dask.delayed(make_block)(number) for number in range(4)])
+
+
 def test_connections_that_never_hold(client, monkeypatch):
     BreakingConnection(monkeypatch, 20, again_and_again=True)
     clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=client, patience=5.0)

@@ -72,6 +72,13 @@ def test_number_of_features_of_svmlight(svmlight, tmp_path):
     assert not (tmp_path / "t").exists()
 
 
+def test_number_of_features_of_other_formats(tmp_path):
+    path = tmp_path / "a.npz"
+    write_npz(path, np.eye(4), np.arange(4) % 2)
+    with pytest.raises(DataError, match="it has 4 features where 5 are expected"):
+        convert(path, tmp_path / "t", n_features=5)
+
+
 def test_rows_without_features_come_before_index_0(tmp_path):
     path = tmp_path / "train.svm"
     path.write_bytes(b"-1\n" * 200_000 + b"+1 0:1\n")  # more than is read at a time
