@@ -36,6 +36,7 @@ class ThreadCollective:
     def __init__(self, rank: int, size: int, meeting: _Meeting):
         self.rank, self.size = rank, size
         self._meeting = meeting
+        self._turn = 0
         self.rounds: list[str] = []
         self.largest = 0
 
@@ -72,7 +73,8 @@ class ThreadCollective:
         self.rounds.append(kind)
         self.largest = max(self.largest, values.size)
         meeting = self._meeting
-        table = meeting.left[len(self.rounds) % 2]
+        self._turn = 1 - self._turn
+        table = meeting.left[self._turn]
         table[self.rank] = (kind, values.copy())
         meeting.barrier.wait()
         found = list(table)
