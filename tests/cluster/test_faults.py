@@ -182,6 +182,28 @@ def test_when_no_worker_is_left(mortal, cluster):
         clf.fit([dask.delayed(make_block)(number) for number in range(4)])
 
 
+def test_a_worker_that_is_lost_while_it_loads(mortal, cluster, expected, tmp_path):
+    def slow(number):
+        made = tmp_path / f"{number}"
+        if not made.exists():
+            made.touch()
+            time.sleep(0.5)
+        return make_block(number)
+
+    def close_one():
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        cluster.sync(cluster.workers[0].close, nanny=False, executor_wait=False)
+
+    closing = threading.Thread(target=close_one)
+    closing.start()
+    clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=mortal)
+    clf.fit([dask.delayed(slow, pure=False)(number) for number in range(4)])
+    closing.join()
+    assert_same_optimum(clf, expected)
+    assert clf.n_losses_ == 1
+
+
 def test_rows_that_lose_one_worker_after_another(mortal, cluster, monkeypatch):
     monkeypatch.setattr("smoothperf.dask.placement.MOST_LOSSES", 0)
     clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=mortal, callback=Closer(cluster, at=3))

@@ -565,6 +565,16 @@ def test_scores_to_begin_with_are_checked(client, data):
         fitted.score(in_blocks(X, y))
     with pytest.raises(ValueError, match="X has 400 rows but base_scores has shape"):
         fitted.predict(rows, given[:10])
+    unknown = rows[rows[:, 0] > -np.inf]
+    with pytest.raises(
+        ValueError, match="base_scores must be a dask array with the blocks of X, whose lengths are not"
+    ):
+        fitted.predict(unknown, given)
+    in_the_same_blocks = fitted.predict(unknown, da.from_array(given, chunks=150))
+    np.testing.assert_array_equal(client.compute(in_the_same_blocks).result(), fitted.predict(X, base_scores=given))
+    table = dd.from_pandas(pd.DataFrame(X.toarray()), npartitions=3)
+    with pytest.raises(ValueError, match="base_scores must be a dask series with the partitions of X"):
+        fitted.predict(table, given)
 
 
 def test_a_checkpoint_of_other_scores_to_begin_with_is_refused(client, data, tmp_path):

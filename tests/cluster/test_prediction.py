@@ -149,6 +149,12 @@ def test_a_client_is_needed():
         clf.set_params(client="tcp://somewhere").fit(["a.store"])
 
 
+def test_scores_need_rows(model):
+    clf, _, X, y = model()
+    with pytest.raises(ValueError, match="no block has a row: there is nothing to score"):
+        clf.score([(X[:0], y[:0])])
+
+
 def test_scores_need_a_worker(model):
     clf, _, X, y = model()
     with (
