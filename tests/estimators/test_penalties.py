@@ -345,7 +345,7 @@ def test_the_first_alpha_of_roc_area_is_the_largest_difference_of_means():
 
 @pytest.mark.parametrize("measure", ["prbep", "precision@20", "recall@10%"])
 def test_no_feature_is_in_at_the_first_alpha_of_risks_with_several_gradients(measure):
-    path = regularization_path(X, y, measure=measure, l1_ratio=1.0, n_alphas=3, tol=1e-5, max_iter=5000)
+    path = regularization_path(X, y, measure=measure, l1_ratio=1.0, n_alphas=6, tol=1e-5, max_iter=5000)
     assert (path.gaps <= 1e-5).all()
     assert not path.coefs[0].any()
     assert path.coefs[-1].any()
