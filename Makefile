@@ -22,10 +22,12 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules --pyargs smoothperf tests
 
-# Which lines and branches of the package the tests run, and which they do not; slower than `make test`.
+# Which lines and branches of the package the tests run, and which they do not; slower than `make test`. One test limits
+# the size of files, of which what is counted is one.
 coverage: $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet --group coverage
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report= \
+	  --deselect tests/io/store/test_store_file.py::test_a_limit_of_the_system \
 	  --doctest-modules --pyargs smoothperf tests
 	$(BIN)/python -m coverage report
 
