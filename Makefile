@@ -12,7 +12,7 @@ SANITIZERS := -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Db_sanitize=
 WATCHED := tests/kernels tests/measures tests/design tests/solvers tests/io tests/test_simplex_qp.py \
   tests/test_row_space.py tests/test_hard_edges.py
 
-.PHONY: demo test test-thorough test-browser browser test-sanitized lint docs bench clean
+.PHONY: demo test coverage test-thorough test-browser browser test-sanitized lint docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -20,7 +20,16 @@ demo: $(VENV)/installed
 
 # One process runs all tests of a file, so what they share is set up once.
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadfile --doctest-modules --pyargs smoothperf tests
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules --pyargs smoothperf tests
+
+# Which lines and branches of the package the tests run, and which they do not; slower than `make test`. One test limits
+# the size of files, of which what is counted is one.
+coverage: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --group coverage
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report= \
+	  --deselect tests/io/store/test_store_file.py::test_a_limit_of_the_system \
+	  --doctest-modules --pyargs smoothperf tests
+	$(BIN)/python -m coverage report
 
 # Certificates of 2,000 generated problems, of which `make test` looks at a few dozen, and 15 times as many generated
 # cases of everything else; many minutes.

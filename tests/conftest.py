@@ -6,3 +6,29 @@ import os
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # The tests run side by side, on matrices for which BLAS threads only cost time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+#: Files that take long, longest first. They come first, so that at the end no process is left alone with one of them.
+LONG = (
+    "cluster/test_fit.py",
+    "cli/test_process.py",
+    "measures/test_contract.py",
+    "test_docs.py",
+    "paper/test_whole.py",
+    "cli/test_documents.py",
+    "estimators/test_classifier.py",
+    "solvers/test_penalised.py",
+    "cluster/test_processes.py",
+    "cluster/test_faults.py",
+    "io/store/test_fit.py",
+    "cli/test_demo.py",
+    "cluster/test_ranker.py",
+    "estimators/test_penalties.py",
+    "cli/test_measures.py",
+    "evaluation/test_comparison.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Sort tests by file, as far as these are long; all processes get the same order."""
+    places = {name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.nodeid.split("::")[0].removeprefix("tests/"), len(LONG)))

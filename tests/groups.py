@@ -20,11 +20,14 @@ PATIENCE = 60.0
 
 
 class _Meeting:
-    """Where members meet: each leaves an array, and sees those of all."""
+    """Where members meet: each leaves an array, and sees those of all.
+
+    There are two tables, which take turns: who has come to the next round has read that of the last one.
+    """
 
     def __init__(self, size: int):
         self.barrier = threading.Barrier(size, timeout=PATIENCE)
-        self.left: list[Any] = [None] * size
+        self.left: tuple[list[Any], list[Any]] = ([None] * size, [None] * size)
 
 
 class ThreadCollective:
@@ -33,6 +36,7 @@ class ThreadCollective:
     def __init__(self, rank: int, size: int, meeting: _Meeting):
         self.rank, self.size = rank, size
         self._meeting = meeting
+        self._turn = 0
         self.rounds: list[str] = []
         self.largest = 0
 
@@ -69,10 +73,11 @@ class ThreadCollective:
         self.rounds.append(kind)
         self.largest = max(self.largest, values.size)
         meeting = self._meeting
-        meeting.left[self.rank] = (kind, values.copy())
+        self._turn = 1 - self._turn
+        table = meeting.left[self._turn]
+        table[self.rank] = (kind, values.copy())
         meeting.barrier.wait()
-        found = list(meeting.left)
-        meeting.barrier.wait()
+        found = list(table)
         assert {each[0] for each in found} == {kind}, "members have parted ways"
         return [each[1] for each in found]
 

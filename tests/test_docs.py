@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import functools
 import importlib
 import inspect
 import re
@@ -104,6 +105,7 @@ def anchors() -> set[str]:
     return set(found)
 
 
+@functools.cache
 def cited_labels() -> dict[str, set[str]]:
     """Label -> the files that cite it."""
     cited: dict[str, set[str]] = {}

@@ -10,7 +10,7 @@ COMMANDS = {
     "train": ["train", "-o", "model", "-a", "1e-2"],
     "train, auto": ["train", "-o", "model", "-a", "auto", "--folds", 2],
     "path": ["path", "--n-alphas", 2],
-    "compare": ["compare", "--folds", 2, "--bootstrap", 2],
+    "compare": ["compare", "--folds", 2, "--bootstrap", 2, "-m", "roc_area", "--bound", "convex"],
 }
 
 

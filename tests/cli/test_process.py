@@ -85,6 +85,7 @@ def test_ctrl_c_while_the_choice_is_made(tmp_path):
     out, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "smoothperf: interrupted; nothing was written."
+    assert not {"\x1b", "\r"} & set(out + errors)
     assert json.loads(out) == {"command": "train", "interrupted": True, "model": None}
     assert not (tmp_path / "model").exists()
 
@@ -120,7 +121,7 @@ def test_ctrl_c_while_reading_writes_nothing(tmp_path):
 
 
 def test_piped_output_has_no_control_characters(train_file, tmp_path):
-    process = start("train", train_file, "-o", tmp_path / "model")
+    process = start("train", train_file, "-a", "1e-3", "-o", tmp_path / "model")
     out, errors = process.communicate(timeout=60)
     assert process.returncode == 0
     assert not {"\x1b", "\r"} & set(out + errors)

@@ -1,9 +1,14 @@
 """A cluster for tests, of workers in this process, which start at once, and rows for them."""
 
+import dask
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
+
+# Dask looks a hundred times a second at what each worker does, for pages that nobody sees here, and fifty times at how
+# busy it is: up to half of the time that these tests take.
+dask.config.set({"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"})
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
 import smoothperf
+from problems import thorough
 from smoothperf.dask import MeasureClassifier, RowsLostError, WorkerError, group
 from smoothperf.dask.connection import Connection
 from smoothperf.io import write_npz
@@ -112,7 +113,7 @@ def test_what_only_the_lost_worker_had_and_nobody_can_make_again(mortal, cluster
         clf.fit(blocks)
 
 
-@pytest.mark.parametrize("at", [0, 3, 30])
+@pytest.mark.parametrize("at", [*thorough(0), 3, 30])
 def test_a_tight_fit_goes_on_after_a_loss(mortal, cluster, monkeypatch, at):
     """In the start, or in the steps."""
     blocks = [make_block(number) for number in range(4)]
@@ -131,7 +132,7 @@ def test_a_tight_fit_goes_on_after_a_loss(mortal, cluster, monkeypatch, at):
     assert np.all(np.diff(clf.result_.trace["passes"]) >= 0)
 
 
-@pytest.mark.parametrize("after", [1, 2, 3, 10, 101])
+@pytest.mark.parametrize("after", [1, *thorough(2), 3, *thorough(10), 101])
 def test_a_connection_may_break_at_any_time(client, expected, monkeypatch, caplog, after):
     """The rows are where they were; nothing is loaded again."""
     line = BreakingConnection(monkeypatch, after)
@@ -178,6 +179,35 @@ def test_when_no_worker_is_left(mortal, cluster):
     closer = Closer(cluster, at=3, all_of_them=True)
     clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=mortal, patience=0.3, callback=closer)
     with pytest.raises(RowsLostError, match=r"has had no worker for 0\.3 s"):
+        clf.fit([dask.delayed(make_block)(number) for number in range(4)])
+
+
+def test_a_worker_that_is_lost_while_it_loads(mortal, cluster, expected, tmp_path):
+    def slow(number):
+        made = tmp_path / f"{number}"
+        if not made.exists():
+            made.touch()
+            time.sleep(0.5)
+        return make_block(number)
+
+    def close_one():
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        cluster.sync(cluster.workers[0].close, nanny=False, executor_wait=False)
+
+    closing = threading.Thread(target=close_one)
+    closing.start()
+    clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=mortal)
+    clf.fit([dask.delayed(slow, pure=False)(number) for number in range(4)])
+    closing.join()
+    assert_same_optimum(clf, expected)
+    assert clf.n_losses_ == 1
+
+
+def test_rows_that_lose_one_worker_after_another(mortal, cluster, monkeypatch):
+    monkeypatch.setattr("smoothperf.dask.placement.MOST_LOSSES", 0)
+    clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=mortal, callback=Closer(cluster, at=3))
+    with pytest.raises(RowsLostError, match=r"blocks \d to \d have lost their worker 1 times; if workers run"):
         clf.fit([dask.delayed(make_block)(number) for number in range(4)])
 
 

@@ -260,6 +260,11 @@ def test_numbers_of_blocks_must_match():
         sources(table[["a"]], table["y"].repartition(npartitions=1))
 
 
+def test_labels_of_another_length():
+    with pytest.raises(ValueError, match="X has 6 rows but y has 5 entries; they must match"):
+        sources(da.zeros((6, 2), chunks=(3, 2)), np.zeros(5))
+
+
 def test_no_worker_comes():
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,

@@ -9,7 +9,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
 from sklearn.base import clone
 
 import smoothperf
@@ -147,3 +147,19 @@ def test_a_client_is_needed():
         clf.fit(["a.store"])
     with pytest.raises(ValueError, match=r"client must be a distributed\.Client"):
         clf.set_params(client="tcp://somewhere").fit(["a.store"])
+
+
+def test_scores_need_rows(model):
+    clf, _, X, y = model()
+    with pytest.raises(ValueError, match="no block has a row: there is nothing to score"):
+        clf.score([(X[:0], y[:0])])
+
+
+def test_scores_need_a_worker(model):
+    clf, _, X, y = model()
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as nobody,
+        pytest.raises(ValueError, match="has no worker; start some"),
+    ):
+        clf.set_params(client=nobody).score([(X, y)])

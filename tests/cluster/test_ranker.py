@@ -193,6 +193,15 @@ def test_checkpoints(client, tmp_path, measure, order):
             MeasureRanker(**options, checkpoint=Checkpoint(file, resume=True)).fit(blocks)
 
 
+def test_scores_of_blocks_that_do_not_fit(client):
+    X, y, qid = documents()
+    ranker = MeasureRanker("pairs", 0.1, client=client).fit(in_blocks(X, y, qid))
+    with pytest.raises(ValueError, match=r"block 1 of 2: .*features"):
+        ranker.score([(X, y, qid), (X[:, :2], y, qid)])
+    with pytest.raises(ValueError, match="block 0 of 1: X must be finite"):
+        ranker.score([(X * np.nan, y, qid)])
+
+
 class Closer:
     """A callback that closes a worker after some iterations, once."""
 

@@ -199,9 +199,26 @@ def test_kdd99_numbers_and_words(data_dir):
     # In the order of the alphabet: tcp, udp; ftp, http; S0, SF.
     assert train.X[:, 38:].toarray().tolist() == [[0, 1, 0, 1, 0, 1], [1, 0, 0, 1, 1, 0], [1, 0, 1, 0, 0, 1]]
     assert train.y.tolist() == [-1, 1, -1]
-    file.write_bytes(gzip.compress(b"1,2,3\n"))
-    with pytest.raises(ValueError, match="line 1: 3 columns where 42"):
-        RECIPES["kdd99"]([file], registry.describe("kdd99").forms[0])
+    for text, reason in (
+        ("1,2,3\n", "line 1: 3 columns where 42"),
+        (row(-1, "udp", "http", "SF", "normal."), "a number is negative"),
+        (row("x", "udp", "http", "SF", "normal."), "a number is none: "),
+        ("", "it is empty"),
+    ):
+        file.write_bytes(gzip.compress(text.encode()))
+        with pytest.raises(ValueError, match=reason):
+            RECIPES["kdd99"]([file], registry.describe("kdd99").forms[0])
+
+
+def test_files_that_are_not_the_papers(data_dir):
+    topics, table = data_dir / "topics.gz", data_dir / "covtype.gz"
+    topics.write_bytes(gzip.compress(b"C15 1 1\n"))
+    with pytest.raises(ValueError, match="no document has the topic C11"):
+        RECIPES["rcv1"]([topics, topics, topics], registry.describe("reuters-c11").forms[0])
+    for text, reason in (("1,2,3\n", "it has 3 columns where 55 are expected"), ("a,b\n", "it is no table of numbers")):
+        table.write_bytes(gzip.compress(text.encode()))
+        with pytest.raises(ValueError, match=reason):
+            RECIPES["covtype"]([table], registry.describe("covertype").forms[0])
 
 
 def test_forms_need_all_files_but_optional_ones(data_dir, write):

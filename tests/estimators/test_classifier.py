@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -49,7 +49,8 @@ from smoothperf.measures import get_measure
         MeasureClassifier(measure="error_rate"),
         MeasureClassifier(measure="error_rate", solver="bmrm"),
         MeasureClassifierCV(bound="convex", n_alphas=2, cv=2),
-        MeasureClassifierCV(measure="error_rate", alphas=[1.0], cv=2),
+        # A splitter is used once, while a number of folds is drawn three times from rows as few as these.
+        MeasureClassifierCV(measure="error_rate", alphas=[1.0], cv=StratifiedKFold(2)),
     ]
 )
 def test_scikit_learn_conventions(estimator, check):

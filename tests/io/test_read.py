@@ -21,7 +21,12 @@ from smoothperf.io.tables import read_table
 TEXT = b"1 1:0.5 3:2\n-1 2:1\n" * 500
 TABLE = "a,b,y\n1,2.5,ham\n3,4,spam\n"
 #: bzip2 with small blocks, of which the first can be read when the second is damaged.
-COMPRESSORS = {"": bytes, ".gz": gzip.compress, ".bz2": partial(bz2.compress, compresslevel=1), ".xz": lzma.compress}
+COMPRESSORS = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": partial(bz2.compress, compresslevel=1),
+    ".xz": partial(lzma.compress, preset=0),
+}
 
 
 @pytest.fixture

@@ -156,3 +156,16 @@ def test_new_tables_that_do_not_fit(tmp_path):
 def test_descriptions_from_files_are_checked(fields):
     with pytest.raises(ValueError, match="is not described as one"):
         TableColumn(**fields)
+
+
+def test_an_encoder_of_no_columns():
+    with pytest.raises(ValueError, match="a TableEncoder needs columns"):
+        TableEncoder([], [])
+
+
+def test_columns_of_a_parquet_file_that_are_neither_numbers_nor_words(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {"when": pa.array([0, 1], pa.timestamp("s")), "y": pa.array([0, 1])}
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"column 'when' holds timestamp\[.*\]; use numbers, truth values or text"):
+        read_table(tmp_path / "a.parquet", label="y")

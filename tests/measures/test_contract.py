@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import oracles
 import smoothperf
-from problems import frozen, randomly_scored, score_vectors, scored, searching
+from problems import THOROUGH, frozen, randomly_scored, score_vectors, scored, searching
 from smoothperf.measures import (
     PRBEP,
     BalancedErrorRate,
@@ -440,13 +440,17 @@ def test_only_ratios_of_weights_matter(measure, truth, problem):
     assert measure.score(y, scores, 7.0 * weights) == pytest.approx(measure.score(y, scores, weights))
 
 
+#: Examples whose rounding errors add up.
+MANY = 100_001 if THOROUGH > 1 else 30_001
+
+
 @every_shift_invariant_risk
 @pytest.mark.parametrize("mu", [0.0, 1e-9, 1e-5])
 @pytest.mark.parametrize("weight", [None, 0.1], ids=["unit", "tenths"])
 @pytest.mark.parametrize("rare", [1, -1], ids=["one positive", "one negative"])
 def test_rounding_bound_holds_for_many_examples(measure, truth, mu, weight, rare):
     """Constant scores turn the plane inequality into one about the sum of the gradient, however large n is."""
-    n = 100_001
+    n = MANY
     y = np.full(n, -rare)
     y[n // 2] = rare
     risk = measure.bind(y, None if weight is None else np.full(n, weight))
@@ -463,7 +467,7 @@ def test_rounding_bound_holds_for_many_examples(measure, truth, mu, weight, rare
 @pytest.mark.parametrize("measure", [ErrorRate(), ErrorRate(1e-6, 1e6), BalancedErrorRate()], ids=str)
 def test_rounding_bound_holds_for_many_examples_by_themselves(measure, weight):
     """The offset is half the 1-norm of the gradient, whatever beta is; and what beta costs is what it was bound to."""
-    n = 200_001
+    n = 2 * MANY - 1
     y = np.full(n, -1)
     y[n // 2] = 1
     risk = measure.bind(y, None if weight is None else np.full(n, weight))

@@ -39,3 +39,8 @@ def test_observers_see_the_weights_and_change_nothing(solver, n_features):
         # The trace has J at these weights, or a value a little above it.
         assert J.exact(weights) <= row.objective + 1e-9
     assert min(J.exact(weights) for _, weights in seen) == pytest.approx(watched.objective, abs=1e-9)
+
+
+def test_columns_that_a_trace_does_not_have():
+    with pytest.raises(KeyError, match=r"a trace has the columns iteration, .*, not 'loss'"):
+        LBFGS().run(objective(20)).trace["loss"]

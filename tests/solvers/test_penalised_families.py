@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import oracles
-from problems import gaussians
+from problems import gaussians, thorough
 from smoothperf import (
     LBFGS,
     PRBEP,
@@ -162,8 +162,15 @@ def optimum_by_cutting_planes(X, y, c, p, r, penalty, gap=1e-6):
     raise AssertionError("cutting planes did not end")
 
 
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weights"])
-@pytest.mark.parametrize("penalty", ["elastic net", "lasso with bounds"])
+@pytest.mark.parametrize(
+    ("penalty", "weights"),
+    [
+        ("elastic net", WEIGHTS),
+        ("lasso with bounds", None),
+        *thorough(("elastic net", None), ("lasso with bounds", WEIGHTS)),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "plain" if each is None else "weights",
+)
 @pytest.mark.parametrize("measure", FRACTIONAL)
 def test_fractional_measures_reach_the_optimum_of_cutting_planes(measure, penalty, weights):
     spec, p, r = FRACTIONAL[measure]

@@ -120,10 +120,10 @@ def ranked_score(client: Client, model: MeasureRanker, X: Any, y: Any, qid: Any,
 
 def _gathered(client: Client, model: Any, judge: Any, blocks: list[Source]) -> list[NDArray[Any]]:
     """What a function of the model and a block returns, of all blocks one below the other."""
-    shared = client.scatter(model, hash=False)
     homes = sorted(client.nthreads())
     if not homes:
         raise ValueError(f"the cluster at {client.scheduler.address} has no worker; start some.")
+    shared = client.scatter(model, hash=False)
     judged = [
         client.submit(judge, shared, block.near(client, homes[i * len(homes) // len(blocks)]), pure=False)
         for i, block in enumerate(blocks)

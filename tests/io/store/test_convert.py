@@ -72,6 +72,13 @@ def test_number_of_features_of_svmlight(svmlight, tmp_path):
     assert not (tmp_path / "t").exists()
 
 
+def test_number_of_features_of_other_formats(tmp_path):
+    path = tmp_path / "a.npz"
+    write_npz(path, np.eye(4), np.arange(4) % 2)
+    with pytest.raises(DataError, match="it has 4 features where 5 are expected"):
+        convert(path, tmp_path / "t", n_features=5)
+
+
 def test_rows_without_features_come_before_index_0(tmp_path):
     path = tmp_path / "train.svm"
     path.write_bytes(b"-1\n" * 200_000 + b"+1 0:1\n")  # more than is read at a time
@@ -193,22 +200,24 @@ def test_progress(svmlight, tmp_path, monkeypatch):
 def test_memory_does_not_grow_with_the_file(tmp_path, name):
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
-    n, d = 40_000, 20
-    X, y = np.random.default_rng(0).normal(size=(n, d)), np.arange(n) % 2
-    path, options = tmp_path / name, {}
-    if name.startswith("a.svm"):
-        with (gzip.open if name.endswith(".gz") else open)(path, "wb") as file:
-            file.write(
-                b"".join(b"%d " % (i % 2) + b" ".join(b"%d:1.5" % j for j in range(1, 21)) + b"\n" for i in range(n))
-            )
-    elif name.endswith(".npz"):
-        write_npz(path, X if name == "dense.npz" else sp.csr_matrix(X), y)
-    else:
-        frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(d)]).assign(y=y)
-        frame.to_csv(path, index=False) if name == "a.csv" else frame.to_parquet(path, row_group_size=2000)
-        options["label"] = "y"
-    del X
+    path, d = tmp_path / name, 20
+    options = {} if name.startswith("a.svm") or name.endswith(".npz") else {"label": "y"}
+
+    def write(n):
+        X, y = np.random.default_rng(0).normal(size=(n, d)), np.arange(n) % 2
+        if name.startswith("a.svm"):
+            features = b" ".join(b"%d:1.5" % j for j in range(1, 21))
+            with (gzip.open if name.endswith(".gz") else open)(path, "wb") as file:
+                file.write(b"".join(b"%d %s\n" % (i % 2, features) for i in range(n)))
+        elif name.endswith(".npz"):
+            write_npz(path, X if name == "dense.npz" else sp.csr_matrix(X), y)
+        else:
+            frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(d)]).assign(y=y)
+            frame.to_csv(path, index=False) if name == "a.csv" else frame.to_parquet(path, row_group_size=2000)
+
+    write(100)
     convert(path, tmp_path / "warm.store", **options)  # imports are not counted
+    write(40_000)
     tracemalloc.start()
     store = open_store(convert(path, tmp_path / "out.store", block_size=1 << 18, **options))
     peak = tracemalloc.get_traced_memory()[1]
