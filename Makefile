@@ -19,7 +19,7 @@ demo: $(VENV)/installed
 	$(BIN)/smoothperf demo
 
 # One process runs all tests of a file, so what they share is set up once.
-test: $(VENV)/installed-dev
+test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules --pyargs smoothperf tests
 
 # Which lines and branches of the package the tests run, and which they do not; slower than `make test`. One test limits
@@ -31,7 +31,7 @@ coverage: $(VENV)/installed-dev
 	  --doctest-modules --pyargs smoothperf tests
 	$(BIN)/python -m coverage report
 
-# Certificates of 2,000 generated problems, of which `make test` looks at a few dozen, and 15 times as many generated
+# Certificates of 2,000 generated problems, of which `make test` looks at a few dozen, and 25 times as many generated
 # cases of everything else; many minutes.
 test-thorough: $(VENV)/installed-dev
 	THOROUGH=15 FUZZ_PROBLEMS=2000 $(BIN)/python -m pytest -n auto --dist loadfile tests
@@ -84,11 +84,11 @@ $(VENV)/wheel: pyproject.toml meson.build $(PACKAGE) | $(BIN)/python
 	rm -rf $@
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $@ .
 
-$(VENV)/packages-dev $(VENV)/packages-docs: $(VENV)/packages-%: pyproject.toml | $(BIN)/python
+$(VENV)/packages-test $(VENV)/packages-dev $(VENV)/packages-docs: $(VENV)/packages-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --group $*
 	touch $@
 
-$(VENV)/installed-dev $(VENV)/installed-docs: $(VENV)/installed-%: $(VENV)/wheel $(VENV)/packages-%
+$(VENV)/installed-test $(VENV)/installed-dev $(VENV)/installed-docs: $(VENV)/installed-%: $(VENV)/wheel $(VENV)/packages-%
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall $(VENV)/wheel/*.whl
 	touch $@
 

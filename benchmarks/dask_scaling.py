@@ -5,6 +5,8 @@ should have a core for each worker, 8 GB of memory and nothing else to do. All w
 as many iterations as are given, in turns; of every iteration the fastest repetition counts. One thread is beside them,
 to tell what a second core is worth on this machine.
 
+Dask's profiler, which looks at every worker a hundred times a second, is off, as docs/dask.md advises for long fits.
+
 Rows are generated where they are used, a block after the other, so that no process has more than its own, and values
 are of single precision: 8 bytes an entry.
 
@@ -37,7 +39,7 @@ FEATURES = 100_000
 #: Rows that are generated at a time.
 BLOCK = 100_000
 ALPHA = 1e-6
-REPETITIONS = 3
+REPETITIONS = 5
 MEASURES = ("prbep", "roc_area", "error_rate")
 #: What the ratio to two threads of one process may be.
 ALLOWED = 1.15
@@ -116,6 +118,7 @@ def main() -> int:
     warnings.simplefilter("ignore")  # the tolerance is not reached
     rows: list[dict[str, Any]] = []
     with (
+        dask.config.set({"distributed.worker.profile.enabled": False}),
         # No limit of memory: Dask would write rows to disk, which are in use, when a machine is half full.
         LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster) as client,

@@ -62,10 +62,10 @@ def weights_of_planes(
     softness : float
         What the curvature that is added may cost; see :meth:`Separable.softened`.
     """
-    slopes, offsets = np.vstack([np.zeros(slopes.shape[1]), slopes]), np.append(0.0, offsets)
     matters = np.flatnonzero((slopes.max(axis=0) > penalty.s) | (slopes.min(axis=0) < -penalty.s))
     if 2 * matters.size < penalty.s.size:
         slopes, penalty = slopes[:, matters], penalty.some(matters)
+    slopes, offsets = np.vstack([np.zeros(slopes.shape[1]), slopes]), np.append(0.0, offsets)  # R >= 0 comes first
     # Close to a minimiser of the smoothed objective the last plane is good by itself.
     best: Array = np.eye(1, offsets.size, offsets.size - 1)[0]
     highest = float(offsets[-1]) - capped(*penalty.conjugate(-slopes[-1], ceiling), ceiling)

@@ -268,8 +268,9 @@ class Member:
         await self._tell_children("first", every, lengths)
 
     async def _tell_children(self, kind: str, values: Array, lengths: Sequence[int] = ()) -> None:
-        """Send all children the same, at once: neither is to wait until the other one has it."""
-        await asyncio.gather(*(child.send(kind, values, lengths) for child in self._children))
+        """Send all children the same."""
+        for child in self._children:  # one after the other: Dask takes a message, and does not wait until it is there
+            await child.send(kind, values, lengths)
 
     async def _hear(self) -> None:
         """Wait for what member 0 says; the children hear it as well."""

@@ -34,7 +34,7 @@ from .parts import Part
 
 #: Least time between two copies of the state: in seconds, and in units of what a copy takes.
 SECONDS = 1.0
-RARELY = 50.0
+RARELY = 200.0
 
 
 class Trained(NamedTuple):
