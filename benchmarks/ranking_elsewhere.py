@@ -1,10 +1,12 @@
 """Rankings of data by which nothing was decided: generated problems, and classes in made-up queries.
 
-Every problem is drawn three times: queries to train on, to choose the strength by, and up to 300 to test on. Generated
+Every problem is drawn three times: queries to train on, to choose the strength by, and up to 300 to test on. Then once
+more with folds: MeasureRankerCV makes its own of the first two parts, and every other method chooses its strength by
+folds of the same number of queries, drawn as often, and is fitted to both parts. Generated
 grades are a linear score and noise, so that regression is the right model of them, but for the last two, where features
 interact. Those of classes are 1 for positives; a query is rows that are neighbours in a random direction, plus chance.
-A row of the file is a draw, with how far MeasureRanker for NDCG@10 is ahead of a method over its test queries. One
-thread.
+A row of the file is a draw, with how far MeasureRanker for NDCG@10, or MeasureRankerCV, is ahead of a method over its
+test queries. One thread.
 """
 
 from __future__ import annotations
@@ -19,10 +21,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .common import arguments, load, write_csv
-from .ranking import METHODS, OURS, Array, Documents, ahead, chosen
+from smoothperf import MeasureRankerCV
+from smoothperf.estimators.ranking_choice import query_splits
+from smoothperf.measures import Queries
 
-DRAWS, TRAIN_SHARE, TEST_QUERIES = 3, 0.75, 300
+from .common import arguments, load, write_csv
+from .ranking import JUDGE, METHODS, OURS, Array, Documents, ahead, chosen, joined
+
+DRAWS, TRAIN_SHARE, TEST_QUERIES, FOLDS = 3, 0.75, 300, 5
 OTHERS = ("pairs", "squared loss", "Ridge on grades", "LogisticRegression on grade > 0")
 #: Queries to train on and to choose by, and documents of each.
 CLASSES = {"a9a": (150, 20), "campaign": (160, 30), "ijcnn1": (120, 40), "mammography": (130, 30), "w8a": (120, 60)}
@@ -94,7 +100,32 @@ def compared(name: str, draw: int, documents: Documents, queries: int) -> Iterat
     for method in OTHERS:
         other = chosen(METHODS[method], parts)[2]
         scores = {"ndcg@10": f"{ours.mean():.4f}", "test": f"{other.mean():.4f}"}
-        yield {"data": name, "draw": draw, "method": method, **scores, **ahead(ours, other)}
+        yield {"data": name, "draw": draw, "ours": "MeasureRanker", "method": method, **scores, **ahead(ours, other)}
+    yield from compared_by_folds(name, draw, joined(parts[:2]), parts[2])
+
+
+def by_folds(method: str, data: Documents, test: Documents) -> Array:
+    """NDCG@10 of each test query, by the strength that is best on queries held out in folds."""
+    train = METHODS[method]
+    queries = Queries.of(data.y, data.qid)
+    held_out = [
+        [part.of_queries(score(part.X)) for _, score in train(data[rows])]
+        for rows, others in query_splits(FOLDS, queries.numbers, JUDGE.counted(queries))
+        for part in [data[others]]
+    ]
+    means = [np.concatenate(scores).mean() for scores in zip(*held_out, strict=True)]
+    return test.of_queries(list(train(data))[int(np.argmax(means))][1](test.X))
+
+
+def compared_by_folds(name: str, draw: int, data: Documents, test: Documents) -> Iterator[dict[str, Any]]:
+    """A row for every method beside MeasureRankerCV."""
+    ranker = MeasureRankerCV(JUDGE, cv=FOLDS, n_threads=1).fit(data.X, data.y, qid=data.qid)
+    ours = test.of_queries(ranker.predict(test.X))
+    winner = test.of_queries(test.X @ ranker.result_.coef)
+    for method in ("its winner", OURS, *OTHERS):
+        other = winner if method == "its winner" else by_folds(method, data, test)
+        scores = {"ndcg@10": f"{ours.mean():.4f}", "test": f"{other.mean():.4f}"}
+        yield {"data": name, "draw": draw, "ours": "MeasureRankerCV", "method": method, **scores, **ahead(ours, other)}
 
 
 def main() -> int:

@@ -39,15 +39,16 @@ X_new, y_new, qid_new = make_queries(500, rng)
 # %%
 # Three rankers
 # -------------
-# ``MeasureRankerCV`` chooses what to train with on held-out queries. ``MeasureRanker("pairs")`` is the ranking SVM,
-# with a certified gap.
+# ``MeasureRankerCV`` chooses what to train with on held-out queries, and averages what these cannot tell apart.
+# ``MeasureRanker("pairs")`` is the ranking SVM, with a certified gap.
 
 models = {
     "NDCG@10, chosen": MeasureRankerCV("ndcg@10", cv=3).fit(X, y, qid=qid),
     "pairs": MeasureRanker("pairs", alpha=1e-3).fit(X, y, qid=qid),
     "Ridge on grades": Ridge().fit(X, y),
 }
-print("chosen:", models["NDCG@10, chosen"].trained_for_)
+for name, share in models["NDCG@10, chosen"].averaged_.items():
+    print(f"averaged: {share:4.0%} {name}")
 for name, model in models.items():
     score = get_query_measure("ndcg@10").score(y_new, model.predict(X_new), qid_new)
     print(f"{name:16} NDCG@10 on new queries: {score:.3f}")

@@ -28,6 +28,7 @@ if _TYPE_CHECKING:
         Jaccard,
         LogLoss,
         PartialROCArea,
+        PooledSquaredLoss,
         PrecisionAtK,
         PrecisionAtRecall,
         QueryAveragePrecision,
@@ -71,6 +72,7 @@ __all__ = [
     "Nesterov",
     "Newton",
     "PartialROCArea",
+    "PooledSquaredLoss",
     "PrecisionAtK",
     "PrecisionAtRecall",
     "QueryAveragePrecision",
@@ -103,6 +105,7 @@ _HOMES = {
     ".estimators.ranker_cv": ("MeasureRankerCV",),
     ".measures": (
         "NDCG",
+        "PooledSquaredLoss",
         "QueryAveragePrecision",
         "QueryPrecision",
         "QueryRecall",

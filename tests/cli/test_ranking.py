@@ -69,6 +69,21 @@ def test_queries_make_a_ranker_that_is_chosen(run, files, tmp_path):
     assert model.score(X, y, qid=qid) > 0.9
 
 
+def test_the_average_is_said_and_saved(run, run_json, files, tmp_path):
+    arguments = ["train", files / "train.svm", "-o", tmp_path / "model", "--folds", 2]
+    shares = run_json(*arguments)["choice"]["averaged"]
+    assert len(shares) > 1
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert load(tmp_path / "model").averaged_ == pytest.approx(shares)
+    text = run(*arguments).stdout
+    words = "; ".join(f"{share:.0%} {name}" for name, share in shares.items())
+    assert f"Averaged with what may be as good, by chance: {words}\n" in text
+    assert "\nObjective of the chosen one " in text
+    single = run(*arguments, "-m", "pairs", "--bound", "convex").stdout
+    assert "Averaged" not in single
+    assert "\nObjective 0" in single
+
+
 def test_the_same_ranker_from_csv_with_words_as_queries(run_json, files, tmp_path):
     arguments = ["-m", "pairs", "-a", "1e-2", "-o", tmp_path / "model"]
     columns = ["--label", "grade", "--query", "search"]
@@ -360,7 +375,7 @@ def test_the_solver_is_that_of_the_interface(run, run_json, files, tmp_path):
     for solver in ("auto", "newton"):
         assert max(run_json(*path, "--solver", solver)["gaps"]) <= 1e-3
     error = run(*arguments[:4], "-o", tmp_path / "model", "--solver", "newton", code=None).stderr
-    assert "and the choice tries squared_loss, too" in error
+    assert "and the choice tries squared_loss, pooled_squared_loss, too" in error
 
 
 def test_messages_name_options(run, files, tmp_path):

@@ -33,11 +33,18 @@ from smoothperf import (
     ZeroModelWarning,
 )
 from smoothperf.design import as_design
-from smoothperf.estimators.ranking_candidates import candidates_for
-from smoothperf.estimators.ranking_choice import FEW_QUERIES, REPEATS, query_splits
+from smoothperf.estimators.ranking_candidates import candidate_for, candidates_for
+from smoothperf.estimators.ranking_choice import (
+    FEW_QUERIES,
+    LEAST_SHARE,
+    REPEATS,
+    HeldOutQueries,
+    QueryRace,
+    query_splits,
+)
 from smoothperf.io.checkpoint_file import CheckpointError
 from smoothperf.io.model_file import ModelFileError
-from smoothperf.measures import get_query_measure
+from smoothperf.measures import Queries, get_query_measure
 from smoothperf.objective import RegularizedRisk
 
 
@@ -357,7 +364,7 @@ def test_choice(data):
     assert ranker.best_score_ == results["mean_test_score"][ranker.best_index_]
     assert ranker.alpha_ == results["param_alpha"][ranker.best_index_]
     assert {(one["measure"], one["target"]) for one in results["params"]} == {
-        ("squared_loss", ""), ("roc_area", ""), ("ndcg@5", "best"), ("ndcg@5", "order")
+        ("squared_loss", ""), ("pooled_squared_loss", ""), ("roc_area", ""), ("ndcg@5", "best"), ("ndcg@5", "order")
     }  # fmt: skip
     assert f"split{3 * REPEATS - 1}_test_score" in results  # few queries
     assert str(steps[0]).startswith(f"split 1 of {3 * REPEATS}: squared_loss, convex, alpha ")
@@ -368,6 +375,81 @@ def test_choice(data):
     same = MeasureRanker(chosen.measure, ranker.alpha_, bound=chosen.bound, tol=1e-6).fit(X, y, qid=qid)
     assert ranker.objective_ == pytest.approx(same.objective_, abs=2e-3)
     assert ranker.score(X, y, qid=qid) == NDCG(5).score(y, X @ ranker.coef_, qid)
+
+
+def test_the_average(data):
+    X, y, qid = data
+    tried = [("pairs", "convex"), ("squared_loss", "convex"), ("pooled_squared_loss", "convex")]
+    chooser = MeasureRankerCV("ndcg@5", bound=tried, alphas=[0.01], cv=3, tol=1e-6)
+    ranker = chooser.fit(X, y, qid=qid)
+    assert len(ranker.averaged_) > 1
+    assert sum(ranker.averaged_.values()) == pytest.approx(1.0)
+    assert next(iter(ranker.averaged_)) == str(ranker.trained_for_)
+    expected = np.zeros(X.shape[1])
+    for name, _ in tried:
+        share = ranker.averaged_.get(str(candidate_for(get_query_measure(name))), 0.0)
+        alone = MeasureRanker(name, 0.01, tol=1e-6).fit(X, y, qid=qid)
+        scores = alone.predict(X)
+        expected += share * alone.coef_ / np.sqrt(np.mean([scores[qid == query].var() for query in range(30)]))
+    np.testing.assert_allclose(ranker.coef_, expected, atol=0.02 * np.abs(expected).max())
+    assert not np.array_equal(ranker.result_.coef, ranker.coef_)  # the winner's, which has a certificate
+    assert ranker.as_ranker().averaged_ == ranker.averaged_
+    single = clone(chooser).set_params(average=False).fit(X, y, qid=qid)
+    np.testing.assert_array_equal(single.coef_, single.result_.coef)
+    assert single.averaged_ == {str(single.trained_for_): 1.0}
+    assert single.trained_for_ == ranker.trained_for_
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shares_follow_from_standard_errors(weighted):
+    """Worked out again, query by query; two splits hold out the same queries."""
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(40), 6)
+    y = np.tile([2.0, 1.0, 0.0, 0.0, 0.0, 1.0], 40)
+    y[:6] = 1.0  # which does not count
+    weight = rng.integers(1, 4, 40).astype(float) if weighted else np.ones(40)
+    queries = Queries.of(y, qid, weight[qid] if weighted else None)
+    names = ["pairs", "squared_loss", "pooled_squared_loss", "ndcg@5"]
+    candidates = [candidate_for(get_query_measure(name)) for name in names]
+    race = QueryRace(NDCG(5), candidates, np.array([1.0]), open_end=False)
+    race.last = dict.fromkeys(candidates, 0)
+    values = {one: [] for one in candidates}
+    for _ in range(2):
+        held_out = HeldOutQueries(np.arange(qid.size), queries)
+        for noise, one in zip((0.9, 1.0, 1.1, 30.0), candidates, strict=True):
+            scores = held_out.scores[one, 0] = y + noise * rng.normal(size=y.size)
+            values[one] += [NDCG(5).score(y[qid == q], scores[qid == q], qid[qid == q]) for q in range(1, 40)]
+        race.splits.append(held_out)
+    masses = np.tile(weight[1:], 2)
+    winner, index = race.ranked()[0]
+    found = race.shares(winner, index)
+    assert found.pop((winner, 0)) == 1.0
+    for one in candidates:
+        behind = np.array(values[winner]) - values[one]
+        mean = np.average(behind, weights=masses)
+        error = np.sqrt(2 * (masses**2 @ (behind - mean) ** 2)) / masses.sum()
+        share = 0.0 if one == winner else np.exp(-((mean / error) ** 2) / 2)
+        assert found.get((one, 0), 0.0) == pytest.approx(share if share >= LEAST_SHARE else 0.0, rel=1e-9)
+    assert 0 < len(found) < 3  # noise alone has no share
+
+
+def test_nothing_to_average(data):
+    X, y, qid = data
+    with pytest.warns(ZeroModelWarning):
+        ranker = MeasureRankerCV("ndcg@5", cv=2, n_alphas=2).fit(np.ones_like(X), y, qid=qid)
+    assert len(ranker.averaged_) == 1
+    assert not ranker.coef_.any()
+
+
+def test_what_is_stopped_is_not_averaged(data):
+    X, y, qid = data
+    tried = [("pairs", "convex"), ("squared_loss", "convex"), ("pooled_squared_loss", "convex")]
+    ranker = MeasureRankerCV("ndcg@5", bound=tried, cv=2, n_alphas=2, callback=lambda row: True, tol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranker.fit(X, y, qid=qid)
+    assert ranker.result_.status is Status.STOPPED
+    assert len(ranker.averaged_) == 1
 
 
 def test_scores_of_splits_are_those_of_rankers(data):
@@ -432,8 +514,8 @@ def test_splits_that_cannot_be(data):
 
 def test_candidates():
     assert candidates_for(NDCG(gain="linear"))[0].measure == QuerySquaredLoss("linear")
-    assert [str(one) for one in candidates_for(get_query_measure("precision@3"))[2:]] == ["precision@3, tight"]
-    assert [str(one) for one in candidates_for(get_query_measure("map"))[2:]] == [
+    assert [str(one) for one in candidates_for(get_query_measure("precision@3"))[3:]] == ["precision@3, tight"]
+    assert [str(one) for one in candidates_for(get_query_measure("map"))[3:]] == [
         "ndcg, tight, best",
         "ndcg, tight, order",
     ]
@@ -483,7 +565,7 @@ def test_huge_grades_are_for_measures_that_do_not_look_at_their_size(data, measu
     X, y, qid = data
     ranker = MeasureRankerCV(measure, cv=2, n_alphas=2).fit(X, 2000 * y, qid=qid)
     tried = {tried["measure"] for tried in ranker.cv_results_["params"]}
-    assert tried == {"roc_area", *({measure} & {"precision@5"})}
+    assert tried == {"roc_area", "pooled_squared_loss", *({measure} & {"precision@5"})}
     assert ranker.score(X, 2000 * y, qid=qid) == ranker.score(X, y, qid=qid)
     for bound in ("auto", [("pairs", "convex")]):
         with pytest.raises(ValueError, match=r"a document of grade 2000 would gain inf.*use gain='linear'"):
@@ -492,7 +574,7 @@ def test_huge_grades_are_for_measures_that_do_not_look_at_their_size(data, measu
 
 def test_newton_in_a_choice(data):
     X, y, qid = data
-    message = 'which of all measures of queries "pairs" alone has, and the choice tries squared_loss, too; use "lbfgs"'
+    message = '"pairs" alone has, and the choice tries squared_loss, pooled_squared_loss, too; use "lbfgs"'
     with pytest.raises(ValueError, match=message):
         MeasureRankerCV("pairs", solver="newton").fit(X, y, qid=qid)
     ranker = MeasureRankerCV("pairs", bound="convex", solver="newton", cv=2, n_alphas=3).fit(X, y, qid=qid)

@@ -30,6 +30,8 @@ def test_contenders_rank_and_choose_by_queries_held_out(monkeypatch):
             assert len(models) > 1
             held_out = sum(queries.here_count for queries, _ in models[0].held_out)
             assert held_out == 6 * judge.counted(train.queries).size
+        else:
+            assert ", averaged with " in models[0].strength
 
 
 def test_grades_that_trees_do_not_know():

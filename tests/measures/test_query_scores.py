@@ -96,8 +96,8 @@ def test_scores_of_groups(name):
         queries = Queries.of(grades[mine], qid[mine], together=together)
         before = len(together.rounds)
         found = measure.mean_score(queries, scores[mine].astype(float))
-        # Squared loss asks for the unit of gains, too.
-        assert len(together.rounds) == before + (4 if measure.name == "squared_loss" else 1)
+        # Squared losses ask for the unit of gains, too, and pooled for means over all members.
+        assert len(together.rounds) == before + {"squared_loss": 4, "pooled_squared_loss": 6}.get(measure.name, 1)
         return found
 
     first, *others = run_group(3, program)

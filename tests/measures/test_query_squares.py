@@ -1,4 +1,4 @@
-"""Squared loss within queries: values, gradients and planes in fractions, ridge regression, groups."""
+"""Squared losses, within queries and pooled: values, gradients and planes in fractions, ridge regression, groups."""
 
 from fractions import Fraction
 
@@ -13,6 +13,7 @@ from problems import random_ranked, searching
 from query_oracles import positions
 from smoothperf.design import as_design
 from smoothperf.measures import get_query_measure
+from smoothperf.measures.pooled_squares import PooledSquaredLoss
 from smoothperf.measures.queries import Queries
 from smoothperf.measures.query_squares import QuerySquaredLoss
 from smoothperf.objective import RegularizedRisk
@@ -24,14 +25,19 @@ def problem(seed):
     return random_ranked(seed, 7, scales=range(-3, 4))[:4]
 
 
-def truth(grades, qid, weights, scores):
+MEASURES = [QuerySquaredLoss(), PooledSquaredLoss("exponential")]
+both = pytest.mark.parametrize("measure", MEASURES, ids=["within", "pooled"])
+
+
+def truth(measure, grades, qid, weights, scores):
     """The risk, one document at a time, in fractions; scores may be fractions."""
     gains = [Fraction(2.0 ** float(grade) - 1) for grade in grades]
+    variance = within if isinstance(measure, QuerySquaredLoss) else pooled
     unit = Fraction(np.sqrt(float(variance(gains, qid, weights, scores=[0] * len(gains)))))
     return variance([gain / unit for gain in gains], qid, weights, scores)
 
 
-def variance(gains, qid, weights, scores):
+def within(gains, qid, weights, scores):
     """Weighted mean over queries of the mean square of what is left of gains, less the mean of the query."""
     parts, masses = [], []
     for rows in positions(qid):
@@ -44,12 +50,21 @@ def variance(gains, qid, weights, scores):
     return sum(mass * part for mass, part in zip(masses, parts, strict=True)) / sum(masses)
 
 
+def pooled(gains, qid, weights, scores):
+    """Weighted mean over documents of the square of what is left of gains, less the mean of all."""
+    masses = [Fraction(1 if weights is None else float(weight)) for weight in (gains if weights is None else weights)]
+    difference = [Fraction(score) - gain for score, gain in zip(scores, gains, strict=True)]
+    mean = sum(mass * each for mass, each in zip(masses, difference, strict=True)) / sum(masses)
+    return sum(mass * (each - mean) ** 2 for mass, each in zip(masses, difference, strict=True)) / sum(masses)
+
+
+@both
 @given(seed=st.integers(0, 10**6))
 @searching(40)
-def test_values_and_planes_are_true(seed):
+def test_values_and_planes_are_true(measure, seed):
     grades, qid, weights, f = problem(seed)
-    risk = QuerySquaredLoss().bind(grades, qid, weights)
-    found, value = risk.smoothed(f, 1e-3), truth(grades, qid, weights, f)
+    risk = measure.bind(grades, qid, weights)
+    found, value = risk.smoothed(f, 1e-3), truth(measure, grades, qid, weights, f)
     size = 1.0 + float(np.square(f).max())
     assert abs(Fraction(found.value) - value) <= Fraction(1e-14 * size)
     assert found.value == found.height == found.exact.low == risk.exact(f).value
@@ -59,19 +74,20 @@ def test_values_and_planes_are_true(seed):
     for other in (np.zeros(f.size), f, rng.normal(size=f.size), f + rng.normal(size=f.size)):
         plane = sum(Fraction(g) * Fraction(x) for g, x in zip(found.plane.gradient, other, strict=True))
         room = Fraction(found.plane.rounding * (1.0 + float(np.abs(other).max())))
-        assert plane + Fraction(found.plane.offset) <= truth(grades, qid, weights, other) + room
+        assert plane + Fraction(found.plane.offset) <= truth(measure, grades, qid, weights, other) + room
 
 
+@both
 @given(seed=st.integers(0, 10**6))
 @searching(40)
-def test_gradient_and_curvature(seed):
+def test_gradient_and_curvature(measure, seed):
     """A quadratic function is known by three values on a line."""
     grades, qid, weights, f = problem(seed)
-    risk = QuerySquaredLoss().bind(grades, qid, weights)
+    risk = measure.bind(grades, qid, weights)
     gradient = risk.exact(f).plane.gradient
     h = np.random.default_rng(seed).normal(size=f.size)
     there, here, back = (
-        truth(grades, qid, weights, [Fraction(x) + s * Fraction(y) for x, y in zip(f, h, strict=True)])
+        truth(measure, grades, qid, weights, [Fraction(x) + s * Fraction(y) for x, y in zip(f, h, strict=True)])
         for s in (1, 0, -1)
     )
     assert gradient @ h == pytest.approx(float(there - back) / 2, abs=1e-12 * (1 + np.square(f).max()))
@@ -79,9 +95,10 @@ def test_gradient_and_curvature(seed):
     assert float(there + back - 2 * here) <= risk.lipschitz(0.1) * curved * (1 + 1e-12)
 
 
-def test_score_is_minus_the_risk():
+@pytest.mark.parametrize("name", ["squared_loss", "pooled_squared_loss"])
+def test_score_is_minus_the_risk(name):
     grades, qid, weights, f = problem(3)
-    measure = get_query_measure("squared_loss")
+    measure = get_query_measure(name)
     assert measure.score(grades, f, qid, weights) == pytest.approx(-measure.bind(grades, qid, weights).exact_value(f))
 
 
@@ -101,17 +118,41 @@ def test_it_is_ridge_regression_on_centred_data():
     assert 0.0 <= found.gap <= 1e-9
 
 
-def test_a_group_finds_the_same():
+def test_pooled_it_is_ridge_regression_with_an_intercept():
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(20), 7)
+    weights = np.repeat(rng.integers(1, 4, 20), 7)
+    X = rng.normal(size=(140, 3)) + 5.0
+    y = np.clip(np.round(X[:, 0] - 5.0 + rng.normal(scale=0.3, size=140)), 0, None)
+    alpha = 0.1
+    found = LBFGS(tol=1e-9).run(RegularizedRisk(as_design(X), PooledSquaredLoss().bind(y, qid, weights), alpha))
+    deviation = np.sqrt(np.cov(y, fweights=weights, ddof=0))
+    ridge = Ridge(alpha=alpha * weights.sum() / 2).fit(X, y / deviation, sample_weight=weights)
+    np.testing.assert_allclose(found.coef, ridge.coef_, atol=2e-4)  # sqrt(2 tol / alpha)
+    assert 0.0 <= found.gap <= 1e-9
+
+
+def test_pooled_gains_that_are_all_equal():
+    with pytest.raises(ValueError, match="no query counts for pooled_squared_loss"):
+        PooledSquaredLoss(gain=[1, 1]).bind([0, 1, 0], [1, 1, 1])
+    with pytest.raises(ValueError, match="no query counts for pooled_squared_loss"):
+        PooledSquaredLoss(gain=[0, 0]).bind([0, 1, 0], [1, 1, 1])
+    assert PooledSquaredLoss().full_name == "pooled_squared_loss"
+    assert PooledSquaredLoss("exponential").full_name == "pooled_squared_loss, other gains"
+
+
+@both
+def test_a_group_finds_the_same(measure):
     grades, qid, weights, f = problem(5)
-    whole = QuerySquaredLoss().bind(grades, qid, weights).exact(f)
+    whole = measure.bind(grades, qid, weights).exact(f)
 
     def program(together):
         mine = qid % 3 == together.rank - 1  # the first has no rows
         part = None if weights is None else weights[mine]
-        risk = QuerySquaredLoss().risk(Queries.of(grades[mine], qid[mine], part, together))
+        risk = measure.risk(Queries.of(grades[mine], qid[mine], part, together))
         return risk.exact(f[mine]), risk.lipschitz(1.0)
 
     for found, lipschitz in run_group(4, program):
         assert found.value == pytest.approx(whole.value, rel=1e-12)
         assert found.plane.offset == pytest.approx(whole.plane.offset, rel=1e-10)
-        assert lipschitz == pytest.approx(QuerySquaredLoss().bind(grades, qid, weights).lipschitz(1.0))
+        assert lipschitz == pytest.approx(measure.bind(grades, qid, weights).lipschitz(1.0))

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from problems import graded
-from smoothperf import NDCG, MeasureRanker, ZeroModelWarning
+from smoothperf import NDCG, MeasureRanker, MeasureRankerCV, ZeroModelWarning
 from smoothperf.measures import Queries, get_query_measure
 from smoothperf.report import gather_ranking, render_ranking_report
 from smoothperf.report.ranking_contents import WORST
@@ -136,3 +136,16 @@ def test_another_measure_shows_ndcg_at_ten():
     contents = gathered(model, X, y, qid, n_resamples=5)
     assert contents.spread_of == "ndcg@10"
     assert "bounds" in render_ranking_report(contents)  # a convex risk has a lower bound to show
+
+
+def test_an_average_says_whose_certificate_it_shows():
+    X, y, qid = documents()
+    tried = [("pairs", "convex"), ("squared_loss", "convex")]
+    for average, words in ((True, "for NDCG@5, an average of 2"), (False, "chosen for NDCG@5, trained with")):
+        chosen = MeasureRankerCV("ndcg@5", bound=tried, alphas=[0.1], cv=2, average=average).fit(X, y, qid=qid)
+        page = render_ranking_report(gathered(chosen.as_ranker(), X, y, qid, n_resamples=5))
+        assert words in page
+        assert ("The model is an average: " in page) == average
+        if average:
+            shares = "; ".join(f"{share:.0%} {name}" for name, share in chosen.averaged_.items())
+            assert page.count(shares) == 2  # beside the certificate, and among the facts

@@ -19,17 +19,20 @@ def choice_lines(
 ) -> list[str]:
     """Say what was chosen, how it did on rows held out, and how it compares with the best on the other side.
 
-    Safe risks (log loss and squared hinge; squared loss and pairs) are on one side, those that must be better on the
+    Safe risks (log loss and squared hinge; squared losses and pairs) are on one side, those that must be better on the
     other.
     """
     params = model.cv_results_["params"][model.best_index_]
     lines = [f"Chose {_named(params)}: {title} {model.best_score_:.4f} on {held_out} held out ({where})"]
     rival = _best(model, safe=not model.trained_for_.safe)
-    if rival is None:
-        return lines
-    which = "of the others" if model.trained_for_.safe else "safe one"
-    ahead = ", which chance may explain" if rival["score"] > model.best_score_ + ROUNDING else ""
-    return [*lines, f"The best {which}, {_named(rival)}, has {rival['score']:.4f}{ahead}"]
+    if rival is not None:
+        which = "of the others" if model.trained_for_.safe else "safe one"
+        ahead = ", which chance may explain" if rival["score"] > model.best_score_ + ROUNDING else ""
+        lines.append(f"The best {which}, {_named(rival)}, has {rival['score']:.4f}{ahead}")
+    if len(shares := averaged(model)) > 1:
+        words = "; ".join(f"{share:.0%} {name}" for name, share in shares.items())
+        lines.append(f"Averaged with what may be as good, by chance: {words}")
+    return lines
 
 
 def choice_document(model: MeasureClassifierCV | MeasureRankerCV, where: str) -> dict[str, Any]:
@@ -37,9 +40,16 @@ def choice_document(model: MeasureClassifierCV | MeasureRankerCV, where: str) ->
     return {
         "held_out": where,
         "score": model.best_score_,
+        **({"averaged": shares} if (shares := averaged(model)) else {}),
         "best_safe": _best(model, safe=True),
         "tried": _tried(model),
     }
+
+
+def averaged(model: Any) -> dict[str, float]:
+    """Return the shares of what a model is an average of; nothing for models that are none by their kind."""
+    shares: dict[str, float] = getattr(model, "averaged_", {})
+    return shares
 
 
 def held_out_words(model: MeasureClassifierCV, y: Any) -> str:
@@ -64,11 +74,13 @@ def _tried(model: MeasureClassifierCV | MeasureRankerCV) -> list[dict[str, Any]]
 
 def _best(model: MeasureClassifierCV | MeasureRankerCV, *, safe: bool) -> dict[str, Any] | None:
     """The best of the safe candidates or of the others; None if there is none that all splits have tried."""
-    from ..estimators.candidates import SAFE
+    from ..estimators import candidates, ranking_candidates
     from ..estimators.ranker_cv import MeasureRankerCV
 
-    ranks = isinstance(model, MeasureRankerCV)
-    names = {"squared_loss", "roc_area"} if ranks else {candidate.measure.name for candidate in SAFE}
+    if isinstance(model, MeasureRankerCV):
+        names = {measure.name for measure in ranking_candidates.SAFE}
+    else:
+        names = {candidate.measure.name for candidate in candidates.SAFE}
     found = [row for row in _tried(model) if (row["measure"] in names) == safe and math.isfinite(row["score"])]
     return max(found, key=lambda row: row["score"], default=None)
 

@@ -92,13 +92,17 @@ class Trained:
             meaning = f"with which no convex step can gain more than {result.reached:.2g}"
         else:
             meaning = f"certified to be at most {result.reached:.2g} above the optimum"
-        screen.say(f"Objective {model.objective_:.6f}, {meaning}", wrap=True)
+        screen.say(f"{self._objective_of()} {model.objective_:.6f}, {meaning}", wrap=True)
         if penalty := self._penalty():
             used, of = f"{model.n_features_in_model_:,}", f"{model.coef_.size:,}"
             screen.say(f"Features in the model: {used} of {of} ({', '.join(penalty)})", wrap=True)
         if not self.converged:
             why = "Interrupted: this is the best model so far." if self.interrupted else result.status.value
             screen.say(f"The tolerance of {model.tol:g} was not reached. {why}", wrap=True)
+
+    def _objective_of(self) -> str:
+        """What was minimised, in words."""
+        return "Objective"
 
     def _penalty(self) -> list[str]:
         """What keeps features out of the model, in words."""

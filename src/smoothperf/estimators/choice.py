@@ -270,11 +270,14 @@ class Race(ABC, Generic[M, E, S]):
     def _is_better(self, pair: tuple[E, int], safe: tuple[E, int]) -> bool:
         """(cautious); with a single split any advantage counts."""
         difference = self.split_scores(*pair) - self.split_scores(*safe)
-        rows = np.concatenate([split.rows for split in self.splits])
-        times_held_out = rows.size / np.unique(rows).size  # of a row that is held out at all, on average
-        independent = difference.size / times_held_out
+        independent = difference.size / self.times_held_out()
         error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
         return float(difference.mean()) > max(error, ALIKE)
+
+    def times_held_out(self) -> float:
+        """How often a row was held out, on average over those that were at all."""
+        rows = np.concatenate([split.rows for split in self.splits])
+        return float(rows.size / np.unique(rows).size)
 
     def winner(
         self, trail_of: Callable[[E], T], solver: ConvexSolver, callback: Callback | None
@@ -283,14 +286,18 @@ class Race(ABC, Generic[M, E, S]):
         fits = []
         for candidate, index in self.ranked():
             trail = trail_of(candidate)
-            for level in range(index + 1):
-                trail.at(self.level(level))
-            result = trail.finish(self.level(index), solver, callback)
+            result = self.fit_to_all(trail, index, solver, callback)
             fits.append((candidate, index, trail, result))
             assert result.scores is not None
             if not tells_nothing(result.scores):
                 return fits[-1]
         return fits[0]
+
+    def fit_to_all(self, trail: Trail, index: int, solver: ConvexSolver, callback: Callback | None) -> Result:
+        """The model of a trail at a level, from those at the levels before."""
+        for level in range(index + 1):
+            trail.at(self.level(level))
+        return trail.finish(self.level(index), solver, callback)
 
     def everything_tried(self) -> list[tuple[E, int]]:
         """Candidates and levels that some split has tried."""

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..evaluation import tells_nothing
 from ..io.model_file import is_fitted_attribute
 from ..measures import Queries, QueryMeasure, get_query_measure
-from ..solvers import Callback, Solver
+from ..solvers import Callback, ConvexSolver, Result, Solver, Status
 from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .choice import LEVELS, Step
@@ -39,18 +40,19 @@ Array = NDArray[np.float64]
 class MeasureRankerCV(LinearRanker):
     """A linear ranker that chooses what to train with, and how strongly to regularise.
 
-    Several risks are trained along paths of falling alphas: squared loss and pairs, which are safe, and the tight
+    Several risks are trained along paths of falling alphas: squared losses and pairs, which are safe, and the tight
     bounds of the measure, unless they are behind a safe one in both of the first two splits. The best mean of the
-    measure on held-out queries wins, and is fitted to all rows in the same way.
+    measure on held-out queries wins. The model is an average: of the winner, fitted to all rows, and of the others at
+    their best alphas, each by its share, which is the smaller, the more standard errors it is behind on these queries.
 
     Parameters
     ----------
     measure : str or QueryMeasure, default="ndcg@10"
         What to be good at.
     bound : {"auto", "convex", "tight"} or list of (measure, bound), default="auto"
-        What to choose from. "auto": squared loss, pairs, and the tight bounds of the measure, with both targets of
-        NDCG. "convex" or "tight": that risk of the measure only. A list names the candidates, such as
-        ``[("pairs", "convex"), ("ndcg@10", "tight")]``.
+        What to choose from. "auto": squared loss within queries and of all documents, pairs, and the tight bounds of
+        the measure, with both targets of NDCG. "convex" or "tight": that risk of the measure only. A list names the
+        candidates, such as ``[("pairs", "convex"), ("ndcg@10", "tight")]``.
     alphas : array-like, optional
         The alphas to choose from, for all candidates; the first two splits try every one. By default they follow
         from the size of the features and suit each candidate; smaller ones are added while that pays.
@@ -61,6 +63,8 @@ class MeasureRankerCV(LinearRanker):
         documents of different grades, as luck decides much then. A share between 0 and 1 holds out one validation
         set. A splitter of scikit-learn that knows groups, or an iterable of ``(train, test)`` row indices, says it
         all; ``[(train, validation)]`` is a validation set of your own.
+    average : bool, default=True
+        Whether the model is the average; if not, it is the winner alone.
     n_jobs : int, optional
         Splits to work on at the same time, in threads; 1 by default, -1 for all cores.
     tol, max_iter, solver, smoothing, n_threads, low_memory
@@ -78,9 +82,11 @@ class MeasureRankerCV(LinearRanker):
     Attributes
     ----------
     trained_for_ : RankingCandidate
-        What was chosen: its ``measure`` and its ``bound``.
+        What has won: its ``measure`` and its ``bound``.
     alpha_ : float
-        The chosen alpha.
+        Its alpha.
+    averaged_ : dict of str to float
+        The shares of what was averaged, the winner first; they sum to 1. One entry if there was nothing to average.
     cv_results_ : dict
         What was tried, in the form of scikit-learn's searches: "params" with measure, bound, target (of the tight bound
         of NDCG, or "") and alpha, and "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score".
@@ -88,9 +94,14 @@ class MeasureRankerCV(LinearRanker):
     best_index_ : int
         Where the chosen one is in ``cv_results_``.
     best_score_ : float
-        Its mean score on held-out queries.
-    coef_, intercept_, objective_, lower_bound_, gap_, stationarity_gap_, n_iter_, result_
-        As in :class:`~smoothperf.MeasureRanker`, of the fit to all rows with what was chosen.
+        The mean score of the winner on held-out queries.
+    coef_ : ndarray of shape (n_features,)
+        The weights: those of the winner, or the average, whose scores have a deviation of about 1 within queries.
+    intercept_ : float
+        0.
+    objective_, lower_bound_, gap_, stationarity_gap_, n_iter_, result_
+        As in :class:`~smoothperf.MeasureRanker`, of the winner's fit to all rows, whose weights are ``result_.coef``.
+        An average minimises nothing, so there is no certificate of it.
 
     Examples
     --------
@@ -113,6 +124,7 @@ class MeasureRankerCV(LinearRanker):
         alphas: ArrayLike | None = None,
         n_alphas: int = LEVELS,
         cv: Any = 5,
+        average: bool = True,
         n_jobs: int | None = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -129,6 +141,7 @@ class MeasureRankerCV(LinearRanker):
         self.alphas = alphas
         self.n_alphas = n_alphas
         self.cv = cv
+        self.average = average
         self.n_jobs = n_jobs
         self.tol = tol
         self.max_iter = max_iter
@@ -172,9 +185,11 @@ class MeasureRankerCV(LinearRanker):
             rows = QueryRows(X, queries, settings)
             callback = make_callback(self.verbose, self.callback)
             winner, index, _, result = race.winner(lambda one: QueryTrail(one, rows), solver, callback)
+            others = self._others(race, rows, winner, index, result, solver, callback)
         warn_if_nothing_is_told(result)
         report_end(result, solver.tol, self.verbose)
         self._keep(result)
+        self._keep_average({winner: (1.0, result), **others}, queries)
         self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants at least 1, also where the start is good enough
         self._keep_choice(race, rows, winner, index)
         return self
@@ -193,6 +208,40 @@ class MeasureRankerCV(LinearRanker):
             return Part(lambda candidate: QueryTrail(candidate, rows), held_out, X[test])
 
         compare(self, race, splits, part)
+
+    def _others(
+        self,
+        race: QueryRace,
+        rows: QueryRows,
+        winner: RankingCandidate,
+        index: int,
+        result: Result,
+        solver: ConvexSolver,
+        callback: Callback | None,
+    ) -> dict[RankingCandidate, tuple[float, Result]]:
+        """What else is averaged: shares beside the winner's 1, and fits to all rows."""
+        others: dict[RankingCandidate, tuple[float, Result]] = {}
+        if not self.average:
+            return others
+        for (candidate, level), share in race.shares(winner, index).items():
+            if candidate == winner or result.status is Status.STOPPED:
+                continue
+            result = race.fit_to_all(QueryTrail(candidate, rows), level, solver, callback)
+            report_end(result, solver.tol, self.verbose)
+            others[candidate] = share, result
+        return others
+
+    def _keep_average(self, members: dict[RankingCandidate, tuple[float, Result]], queries: Queries) -> None:
+        """Make the average of some fits the model, unless one alone tells documents apart: the first is the winner."""
+        units = {one: _deviation(queries, fit) for one, (_, fit) in members.items()}
+        winner = next(iter(members))
+        shares = {one: share for one, (share, _) in members.items() if units[one] > 0.0 or one == winner}
+        whole = sum(shares.values())
+        self.averaged_ = {str(one): share / whole for one, share in shares.items()}
+        if len(shares) > 1:
+            self.coef_ = np.zeros_like(self.coef_)
+            for one, share in shares.items():
+                self.coef_ += share / whole / units[one] * members[one][1].coef
 
     def _keep_choice(self, race: QueryRace, rows: QueryRows, winner: RankingCandidate, index: int) -> None:
         """What was tried, and what was chosen."""
@@ -222,3 +271,11 @@ class MeasureRankerCV(LinearRanker):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write :meth:`as_ranker` to a file that :func:`smoothperf.load` reads."""
         self.as_ranker().save(path)
+
+
+def _deviation(queries: Queries, result: Result) -> float:
+    """Root of the mean square of scores, less the mean of each query; 0 if they tell nothing apart."""
+    assert result.scores is not None
+    if tells_nothing(result.scores):
+        return 0.0
+    return float(np.sqrt(np.mean(queries.centred(queries.by_document(result.scores)) ** 2)))

@@ -1,9 +1,10 @@
-"""What may be trained in order to rank documents of queries: pairs, squared loss, and the tight bounds of the measure.
+"""What may be trained in order to rank documents of queries: squared losses, pairs, and tight bounds of the measure.
 
 The convex risk of a measure that adds up gains at places is often least where all scores are equal; its tight bounds
 start from squared loss or pairs (:mod:`smoothperf.estimators.ranker`). On three data sets (docs/ranking.md) the tight
 bound of the best rankings wins where grades can be told apart, and collapses where they are noisy, which that of the
-order of the scores does not; squared loss is as good there, and costs next to nothing.
+order of the scores does not; squared loss is as good there, and costs next to nothing. That of all documents together
+is ridge regression on grades, which is what people would use instead.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from .._validation import choice
 from ..io.model_file import kept_in_files
 from ..measures import (
     NDCG,
+    PooledSquaredLoss,
     QueryGoal,
     QueryMeasure,
     QueryPrecision,
@@ -25,6 +27,10 @@ from ..measures import (
     get_query_measure,
 )
 from .candidates import BOUNDS, given_candidates
+
+#: Losses, whose convex risks do not collapse; and pairs, for which the same holds.
+LOSSES = (QuerySquaredLoss, PooledSquaredLoss)
+SAFE = (*LOSSES, QueryROCArea)
 
 
 @kept_in_files
@@ -51,7 +57,7 @@ class RankingCandidate:
     @property
     def safe(self) -> bool:
         """Whether it is one of those that anybody would use, and another must be better than."""
-        return isinstance(self.measure, (QueryROCArea, QuerySquaredLoss)) and self.bound == "convex"
+        return isinstance(self.measure, SAFE) and self.bound == "convex"
 
     @property
     def target(self) -> str | None:
@@ -65,7 +71,7 @@ class RankingCandidate:
 def candidate_for(measure: QueryMeasure, bound: str = "auto") -> RankingCandidate:
     """Return what to train with for a measure: the risk of another if it has none of its own.
 
-    "auto" is the convex bound of what does not collapse, pairs and squared loss, and the tight one of all others.
+    "auto" is the convex bound of what does not collapse, pairs and squared losses, and the tight one of all others.
 
     Examples
     --------
@@ -76,7 +82,7 @@ def candidate_for(measure: QueryMeasure, bound: str = "auto") -> RankingCandidat
         measure = measure.trained_with
     if choice("bound", bound, ("auto", *BOUNDS)) == "auto":
         bound = "convex" if RankingCandidate(measure).safe else "tight"
-    if bound == "tight" and isinstance(measure, QuerySquaredLoss):
+    if bound == "tight" and isinstance(measure, LOSSES):
         raise ValueError(f'bound="tight" is for measures of an order, not for {measure.name!r}; use bound="convex".')
     return RankingCandidate(measure, bound)
 
@@ -97,6 +103,7 @@ def candidates_for(measure: QueryMeasure, bound: str | Sequence[Any] = "auto") -
     >>> for candidate in candidates_for(get_query_measure("ndcg@10")):
     ...     print(candidate)
     squared_loss, convex
+    pooled_squared_loss, convex
     roc_area, convex
     ndcg@10, tight, best
     ndcg@10, tight, order
@@ -107,7 +114,8 @@ def candidates_for(measure: QueryMeasure, bound: str | Sequence[Any] = "auto") -
         return (candidate_for(measure, bound),)
     gain = measure.gain if isinstance(measure, (NDCG, QuerySquaredLoss)) else "exponential"
     pairs = measure if isinstance(measure, QueryROCArea) else QueryROCArea()
-    return (RankingCandidate(QuerySquaredLoss(gain)), RankingCandidate(pairs), *_tight(measure))
+    safe = (QuerySquaredLoss(gain), PooledSquaredLoss(), pairs)
+    return (*map(RankingCandidate, safe), *_tight(measure))
 
 
 def _tight(measure: QueryMeasure) -> tuple[RankingCandidate, ...]:

@@ -5,10 +5,24 @@ measure; the others stay in the training part. Where the measure cannot tell mod
 
 The best mean wins, without caution: so it was seen to be better on new queries. (Measured on the data of
 benchmarks/ranking.py, five rotations each: NDCG@10 of 0.702, 0.455 and 0.753; with caution 0.698, 0.455 and 0.746.)
+
+Held-out queries are seldom enough to tell which candidate is best, so the winner does not take it all. Let candidate
+k, at its best alpha, be d_k behind the winner in the mean over these queries, with a standard error of e_k. Then the
+model is an average in which it counts
+
+    share_k ~ exp(-(d_k / e_k)^2 / 2)                                                            (average-shares)
+
+with scores in units of their deviation within queries. All are linear, and so is their average.
+
+(Measured on 16 problems that are not in benchmarks/ranking_elsewhere.py, four draws of each: NDCG@10 is higher than
+that of the winner by 0.002, with a standard error of 0.001. As good as this: to take the winner where it is ahead of
+the average on held-out queries, shares by half the standard error, and shares that are picked greedily to be best on
+these. Equal shares are worse by 0.005, with a standard error of 0.003.)
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -31,6 +45,8 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 #: With fewer queries that count than the first number, folds are drawn as often as the second says.
 FEW_QUERIES, REPEATS = 200, 3
+#: Candidates that count less beside the winner are left out of an average: they are three standard errors behind.
+LEAST_SHARE = 0.01
 
 
 @dataclass
@@ -85,6 +101,33 @@ class QueryRace(Race[QueryMeasure, RankingCandidate, HeldOutQueries]):
 
     cautious = False
 
+    def shares(self, winner: RankingCandidate, index: int) -> dict[tuple[RankingCandidate, int], float]:
+        """What each candidate counts in an average, at its best level, beside the winner's 1; (average-shares)."""
+        best = self._of_queries(winner, index)
+        weights = np.concatenate([self._kept_weights(split) for split in self.splits])
+        weights /= weights.sum()
+        found = {(winner, index): 1.0}
+        for candidate, level in self.ranked():
+            if candidate != winner:
+                behind = best - self._of_queries(candidate, level)
+                mean = float(weights @ behind)
+                error = math.sqrt(float(weights**2 @ (behind - mean) ** 2) * self.times_held_out())
+                share = _likely(mean, error)
+                if share >= LEAST_SHARE:
+                    found[candidate, level] = share
+        return found
+
+    def _of_queries(self, candidate: RankingCandidate, index: int) -> Array:
+        """The measure of every query that is held out in some split."""
+        of_splits = [self.measure.of_queries(split.queries, split.scores[candidate, index]) for split in self.splits]
+        values = np.concatenate(of_splits)
+        return values[~np.isnan(values)]
+
+    def _kept_weights(self, split: HeldOutQueries) -> Array:
+        """What the queries that count in a split weigh."""
+        left_out = np.isnan(self.measure.of_queries(split.queries, np.zeros(split.queries.here_count)))
+        return self.measure.weights(split.queries)[~left_out]
+
     def _scores_in_splits(self, candidate: RankingCandidate, index: int) -> Array:
         key = candidate, index
         return np.array(
@@ -96,6 +139,19 @@ class QueryRace(Race[QueryMeasure, RankingCandidate, HeldOutQueries]):
 
     def _finer_score(self, split: HeldOutQueries, scores: Array) -> float:
         return NDCG(gain="linear").mean_score(split.queries, scores)
+
+
+def _likely(behind: float, error: float) -> float:
+    """``exp(-(behind / error)^2 / 2)``, also where there is no error.
+
+    Examples
+    --------
+    >>> round(_likely(0.02, 0.01), 4), _likely(0.0, 0.0), _likely(0.02, 0.0), _likely(-0.01, 0.01)
+    (0.1353, 1.0, 0.0, 1.0)
+    """
+    if behind <= 0.0:
+        return 1.0
+    return math.exp(-0.5 * min(behind / error, 30.0) ** 2) if error > 0.0 else 0.0
 
 
 def query_splits(cv: Any, numbers: Rows, counted: Rows) -> list[tuple[Rows, Rows]]:

@@ -87,7 +87,9 @@ def _chosen(measure: QueryMeasure, settings: dict[str, Any]) -> Callable[[Docume
 
     def train(documents: Documents) -> list[FittedRanker]:
         model = MeasureRankerCV(measure, **settings, cv=FOLDS).fit(documents.X, documents.grades, qid=documents.qid)
-        strength = f"{model.trained_for_}, alpha {model.alpha_:.2g}"
+        others = len(model.averaged_) - 1
+        averaged = f", averaged with {others} more" if others else ""
+        strength = f"{model.trained_for_}{averaged}, alpha {model.alpha_:.2g}"
         return [FittedRanker(strength, model.predict, converged=bool(model.result_.reached <= model.tol))]
 
     return train

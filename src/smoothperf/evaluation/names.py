@@ -24,6 +24,7 @@ TITLES = {
     "log_loss": "minus log loss",
     "squared_hinge": "minus squared hinge",
     "squared_loss": "minus squared loss",
+    "pooled_squared_loss": "minus pooled squared loss",
     "ndcg": "NDCG",
     "reciprocal_rank": "reciprocal rank",
 }

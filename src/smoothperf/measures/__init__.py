@@ -11,6 +11,7 @@ from .names import MEASURE_NAMES, get_measure
 from .ndcg import NDCG
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
+from .pooled_squares import PooledSquaredLoss
 from .queries import Queries
 from .query_goals import QueryAveragePrecision, QueryGoal, ReciprocalRank
 from .query_measure import QueryMeasure
@@ -42,6 +43,7 @@ __all__ = [
     "Measure",
     "PartialROCArea",
     "Plane",
+    "PooledSquaredLoss",
     "PrecisionAtK",
     "PrecisionAtRecall",
     "Queries",

@@ -9,6 +9,7 @@ from typing import Any
 
 from .names import is_measure
 from .ndcg import NDCG
+from .pooled_squares import PooledSquaredLoss
 from .query_goals import QueryAveragePrecision, ReciprocalRank
 from .query_measure import QueryMeasure
 from .query_pairs import QueryROCArea
@@ -21,6 +22,7 @@ _PLAIN: dict[str, Callable[[], QueryMeasure]] = {
     "average_precision": QueryAveragePrecision,
     "reciprocal_rank": ReciprocalRank,
     "squared_loss": QuerySquaredLoss,
+    "pooled_squared_loss": PooledSquaredLoss,
 }
 _AT_K: dict[str, Callable[[int], QueryMeasure]] = {"ndcg": NDCG, "precision": QueryPrecision, "recall": QueryRecall}
 #: All names, those with a number of places by example.

@@ -67,6 +67,8 @@ class Training:
         What weights cost and where they may lie, in words, as far as that is not the default.
     bounded : bool
         Whether weights were kept within bounds: the certificate speaks of such weights only.
+    averaged : dict of str to float
+        Shares of what a model is an average of, the first being what all else here is about; empty if it is none.
     """
 
     measure: str
@@ -90,6 +92,7 @@ class Training:
     trace: dict[str, Array]
     penalty: dict[str, str] = field(default_factory=dict)
     bounded: bool = False
+    averaged: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

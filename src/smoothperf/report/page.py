@@ -29,7 +29,7 @@ SOLVERS = {
     "bmrm": "BMRM (cutting planes)",
 }
 #: Minimised directly, not through a bound of one minus the score.
-LOSSES = ("log_loss", "squared_hinge", "squared_loss")
+LOSSES = ("log_loss", "squared_hinge", "squared_loss", "pooled_squared_loss")
 #: Of models that were saved by earlier versions, or fitted in Python.
 UNKNOWN = "not known"
 

@@ -214,6 +214,7 @@ def _training(model: MeasureRanker) -> Training:
         tol=float(model.tol),
         rows=None,
         origin=getattr(model, "origin_", {}),
+        averaged=getattr(model, "averaged_", {}),
         n_features=int(model.coef_.size),
         n_iter=int(model.n_iter_),
         passes=int(result.n_matvec + result.n_rmatvec),

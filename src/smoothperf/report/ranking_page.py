@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..evaluation import title_of
 from .charts import Axis, Chart
+from .contents import Training
 from .page import SOLVERS, banner, certificate, convergence, framed, risk_of, tag_of, tile, training_tile
 from .ranking_contents import RankingContents, WorstQuery
 
@@ -54,7 +55,7 @@ def render_ranking_report(contents: RankingContents) -> str:
 <h2>The worst queries</h2>
 {_worst(contents)}
 <h2>How good the training is</h2>
-{certificate(contents.training)}
+{_average(contents.training)}{certificate(contents.training)}
 {convergence(contents.training)}
 <h2>What was trained</h2>
 {_facts(contents)}"""
@@ -66,6 +67,8 @@ def _header(contents: RankingContents) -> str:
     for_what = f"trained for {title_of(training.measure)}"
     if training.trained_with != training.measure:
         for_what = f"chosen for {title_of(training.measure)}, trained with {risk_of(training)}"
+    if len(training.averaged) > 1:
+        for_what = f"for {title_of(training.measure)}, an average of {len(training.averaged)}"
     return (
         f"<h1>{escape(contents.model_name)} on {escape(contents.data_name)}</h1>"
         f'<p class="lead">A linear ranker {escape(for_what)}, judged on {contents.n_documents:,} documents of '
@@ -197,11 +200,29 @@ def _worst_row(query: WorstQuery) -> str:
     )
 
 
+def _average_words(training: Training) -> str:
+    """What the model is an average of; nothing if it is none."""
+    if len(training.averaged) < 2:
+        return ""
+    return "; ".join(f"{share:.0%} {name}" for name, share in training.averaged.items())
+
+
+def _average(training: Training) -> str:
+    """Say which of the averaged models the certificate is about."""
+    words = _average_words(training)
+    if not words:
+        return ""
+    return (
+        f'<div class="card"><p>The model is an average: {escape(words)}. An average minimises nothing by itself: what '
+        "follows is about the first of them.</p></div>"
+    )
+
+
 def _facts(contents: RankingContents) -> str:
     training = contents.training
     facts = {
         "Measure": title_of(training.measure),
-        "Trained with": risk_of(training),
+        "Trained with": _average_words(training) or risk_of(training),
         "Regulariser alpha": f"{training.alpha:g}",
         "Solver": SOLVERS.get(training.solver, training.solver),
         "Tolerance": f"{training.tol:g}",

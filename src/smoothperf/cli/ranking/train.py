@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._choice import choice_document, choice_lines
+from .._choice import averaged, choice_document, choice_lines
 from .._errors import fail
 from .._files import Form
 from .._progress import Watch
@@ -46,6 +46,9 @@ class TrainedRanker(Trained):
     def bound(self) -> str:
         """Which bound was minimised."""
         return str(self.model.trained_with.bound)
+
+    def _objective_of(self) -> str:
+        return "Objective of the chosen one" if len(averaged(self.model)) > 1 else "Objective"
 
     def _penalty(self) -> list[str]:
         return []  # the quadratic one leaves all in
