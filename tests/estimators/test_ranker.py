@@ -582,6 +582,7 @@ def test_newton_in_a_choice(data):
     automatic, named = (MeasureRankerCV("pairs", solver=name, cv=2, n_alphas=2).fit(X, y, qid=qid)
                         for name in ("auto", "lbfgs"))  # fmt: skip
     np.testing.assert_array_equal(automatic.coef_, named.coef_)
+    assert automatic.as_ranker().solver == "lbfgs"  # what trained it
     for kind in (MeasureRanker, MeasureRankerCV):
         with pytest.raises(ValueError, match=r"solver must be one of 'auto', 'lbfgs', .* got 'adam'"):
             kind(solver="adam").fit(X, y, qid=qid)

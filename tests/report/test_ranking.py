@@ -149,3 +149,5 @@ def test_an_average_says_whose_certificate_it_shows():
         if average:
             shares = "; ".join(f"{share:.0%} {name}" for name, share in chosen.averaged_.items())
             assert page.count(shares) == 2  # beside the certificate, and among the facts
+            assert "Training, of the first of 2 models that are averaged" in page
+        assert ("so this model is at most" in page) != average

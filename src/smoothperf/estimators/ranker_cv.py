@@ -254,7 +254,7 @@ class MeasureRankerCV(LinearRanker):
         keep_choice(self, race, trails, words, winner, index)
 
     def as_ranker(self) -> MeasureRanker:
-        """Return the fitted model as the MeasureRanker with ``alpha_`` that it is.
+        """Return the fitted model as a MeasureRanker with ``alpha_`` and these weights, averaged or not.
 
         Its ``measure`` is the one to be good at, which is not always the one that it was trained with: that is in
         ``trained_for_``.
@@ -262,7 +262,8 @@ class MeasureRankerCV(LinearRanker):
         check_is_fitted(self)
         mine = self.get_params(deep=False)
         shared = {name: mine[name] for name in MeasureRanker().get_params(deep=False) if name in mine}
-        ranker = MeasureRanker(**{**shared, "alpha": self.alpha_, "bound": "auto"})
+        solver = "lbfgs" if self.solver == "auto" else self.solver  # which is another for single rankers
+        ranker = MeasureRanker(**{**shared, "alpha": self.alpha_, "bound": "auto", "solver": solver})
         for name, value in vars(self).items():
             if is_fitted_attribute(name) and name not in OF_THE_CHOICE:
                 setattr(ranker, name, value)

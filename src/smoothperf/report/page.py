@@ -191,8 +191,10 @@ def tag_of(name: str, training: Training) -> str:
 
 def training_tile(training: Training, *, constant: bool) -> str:
     """Say how good the training is."""
+    members = len(training.averaged)
+    name = f"Training, of the first of {members} models that are averaged" if members > 1 else "Training"
     return (
-        f'<div class="card tile certified"><p class="name">Training</p>{_verdict(training, constant=constant)}'
+        f'<div class="card tile certified"><p class="name">{name}</p>{_verdict(training, constant=constant)}'
         f'<p class="range">objective {training.objective:.5f}, gap asked for {training.tol:g}</p></div>'
     )
 
@@ -219,8 +221,9 @@ def certificate(training: Training) -> str:
         "iterations, could lower the objective by at most this gap."
     )
     which = "No weights within the bounds" if training.bounded else "No weights whatsoever"
+    this = "the first of them" if len(training.averaged) > 1 else "this model"
     certified = (
-        f"{which} bring it below <b>{training.lower_bound:.6g}</b>, so this model is at most "
+        f"{which} bring it below <b>{training.lower_bound:.6g}</b>, so {this} is at most "
         f"<b>{training.gap:.2g}</b>{share} above the best there is."
     )
     proof = "The bound is a proof, not an estimate: it comes from cutting planes of the exact objective, "
@@ -232,7 +235,7 @@ def certificate(training: Training) -> str:
         proof = "What a step may gain is a bound, not an estimate, "
     return (
         '<div class="card certificate">'
-        f"<p>Training minimises {escape(_objective(training))} on the training data. At this model it is "
+        f"<p>Training minimises {escape(_objective(training))} on the training data. At {this} it is "
         f"<b>{training.objective:.6g}</b>. {certified} {reached}</p>"
         f'<p class="aside">{proof}'
         f"with rounding errors taken off. How the run ended: {escape(training.status)}</p></div>"

@@ -220,10 +220,11 @@ def _average(training: Training) -> str:
 
 def _facts(contents: RankingContents) -> str:
     training = contents.training
+    averaged = _average_words(training)
     facts = {
         "Measure": title_of(training.measure),
-        "Trained with": _average_words(training) or risk_of(training),
-        "Regulariser alpha": f"{training.alpha:g}",
+        "Trained with": averaged or risk_of(training),
+        "Regulariser alpha" + (", of the first" if averaged else ""): f"{training.alpha:g}",
         "Solver": SOLVERS.get(training.solver, training.solver),
         "Tolerance": f"{training.tol:g}",
         "Features": f"{training.n_features:,}",
