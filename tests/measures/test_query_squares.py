@@ -95,6 +95,34 @@ def test_gradient_and_curvature(measure, seed):
     assert float(there + back - 2 * here) <= risk.lipschitz(0.1) * curved * (1 + 1e-12)
 
 
+@both
+@given(seed=st.integers(0, 10**6))
+@searching(20)
+def test_curvature_where_a_shift_changes_nothing(measure, seed):
+    """Nesterov's method takes its steps by ``<h, weighed(h)>``, from which shifts are taken."""
+    grades, qid, weights, f = problem(seed)
+    risk = measure.bind(grades, qid, weights)
+    rng = np.random.default_rng(seed)
+    h = rng.normal(size=f.size) + 10.0 * rng.normal(size=1 + qid.max())[qid]  # differs between queries, above all
+    there, here, back = (truth(measure, grades, qid, weights, list(map(Fraction, s * h))) for s in (1, 0, -1))
+    curved = float(h @ risk.weighed(h))
+    assert float(there + back - 2 * here) <= risk.lipschitz(0.1) * curved * (1 + 1e-9)
+
+
+@both
+def test_scores_far_from_zero_cost_no_digits(measure):
+    grades, qid, weights, f = problem(3)
+    risk = measure.bind(grades, qid, weights)
+    near, far = risk.exact(f), risk.exact(f + 1e3)
+    assert far.plane.rounding * 1e3 <= 1e-6  # what the plane may be off there
+    assert far.value == pytest.approx(near.value, abs=1e-11)
+    np.testing.assert_allclose(far.plane.gradient, near.plane.gradient, atol=1e-11)
+    for other in (f, f + 1e3):  # still true
+        plane = sum(Fraction(g) * Fraction(x) for g, x in zip(far.plane.gradient, other, strict=True))
+        room = Fraction(far.plane.rounding * (1.0 + float(np.abs(other).max())))
+        assert plane + Fraction(far.plane.offset) <= truth(measure, grades, qid, weights, other) + room
+
+
 @pytest.mark.parametrize("name", ["squared_loss", "pooled_squared_loss"])
 def test_score_is_minus_the_risk(name):
     grades, qid, weights, f = problem(3)

@@ -15,6 +15,7 @@ depend on the query, there is less.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -51,12 +52,14 @@ class PooledSquaresRisk(Risk):
         super().__init__(queries)
         self.queries = queries
         weights = np.ones(queries.sizes.shape) if queries.query_weights is None else queries.query_weights
-        (weight,) = total(queries.together, float(weights @ queries.sizes))
+        here = math.fsum(weights * queries.sizes)
+        (weight,) = total(queries.together, here)
         checked_weight(weight, words_of_nothing(PooledSquaredLoss.name))
         largest = extremes(queries.together, 0.0, float(gains.max(initial=0.0)))[1]
         checked_weight(float(largest > 0.0), words_of_nothing(PooledSquaredLoss.name))
         # By row, as scores are.
         self._shares = queries.by_row(np.repeat(weights / weight, queries.sizes))
+        self._share_here = here / weight
         centred = self._centred(queries.by_row(gains / largest))  # which can be squared
         (variance,) = total(queries.together, float(self._shares @ centred**2))
         checked_weight(float(variance > 0.0), words_of_nothing(PooledSquaredLoss.name))
@@ -84,26 +87,41 @@ class PooledSquaresRisk(Risk):
         queries, shares = self.queries, self._shares
         centred = self._centred(scores)
         difference = centred - self._centred_gains
-        value, offset, size = total(
+        first = _first(scores)
+        value, offset, spread, level = total(
             queries.together,
             float(shares @ difference**2),
             float(shares @ (self._centred_gains**2 - centred**2)),
-            float(shares @ (1.0 + self._centred_gains**2 + scores**2)),
+            float(shares @ (1.0 + self._centred_gains**2 + centred**2 + (scores - first) ** 2)),
+            self._share_here * abs(first),
         )
         gradient = np.multiply(2.0 * shares, difference, out=out)
-        # Sums, and the mean of the scores, are off by as many roundings as there are documents and members at most.
-        rounding = 8.0 * (queries.count + 4 * queries.together.size + 32) * EPS * size
+        # Sums are off by as many roundings as there are documents and members at most; how far all scores are from 0
+        # enters into the mean alone, with a few, and is multiplied by centred scores, of size sqrt(spread) at most.
+        few = 4 * queries.together.size + 32
+        rounding = 8.0 * EPS * ((queries.count + few) * spread + few * level * math.sqrt(spread))
         return RiskValue(Plane(gradient, offset, rounding), value, value, exact=Interval(value, value))
 
     def lipschitz(self, mu: float) -> float:
         """``2 / W`` for documents whose weights sum to W."""
         return self._lipschitz
 
+    def weighed(self, scores: Array) -> Array:
+        """``C f`` for scores less their mean over all documents, where other measures take that of each query."""
+        centred, weights = self._centred(scores), self.queries.weights
+        return centred if weights is None else centred * weights
+
     def _centred(self, values: Array) -> Array:
-        """Values by row, less the mean over all documents."""
-        (mean,) = total(self.queries.together, float(self._shares @ values))
+        """Values by row, less the mean over all documents; those here are added up as differences from the first."""
+        first = _first(values)
+        (mean,) = total(self.queries.together, self._share_here * first + float(self._shares @ (values - first)))
         centred: Array = values - mean
         return centred
+
+
+def _first(values: Array) -> float:
+    """The value of the first row here, 0 if there are none."""
+    return float(values[0]) if values.size else 0.0
 
 
 @dataclass(frozen=True)

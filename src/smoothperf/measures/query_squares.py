@@ -81,7 +81,8 @@ class QuerySquaresRisk(QueryRisk):
 
     def of_queries(self, scores: Array) -> Array:
         """The mean loss of the documents of each query here."""
-        difference = self.queries.centred(self.queries.by_document(scores)) - self._centred_gains
+        documents = self.queries.less_the_first(self.queries.by_document(scores))
+        difference = self.queries.centred(documents) - self._centred_gains
         means: Array = self.queries.sums(difference**2) / self.queries.sizes
         return means
 
@@ -90,7 +91,7 @@ class QuerySquaresRisk(QueryRisk):
     ) -> RiskValue:
         """The same as :meth:`exact`, whatever mu is; ``hint`` is not used."""
         queries, shares = self.queries, self._shares
-        documents = queries.by_document(scores)
+        documents = queries.less_the_first(queries.by_document(scores))
         centred = queries.centred(documents)
         difference = centred - self._centred_gains
         # Sums over a query, and the mean of its scores, are off by as many roundings as it has documents at most.
