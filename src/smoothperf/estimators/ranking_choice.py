@@ -14,10 +14,10 @@ model is an average in which it counts
 
 with scores in units of their deviation within queries. All are linear, and so is their average.
 
-(Measured on 16 problems that are not in benchmarks/ranking_elsewhere.py, four draws of each: NDCG@10 is higher than
-that of the winner by 0.002, with a standard error of 0.001. As good as this: to take the winner where it is ahead of
-the average on held-out queries, shares by half the standard error, and shares that are picked greedily to be best on
-these. Equal shares are worse by 0.005, with a standard error of 0.003.)
+(Measured on 16 problems that are not in benchmarks/ranking_elsewhere.py, six or seven draws of each: NDCG@10 is higher
+than that of the winner by 0.002, with a standard error of 0.001. As good as this: to take the winner where it is ahead
+of the average on held-out queries, shares by half the standard error, and shares that are picked greedily to be best on
+these. Equal shares are worse by 0.006, with a standard error of 0.004.)
 """
 
 from __future__ import annotations
