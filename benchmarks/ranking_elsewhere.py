@@ -22,8 +22,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from smoothperf import MeasureRankerCV
-from smoothperf.estimators.ranking_choice import query_splits
 from smoothperf.measures import Queries
+from smoothperf.tasks.queries import query_splits
 
 from .common import arguments, load, write_csv
 from .ranking import JUDGE, METHODS, OURS, Array, Documents, ahead, chosen, joined

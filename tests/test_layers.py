@@ -20,6 +20,7 @@ LAYERS = (
     ("paper", "report"),
     ("plots", "dask"),
     ("estimators", "datasets", "scorers"),
+    ("tasks",),
     ("io",),
     ("evaluation",),
     ("solvers",),

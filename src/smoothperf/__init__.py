@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from .estimators.classifier import MeasureClassifier, ZeroModelWarning
-    from .estimators.cross_validation import MeasureClassifierCV
+    from .estimators.choice import GridEdgeWarning
+    from .estimators.classifier import MeasureClassifier
+    from .estimators.classifier_cv import MeasureClassifierCV
+    from .estimators.linear import ZeroModelWarning
     from .estimators.path import RegularizationPath, regularization_path
     from .estimators.ranker import MeasureRanker
     from .estimators.ranker_cv import MeasureRankerCV
-    from .estimators.search import GridEdgeWarning
     from .io.checkpoint import Checkpoint
     from .measures import (
         NDCG,
@@ -97,9 +98,10 @@ __all__ = [
 
 _HOMES = {
     ".io.checkpoint": ("Checkpoint",),
-    ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
-    ".estimators.cross_validation": ("MeasureClassifierCV",),
-    ".estimators.search": ("GridEdgeWarning",),
+    ".estimators.classifier": ("MeasureClassifier",),
+    ".estimators.linear": ("ZeroModelWarning",),
+    ".estimators.classifier_cv": ("MeasureClassifierCV",),
+    ".estimators.choice": ("GridEdgeWarning",),
     ".estimators.path": ("RegularizationPath", "regularization_path"),
     ".estimators.ranker": ("MeasureRanker",),
     ".estimators.ranker_cv": ("MeasureRankerCV",),

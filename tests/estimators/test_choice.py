@@ -1,16 +1,20 @@
-"""The race between candidates: who is followed how far, and who wins."""
+"""The choice among candidates: which is followed how far, and which wins."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from smoothperf import PRBEP, FBeta, LogLoss, PartialROCArea, ROCArea, SquaredHinge
-from smoothperf.estimators.candidates import Candidate, candidates_for
-from smoothperf.estimators.choice import ALIKE, LEVELS, MORE, HeldOut, LabelRace, typical_size
-from smoothperf.measures import MEASURE_NAMES, get_measure
+from smoothperf.estimators.choice import ALIKE, LEVELS, MORE, Choice, typical_size
+from smoothperf.measures import MEASURE_NAMES, Examples, get_measure
+from smoothperf.penalties import Quadratic
+from smoothperf.tasks.base import HeldOut
+from smoothperf.tasks.labels import Candidate, LabelTask, candidates_for, stacked_scores
 
-SAFE = Candidate(LogLoss())
+BASELINE = Candidate(LogLoss())
 OTHER = Candidate(PRBEP(), "tight")
 POSITIVE = np.repeat([True, False], [20, 80])
 
@@ -25,126 +29,138 @@ def scores_worth(share: float | None) -> np.ndarray:
     return scores + np.linspace(0.0, 1e-3, 100)
 
 
-def race_of(table: dict[Candidate, list[list[float]]], levels: int = 1, folds: int | None = None) -> LabelRace:
-    """A race that is over: for each candidate its break-even points, one list for each split.
+def choice_for(measure, candidates, levels, *, literal: bool = True) -> Choice:
+    """A choice that has yet to be made."""
+    return Choice(LabelTask(measure=measure), candidates, levels, literal=literal)
+
+
+def held_out(numbers, weights=None, scores=None) -> HeldOut:
+    """Rows with the labels above; weights are those for cuts."""
+    return HeldOut(numbers, Examples(POSITIVE, weights), Examples(POSITIVE), scores or {})
+
+
+def choice_of(table: dict[Candidate, list[list[float]]], levels: int = 1, folds: int | None = None) -> Choice:
+    """A choice for which everything was tried: for each candidate its break-even points, one list for each split.
 
     After so many ``folds`` the same rows come again; None for never.
     """
-    race = LabelRace(PRBEP(), list(table), np.geomspace(1.0, 1e-3, levels), open_end=False)
+    choice = choice_for(PRBEP(), list(table), np.geomspace(1.0, 1e-3, levels))
     for k in range(len(next(iter(table.values())))):
         fold = k if folds is None else k % folds
-        split = HeldOut(100 * fold + np.arange(100), POSITIVE, None, None)
+        split = held_out(100 * fold + np.arange(100))
         for candidate, worth in table.items():
             split.scores.update({(candidate, i): scores_worth(share) for i, share in enumerate(worth[k])})
-        race.splits.append(split)
-    race.narrow()
-    race.last = dict.fromkeys(table, levels - 1)
-    return race
+        choice.splits.append(split)
+    choice.narrow()
+    choice.last = dict.fromkeys(table, levels - 1)
+    return choice
 
 
 def test_another_must_be_better_by_more_than_the_standard_error():
-    steady = race_of({SAFE: [[0.5]] * 5, OTHER: [[0.6]] * 5})
+    steady = choice_of({BASELINE: [[0.5]] * 5, OTHER: [[0.6]] * 5})
     assert steady.ranked()[0] == (OTHER, 0)
-    shaky = race_of({SAFE: [[0.5]] * 5, OTHER: [[0.9], [0.2], [0.9], [0.3], [0.4]]})
-    assert shaky.mean((OTHER, 0)) > shaky.mean((SAFE, 0))
-    assert shaky.ranked() == [(SAFE, 0), (OTHER, 0)]
+    shaky = choice_of({BASELINE: [[0.5]] * 5, OTHER: [[0.9], [0.2], [0.9], [0.3], [0.4]]})
+    assert shaky.mean((OTHER, 0)) > shaky.mean((BASELINE, 0))
+    assert shaky.ranked() == [(BASELINE, 0), (OTHER, 0)]
 
 
 def test_rows_that_are_held_out_again_are_no_new_evidence():
-    worth = {SAFE: [[0.5]] * 6, OTHER: [[0.45], [0.7]] * 3}
+    worth = {BASELINE: [[0.5]] * 6, OTHER: [[0.45], [0.7]] * 3}
     difference = np.array([-0.05, 0.2] * 3)
     of_splits, of_folds = difference.std(ddof=1) / np.sqrt([6, 2])
     assert of_splits < difference.mean() < of_folds
-    assert race_of(worth).ranked()[0] == (OTHER, 0)
-    assert race_of(worth, folds=2).ranked()[0] == (SAFE, 0)
+    assert choice_of(worth).ranked()[0] == (OTHER, 0)
+    assert choice_of(worth, folds=2).ranked()[0] == (BASELINE, 0)
     # Rows of which only some are held out, but those time and again.
-    assert race_of(worth, folds=1).ranked()[0] == (SAFE, 0)
+    assert choice_of(worth, folds=1).ranked()[0] == (BASELINE, 0)
 
 
 def test_rows_together_and_each_once():
-    race = race_of({SAFE: [[0.5], [0.9], [0.6], [0.8]]}, folds=2)
-    positive, scores, weights = race.together(SAFE, 0)
+    choice = choice_of({BASELINE: [[0.5], [0.9], [0.6], [0.8]]}, folds=2)
+    positive, scores, weights = stacked_scores(choice.splits, (BASELINE, 0))
     np.testing.assert_array_equal(positive, np.tile(POSITIVE, 4))
     np.testing.assert_array_equal(scores, np.concatenate([scores_worth(share) for share in (0.5, 0.9, 0.6, 0.8)]))
-    first = race.together(SAFE, 0, once=True)  # with the score of the first time
+    first = stacked_scores(choice.splits, (BASELINE, 0), once=True)  # with the score of the first time
     np.testing.assert_array_equal(first[0], positive[:200])
     np.testing.assert_array_equal(first[1], scores[:200])
     assert weights is first[2] is None
-    for k, split in enumerate(race.splits):
-        split.cut_weights = np.full(100, float(k))
-    np.testing.assert_array_equal(race.together(SAFE, 0, once=True)[2], np.repeat([0.0, 1.0], 100))
+    choice.splits = [
+        held_out(split.numbers, np.full(100, float(k)), split.scores) for k, split in enumerate(choice.splits)
+    ]
+    np.testing.assert_array_equal(
+        stacked_scores(choice.splits, (BASELINE, 0), once=True)[2], np.repeat([0.0, 1.0], 100)
+    )
 
 
 def test_a_goal_promises_by_rows_and_not_by_splits():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=100) + 2.0 * POSITIVE
     goal = get_measure("recall@fpr=0.2")
-    race = LabelRace(goal, [SAFE], np.ones(1), open_end=False)
-    race.splits = [HeldOut(np.arange(100), POSITIVE, None, None, {(SAFE, 0): scores}) for _ in range(3)]
-    assert race.cut(SAFE, 0) == goal.threshold(POSITIVE, scores)
-    assert race.cut(SAFE, 0) > goal.threshold(np.tile(POSITIVE, 3), np.tile(scores, 3))
+    choice = choice_for(goal, [BASELINE], np.ones(1), literal=True)
+    choice.splits = [held_out(np.arange(100), scores={(BASELINE, 0): scores}) for _ in range(3)]
+    assert choice.task.cut_of(choice.splits, (BASELINE, 0)) == goal.threshold(POSITIVE, scores)
+    assert choice.task.cut_of(choice.splits, (BASELINE, 0)) > goal.threshold(np.tile(POSITIVE, 3), np.tile(scores, 3))
 
 
 @pytest.mark.parametrize("measure", [PRBEP(), FBeta()], ids=str)
 def test_scores_that_are_remembered_are_those_of_all_splits_so_far(measure):
     """F1 above all: every split that comes moves the cut, and so the scores of those before."""
     rng = np.random.default_rng(0)
-    race, anew = (LabelRace(measure, [SAFE], np.ones(1), open_end=False) for _ in range(2))
+    choice, anew = (choice_for(measure, [BASELINE], np.ones(1), literal=True) for _ in range(2))
     for k in range(4):
         scores = rng.normal(size=100) + POSITIVE + k
-        race.splits.append(HeldOut(100 * k + np.arange(100), POSITIVE, None, None, {(SAFE, 0): scores}))
-        remembered = race.split_scores(SAFE, 0)
-        assert race.split_scores(SAFE, 0) is remembered
-        anew.splits = list(race.splits)
+        choice.splits.append(held_out(100 * k + np.arange(100), scores={(BASELINE, 0): scores}))
+        remembered = choice.split_scores(BASELINE, 0)
+        assert choice.split_scores(BASELINE, 0) is remembered
+        anew.splits = list(choice.splits)
         anew._known.clear()
-        np.testing.assert_array_equal(remembered, anew.split_scores(SAFE, 0))
-        cut = race.cut(SAFE, 0) if measure.judges_decisions else 0.0
-        assert remembered[0] == measure.score(POSITIVE, race.splits[0].scores[SAFE, 0] - cut)
+        np.testing.assert_array_equal(remembered, anew.split_scores(BASELINE, 0))
+        cut = choice.task.cut_of(choice.splits, (BASELINE, 0)) if measure.judges_decisions else 0.0
+        assert remembered[0] == measure.score(POSITIVE, choice.splits[0].scores[BASELINE, 0] - cut)
 
 
-def test_of_safe_ones_the_better_is_taken():
-    race = race_of({SAFE: [[0.5]] * 3, Candidate(SquaredHinge()): [[0.55], [0.5], [0.5]]})
-    assert race.ranked()[0][0] == Candidate(SquaredHinge())
+def test_of_baselines_the_better_is_taken():
+    choice = choice_of({BASELINE: [[0.5]] * 3, Candidate(SquaredHinge()): [[0.55], [0.5], [0.5]]})
+    assert choice.ranked()[0][0] == Candidate(SquaredHinge())
 
 
-def test_without_safe_ones_the_best_is_taken():
-    race = race_of({OTHER: [[0.5]] * 3, Candidate(ROCArea()): [[0.9], [0.9], [0.0]]})
-    assert race.ranked()[0][0] == Candidate(ROCArea())
+def test_without_baselines_the_best_is_taken():
+    choice = choice_of({OTHER: [[0.5]] * 3, Candidate(ROCArea()): [[0.9], [0.9], [0.0]]})
+    assert choice.ranked()[0][0] == Candidate(ROCArea())
 
 
 def test_of_levels_that_are_alike_the_largest_is_taken():
-    race = race_of({SAFE: [[0.5, 0.6, 0.6, 0.4]] * 3}, levels=4)
-    assert race.ranked() == [(SAFE, 1)]
+    choice = choice_of({BASELINE: [[0.5, 0.6, 0.6, 0.4]] * 3}, levels=4)
+    assert choice.ranked() == [(BASELINE, 1)]
     assert ALIKE < 0.05  # the step of these scores
 
 
 def test_who_was_behind_twice_is_out_and_the_others_go_one_level_beyond_their_best():
-    race = race_of({SAFE: [[0.5, 0.6, 0.4, 0.3]] * 2, OTHER: [[0.5, 0.55, 0.4, 0.3]] * 2}, levels=4)
-    race.narrow()
-    assert race.last == {SAFE: 3, OTHER: -1}
-    race = race_of({SAFE: [[0.5, 0.6, 0.4, 0.3]] * 2, OTHER: [[0.5, 0.65, 0.4, 0.3]] * 2}, levels=4)
-    race.narrow()
-    assert race.last == {SAFE: 3, OTHER: 2}
+    choice = choice_of({BASELINE: [[0.5, 0.6, 0.4, 0.3]] * 2, OTHER: [[0.5, 0.55, 0.4, 0.3]] * 2}, levels=4)
+    choice.narrow()
+    assert choice.last == {BASELINE: 3, OTHER: -1}
+    choice = choice_of({BASELINE: [[0.5, 0.6, 0.4, 0.3]] * 2, OTHER: [[0.5, 0.65, 0.4, 0.3]] * 2}, levels=4)
+    choice.narrow()
+    assert choice.last == {BASELINE: 3, OTHER: 2}
 
 
-class FakeTrail:
-    """A model whose one weight is the level itself."""
-
-    @staticmethod
-    def at(level):
-        return np.array([level])
+class FakePath:
+    """Models whose one weight is alpha."""
 
     @staticmethod
-    def alpha(level):
-        return level
+    def solve(alpha):
+        return SimpleNamespace(coef=np.array([alpha]))
 
 
-def followed(candidate: Candidate, worth: list[float | None], *, open_end: bool = True) -> int:
+def followed(candidate: Candidate, worth: list[float | None], *, literal: bool = False) -> int:
     """How many levels a split tries, if they are worth so much."""
-    race = LabelRace(PRBEP(), [candidate], 10.0 ** -np.arange(LEVELS), open_end=open_end)
-    split = HeldOut(np.arange(100), POSITIVE, None, None)
+    choice = choice_for(PRBEP(), [candidate], 10.0 ** -np.arange(LEVELS), literal=literal)
+    training = SimpleNamespace(
+        candidate=candidate, path=FakePath(), penalty=Quadratic(1.0), risk=SimpleNamespace(score_scale=1.0)
+    )
+    split = held_out(np.arange(100))
     rest = iter(worth)
-    race.follow(candidate, FakeTrail(), split, lambda coef: scores_worth(next(rest)), lambda alpha: None)
+    choice.follow(training, split, lambda coef: scores_worth(next(rest)), lambda alpha: None)
     return len(split.scores)
 
 
@@ -152,19 +168,19 @@ RISING = [0.05 * k for k in range(1, 20)]
 
 
 def test_a_split_goes_on_beyond_the_last_level_while_its_score_rises():
-    assert followed(SAFE, RISING) == LEVELS + MORE
-    assert followed(SAFE, RISING, open_end=False) == LEVELS
-    assert followed(SAFE, [0.5] * 20) == LEVELS
-    assert followed(SAFE, [*RISING[: LEVELS + 1], *[0.1] * 9]) == LEVELS + 2
+    assert followed(BASELINE, RISING) == LEVELS + MORE
+    assert followed(BASELINE, RISING, literal=True) == LEVELS
+    assert followed(BASELINE, [0.5] * 20) == LEVELS
+    assert followed(BASELINE, [*RISING[: LEVELS + 1], *[0.1] * 9]) == LEVELS + 2
 
 
 @pytest.mark.parametrize("candidate", [OTHER, Candidate(PRBEP())], ids=str)
-def test_others_than_safe_ones_are_followed_as_long_as_they_get_better(candidate):
+def test_others_than_baselines_are_followed_as_long_as_they_get_better(candidate):
     assert followed(candidate, RISING) == LEVELS + MORE
     assert followed(candidate, [0.1, 0.5, 0.5, 0.5, 0.9]) == 4
     assert followed(candidate, [0.1, 0.5, 0.4, 0.6, 0.6, 0.5, 0.9]) == 6
     # Those that were given are all tried: scores may not change before the regulariser is weak.
-    assert followed(candidate, [0.5] * 20, open_end=False) == LEVELS
+    assert followed(candidate, [0.5] * 20, literal=True) == LEVELS
 
 
 def test_models_that_tell_nothing_do_not_try_patience():
@@ -181,7 +197,7 @@ def test_models_that_tell_nothing_do_not_try_patience():
 def test_every_measure_has_candidates(name):
     measure = get_measure(name)
     candidates = candidates_for(measure)
-    assert candidates[0].safe
+    assert candidates[0].baseline
     assert len(set(candidates)) == len(candidates)
     for candidate in candidates:
         risk = candidate.measure.bind(np.repeat([1, -1], 200))

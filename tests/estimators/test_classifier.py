@@ -242,7 +242,7 @@ SMALL_X, SMALL_Y = gaussians(5, 6)
         ({"alpha": "auto"}, r"alpha must be a finite number above 0, got 'auto'"),
         ({"tol": 0.0}, r"tol must be a finite number above 0, got 0.0"),
         ({"max_iter": 1.5}, r"max_iter must be a whole number of at least 0, got 1.5"),
-        ({"solver": "adam"}, r"solver must be one of 'lbfgs', 'nesterov', 'newton', 'bmrm', got 'adam'"),
+        ({"solver": "adam"}, r"solver must be one of 'auto', 'lbfgs', 'nesterov', 'newton', 'bmrm', got 'adam'"),
         ({"solver": "newton"}, r"solver \"newton\" needs second derivatives of a form that 'roc_area' lacks"),
         ({"intercept_scaling": 0.0}, r"intercept_scaling must be a finite number above 0, got 0.0"),
         (

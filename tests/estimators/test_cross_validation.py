@@ -33,6 +33,7 @@ from smoothperf import (
     ROCArea,
     ZeroModelWarning,
 )
+from smoothperf.estimators.choice import Choice
 from smoothperf.measures import get_measure
 
 X, Y = gaussians(60, 140, 10, shift=0.4, seed=3)
@@ -322,10 +323,8 @@ def test_noise_is_said_to_be_noise_once():
 
 def test_a_winner_that_tells_nothing_gives_way(monkeypatch):
     """The convex risk is 0 on all rows though it was not on some: the next candidate is taken."""
-    from smoothperf.estimators import cross_validation
-
-    ranked = cross_validation.LabelRace.ranked
-    monkeypatch.setattr(cross_validation.LabelRace, "ranked", lambda race: [(race.candidates[-1], 0), *ranked(race)])
+    ranked = Choice.ranked
+    monkeypatch.setattr(Choice, "ranked", lambda choice: [(choice.candidates[-1], 0), *ranked(choice)])
     X, y = churn(600)
     clf = MeasureClassifierCV("prbep", cv=FOLDS).fit(X, y)
     assert str(clf.trained_for_) != "prbep, convex"

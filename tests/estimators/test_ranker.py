@@ -33,19 +33,21 @@ from smoothperf import (
     ZeroModelWarning,
 )
 from smoothperf.design import as_design
-from smoothperf.estimators.ranking_candidates import candidate_for, candidates_for
-from smoothperf.estimators.ranking_choice import (
-    FEW_QUERIES,
-    LEAST_SHARE,
-    REPEATS,
-    HeldOutQueries,
-    QueryRace,
-    query_splits,
-)
+from smoothperf.estimators.choice import Choice
+from smoothperf.estimators.ranker_cv import LEAST_SHARE, shares_of
 from smoothperf.io.checkpoint_file import CheckpointError
 from smoothperf.io.model_file import ModelFileError
 from smoothperf.measures import Queries, get_query_measure
 from smoothperf.objective import RegularizedRisk
+from smoothperf.tasks.base import HeldOut
+from smoothperf.tasks.queries import (
+    FEW_QUERIES,
+    REPEATS,
+    QueryTask,
+    candidate_for,
+    candidates_for,
+    query_splits,
+)
 
 
 @pytest.fixture(scope="module")
@@ -411,18 +413,18 @@ def test_shares_follow_from_standard_errors(weighted):
     queries = Queries.of(y, qid, weight[qid] if weighted else None)
     names = ["pairs", "squared_loss", "pooled_squared_loss", "ndcg@5"]
     candidates = [candidate_for(get_query_measure(name)) for name in names]
-    race = QueryRace(NDCG(5), candidates, np.array([1.0]), open_end=False)
-    race.last = dict.fromkeys(candidates, 0)
+    choice = Choice(QueryTask(measure=NDCG(5)), candidates, np.array([1.0]), literal=True)
+    choice.last = dict.fromkeys(candidates, 0)
     values = {one: [] for one in candidates}
     for _ in range(2):
-        held_out = HeldOutQueries(np.arange(qid.size), queries)
+        held_out = HeldOut(np.arange(qid.size), queries, queries)
         for noise, one in zip((0.9, 1.0, 1.1, 30.0), candidates, strict=True):
             scores = held_out.scores[one, 0] = y + noise * rng.normal(size=y.size)
             values[one] += [NDCG(5).score(y[qid == q], scores[qid == q], qid[qid == q]) for q in range(1, 40)]
-        race.splits.append(held_out)
+        choice.splits.append(held_out)
     masses = np.tile(weight[1:], 2)
-    winner, index = race.ranked()[0]
-    found = race.shares(winner, index)
+    winner, index = choice.ranked()[0]
+    found = shares_of(choice, winner, index)
     assert found.pop((winner, 0)) == 1.0
     for one in candidates:
         behind = np.array(values[winner]) - values[one]
@@ -519,7 +521,7 @@ def test_candidates():
         "ndcg, tight, best",
         "ndcg, tight, order",
     ]
-    assert all(one.safe for one in candidates_for(QueryROCArea("pairs")))
+    assert all(one.baseline for one in candidates_for(QueryROCArea("pairs")))
     assert [str(one) for one in candidates_for(NDCG(3), "tight")] == ["ndcg@3, tight, auto"]
     for bound, message in (
         ([], "empty"),

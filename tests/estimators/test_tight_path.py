@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from problems import gaussians
 from smoothperf import MeasureClassifier, MeasureClassifierCV, Status, ZeroModelWarning, regularization_path
 from smoothperf.design import as_design
-from smoothperf.estimators.tight_path import SafeStart, TightContinuation, relative_strength
 from smoothperf.io import convert
 from smoothperf.measures import PRBEP, ROCArea, get_measure
 from smoothperf.penalties import ElasticNet, Quadratic
 from smoothperf.solvers import LBFGS
+from smoothperf.solvers.tight_path import ConvexStart, TightContinuation, relative_strength
 
 RANKING = ["prbep", "precision@20", "recall@10%", "roc_area", "roc_area@0.2"]
 WITH_BIAS = ["f1", "jaccard", "error_rate", "balanced_error_rate"]
@@ -182,7 +182,7 @@ def test_the_strength_of_a_start_is_that_of_scores_of_its_size():
 def test_where_a_path_begins():
     design, solver = as_design(X), LBFGS()
     risk = PRBEP().bind(Y)
-    convex = SafeStart(design, lambda: ROCArea().bind(Y), solver)
+    convex = ConvexStart(design, lambda: ROCArea().bind(Y), solver)
     along = TightContinuation(design, risk, solver, None, convex)
     assert along.largest_alpha(1e-3) == pytest.approx(convex.path.largest_alpha(1e-3) / risk.score_scale**2)
     path = regularization_path(X, Y, measure="prbep", bound="tight", n_alphas=2)

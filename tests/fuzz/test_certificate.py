@@ -18,8 +18,7 @@ from fuzz.generator import Problem, generate
 from oracles import LONG_EPS
 from smoothperf import LBFGS, MeasureClassifier, Status
 from smoothperf.certificate import Planes
-from smoothperf.estimators.bias import Bias
-from smoothperf.estimators.classifier import ZeroModelWarning
+from smoothperf.estimators.linear import ZeroModelWarning
 from smoothperf.estimators.problem import make_solver
 from smoothperf.io import open_store
 from smoothperf.measures import get_measure
@@ -27,6 +26,7 @@ from smoothperf.measures.shifted import Shifted
 from smoothperf.objective import RegularizedRisk
 from smoothperf.penalties import ElasticNet
 from smoothperf.solvers import working_set
+from smoothperf.tasks.bias import Bias
 
 PROBLEMS = int(os.environ.get("FUZZ_PROBLEMS", "32"))
 UNIT = 2.0**-53

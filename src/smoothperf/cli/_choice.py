@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..estimators.cross_validation import MeasureClassifierCV
+    from ..estimators.classifier_cv import MeasureClassifierCV
     from ..estimators.ranker_cv import MeasureRankerCV
     from ..io import Dataset
 
@@ -24,9 +24,9 @@ def choice_lines(
     """
     params = model.cv_results_["params"][model.best_index_]
     lines = [f"Chose {_named(params)}: {title} {model.best_score_:.4f} on {held_out} held out ({where})"]
-    rival = _best(model, safe=not model.trained_for_.safe)
+    rival = _best(model, baseline=not model.trained_for_.baseline)
     if rival is not None:
-        which = "of the others" if model.trained_for_.safe else "safe one"
+        which = "of the others" if model.trained_for_.baseline else "safe one"
         ahead = ", which chance may explain" if rival["score"] > model.best_score_ + ROUNDING else ""
         lines.append(f"The best {which}, {_named(rival)}, has {rival['score']:.4f}{ahead}")
     if len(shares := averaged(model)) > 1:
@@ -41,7 +41,7 @@ def choice_document(model: MeasureClassifierCV | MeasureRankerCV, where: str) ->
         "held_out": where,
         "score": model.best_score_,
         **({"averaged": shares} if (shares := averaged(model)) else {}),
-        "best_safe": _best(model, safe=True),
+        "best_safe": _best(model, baseline=True),
         "tried": _tried(model),
     }
 
@@ -54,7 +54,7 @@ def averaged(model: Any) -> dict[str, float]:
 
 def held_out_words(model: MeasureClassifierCV, y: Any) -> str:
     """Return how many folds of rows with labels y there were, and how often they were drawn if not once."""
-    from ..estimators.cross_validation import times_drawn
+    from ..tasks.labels import times_drawn
 
     times = times_drawn(y == model.pos_label_)
     folds = sum(name.startswith("split") for name in model.cv_results_) // times
@@ -72,16 +72,10 @@ def _tried(model: MeasureClassifierCV | MeasureRankerCV) -> list[dict[str, Any]]
     return [{**params, "score": float(mean), "deviation": float(spread)} for params, mean, spread in rows]
 
 
-def _best(model: MeasureClassifierCV | MeasureRankerCV, *, safe: bool) -> dict[str, Any] | None:
-    """The best of the safe candidates or of the others; None if there is none that all splits have tried."""
-    from ..estimators import candidates, ranking_candidates
-    from ..estimators.ranker_cv import MeasureRankerCV
-
-    if isinstance(model, MeasureRankerCV):
-        names = {measure.name for measure in ranking_candidates.SAFE}
-    else:
-        names = {candidate.measure.name for candidate in candidates.SAFE}
-    found = [row for row in _tried(model) if (row["measure"] in names) == safe and math.isfinite(row["score"])]
+def _best(model: MeasureClassifierCV | MeasureRankerCV, *, baseline: bool) -> dict[str, Any] | None:
+    """The best of the baselines or of the others; None if there is none that all splits have tried."""
+    names = model.task_kind.baseline_names
+    found = [row for row in _tried(model) if (row["measure"] in names) == baseline and math.isfinite(row["score"])]
     return max(found, key=lambda row: row["score"], default=None)
 
 

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from ..estimators.classifier import MeasureClassifier
-from ..estimators.cross_validation import MeasureClassifierCV
+from ..estimators.classifier_cv import MeasureClassifierCV
 from ..evaluation import Ranking, interval, resamples, title_of
 from ..measures import get_measure
 from ..scorers import get_scorer

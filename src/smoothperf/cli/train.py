@@ -190,7 +190,7 @@ def _choose(
 ) -> Trained:
     """Choose by rows held out, and fit to all rows."""
     from ..design.scaling import Scaling
-    from ..estimators.cross_validation import MeasureClassifierCV
+    from ..estimators.classifier_cv import MeasureClassifierCV
     from ._choice import choice_document, choice_lines, held_out_words, stacked
 
     X, y = examples.X, examples.y

@@ -10,21 +10,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import choice
 from ..estimators import classifier as local
-from ..estimators.bias import Bias
-from ..estimators.problem import make_solver, penalty_of
+from ..estimators.problem import label_task, solver_of
 from ..io.checkpoint import Checkpoint
 from ..measures import Measure, get_measure
 from ..measures.base import IN_GROUPS
 from ..solvers import Callback, Solver
 from ..solvers.smoothing import Smoothing
+from ..tasks.base import BOUNDS
+from ..tasks.bias import Bias
 from ..threads import check_n_threads
 from .agreement import agree, class_counts
 from .blocks import Summary
 from .cluster import OnCluster, check_works_apart
 from .inputs import sources
-from .jobs import LabelJob
 from .parts import LabelSettings
 from .prediction import is_lazy, lazily, score
+from .program import Job
 
 
 class MeasureClassifier(OnCluster, local.MeasureClassifier):
@@ -146,21 +147,24 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
             them. Files have none.
         """
         measure = get_measure(self.measure)
-        bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
-        solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
+        solver = solver_of(self)
         check_n_threads(self.n_threads)
-        tight = choice("bound", self.bound, ("convex", "tight")) == "tight"
+        choice("bound", self.bound, BOUNDS)
         check_works_in_groups(measure, solver)
 
-        def job(n_features: int) -> LabelJob:
-            penalty = penalty_of(self, n_features).with_bias(bias.trained).with_alpha(self.alpha)
-            return LabelJob(bias=bias, penalty=penalty, solver=solver, tight=tight)
+        def job(n_features: int) -> Job:
+            task = label_task(self, n_features)
+            candidate = task.candidate(self.bound)
+            penalty = task.penalty(candidate).with_alpha(self.alpha)
+            return Job(task=task, candidate=candidate, penalty=penalty, solver=solver)
 
+        bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         blocks = sources(X, y, sample_weight, base_scores)
-        result, (threshold, excess) = self._train(job, blocks, self._settle, lambda: self._last_weights(bias))
-        self._keep(result, *bias.cut_at(result.coef, threshold))
-        based = self.has_base_scores_
-        local.warn_of_zero_model(bias, excess, self.alpha, solver.tol, tight=tight, based=based)
+        result, ending = self._train(job, blocks, self._settle, lambda: self._last_weights(bias))
+        self._keep(result, ending.coef, ending.intercept)
+        if ending.empty:
+            tight, based = self.bound == "tight", self.has_base_scores_
+            local.warn_of_zero_model(bias, ending.excess, self.alpha, solver.tol, tight=tight, based=based)
         names = getattr(self, "feature_names_in_", None)
         local.warn_of_limits(job(self.n_features_in_).penalty.on(result.coef.size), result.coef, names)
         return self

@@ -22,10 +22,9 @@ from .agreement import common_names, digest_of
 from .blocks import Summary
 from .connection import Traffic
 from .inputs import Source
-from .jobs import Job
 from .parts import Settings, moves_of
 from .placement import Placement
-from .program import Notes, Trained, train
+from .program import Job, Notes, Trained, train
 
 #: Parameters that the estimator in memory does not have.
 OF_CLUSTERS = ("client", "patience")

@@ -21,15 +21,15 @@ from ..collective import Collective, agreed
 from ..design import SharedDesign
 from ..design.base import Array
 from ..design.contents import contents
-from ..estimators.tight import retargeting
 from ..io.checkpoint import Checkpoint, CheckpointKeeper, description, worth_keeping
 from ..io.checkpoint_file import State
 from ..measures.examples import Supervision
-from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
-from ..solvers import Callback, ConvexSolver, Result, Solver
+from ..penalties import Penalty
+from ..solvers import Callback, ConvexSolver, Result, Retargeting, Solver
 from ..solvers.story import Sequel, Story
-from .jobs import Job
+from ..tasks.base import Candidate, Ending, Task
+from ..tasks.training import check_suits, first_run, shifted
 from .parts import Part
 
 #: Least time between two copies of the state: in seconds, and in units of what a copy takes.
@@ -37,11 +37,36 @@ SECONDS = 1.0
 RARELY = 200.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What is minimised, and how; without rows, which stay with the members.
+
+    Attributes
+    ----------
+    task, candidate : Task and Candidate
+        What is trained for, and with.
+    penalty : Penalty
+        Of the weights.
+    solver : ConvexSolver
+        Of the convex bound.
+    """
+
+    task: Task[Any, Any]
+    candidate: Candidate
+    penalty: Penalty
+    solver: ConvexSolver
+
+    @property
+    def tight(self) -> bool:
+        """Whether it is the tight bound."""
+        return self.candidate.bound == "tight"
+
+
 class Trained(NamedTuple):
-    """The result of a fit, and what its scores have told: see :meth:`~smoothperf.dask.jobs.Job.ending`."""
+    """The result of a fit, without its scores, and the model that they have led to."""
 
     result: Result
-    ending: Any
+    ending: Ending
 
 
 class Leg:
@@ -122,7 +147,7 @@ class Notes:
         """Open the file of the checkpoint."""
         assert self.checkpoint is not None
         bound = "tight" if job.tight else "convex"
-        problem = description(objective, job.trained_with, self._labels, entries, bound=bound)
+        problem = description(objective, job.candidate.measure, self._labels, entries, bound=bound)
         self._file = CheckpointKeeper(self.checkpoint, problem)
         self.checkpoint = None
 
@@ -152,31 +177,32 @@ class Notes:
 
 def train(job: Job, part: Part, together: Collective, notes: Notes | None = None) -> Trained:
     """Fit to the rows of all members; those of this one are ``part``. Every member calls it; member 0 has notes."""
+    task, candidate = job.task, job.candidate
     examples = part.examples(together)
-    risk = job.risk(examples)
-    if part.base_scores is not None:
-        risk = Shifted(risk, part.base_scores)
-    objective = RegularizedRisk(SharedDesign(job.design(part.design), together), risk, job.penalty)
+    risk = shifted(task.risk(candidate, examples), part.base_scores)
+    check_suits(candidate, risk, job.penalty, job.solver)
+    objective = RegularizedRisk(SharedDesign(task.design(candidate, part.design), together), risk, job.penalty)
     if any(agreed(together, notes is not None and notes.checkpoint is not None)):
-        entries = contents(SharedDesign(job.design(part.as_they_came), together))
+        entries = contents(SharedDesign(task.design(candidate, part.as_they_came), together))
         if notes is not None:
             notes.open(job, objective, entries)
-    minimise = _minimise_tight if job.tight else _minimise
-    result = minimise(job, examples, objective, notes)
-    return Trained(replace(result, scores=None), job.ending(examples, objective, result))
+    if job.tight:
+        result = _minimise_tight(job, examples, part.base_scores, objective, notes)
+    else:
+        result = _run(job.solver, objective, None if notes is None else notes.main())
+    ending = task.ending(candidate, examples, objective, result, job.solver.tol)
+    return Trained(replace(result, scores=None), ending)
 
 
-def _minimise(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Result:
-    return _run(job.solver, objective, None if notes is None else notes.main())
-
-
-def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Result:
+def _minimise_tight(
+    job: Job, examples: Supervision, offset: Array | None, objective: RegularizedRisk, notes: Notes | None
+) -> Result:
     if any(agreed(objective.together, notes is not None and notes.needs_convex_start())):
         solver = cast(ConvexSolver, _Resumed(job.solver, None if notes is None else notes.before()))
-        first, start = job.convex_start(examples, objective, solver)
+        first, start = first_run(job.task, job.candidate, examples, offset, objective, solver)
         if notes is not None:
             notes.begin_with(first, start)
-    result = _run(retargeting(job.solver), objective, None if notes is None else notes.main())
+    result = _run(Retargeting.with_steps_of(job.solver), objective, None if notes is None else notes.main())
     return result if notes is None else notes.complete(result)
 
 

@@ -10,21 +10,20 @@ from distributed import Client
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import ranker as local
-from ..estimators.problem import make_solver
-from ..estimators.ranking_candidates import candidate_for
+from ..estimators.problem import solver_of
 from ..io.checkpoint import Checkpoint
 from ..measures import Queries, QueryMeasure, get_query_measure
-from ..penalties import Quadratic
 from ..solvers import Callback, Solver
 from ..solvers.smoothing import Smoothing
+from ..tasks.queries import QueryTask
 from ..threads import check_n_threads
 from .agreement import agree_on_queries, extreme_grades
 from .blocks import Summary
 from .cluster import OnCluster, check_works_apart
 from .inputs import ranked_sources
-from .jobs import QueryJob
 from .parts import QuerySettings
 from .prediction import is_lazy, lazily, ranked_score
+from .program import Job
 
 
 class MeasureRanker(OnCluster, local.MeasureRanker):
@@ -116,13 +115,13 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
         sample_weight : of the same kind as y, optional
             What the query of each document counts, the same for all documents of one.
         """
-        measure = get_query_measure(self.measure)
-        candidate = candidate_for(measure, self.bound)
-        solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
+        task = QueryTask(measure=get_query_measure(self.measure))
+        candidate = task.candidate(self.bound)
+        solver = solver_of(self)
         check_works_apart(solver)
         check_n_threads(self.n_threads)
-        tight = candidate.bound == "tight"
-        job = QueryJob(measure=candidate.measure, penalty=Quadratic(self.alpha), solver=solver, tight=tight)
+        penalty = task.penalty(candidate).with_alpha(self.alpha)
+        job = Job(task=task, candidate=candidate, penalty=penalty, solver=solver)
 
         def settle(summaries: list[Summary]) -> QuerySettings:
             settings = agree_on_queries(summaries)
@@ -131,10 +130,10 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
             return settings
 
         blocks = ranked_sources(X, y, qid, sample_weight)
-        result, all_alike = self._train(lambda n_features: job, blocks, settle, self._last_weights, ranked=True)
+        result, ending = self._train(lambda n_features: job, blocks, settle, self._last_weights, ranked=True)
         self._keep(result)
-        if all_alike:
-            local.warn_of_zero_ranker(self.alpha, tight=tight)
+        if ending.empty:
+            local.warn_of_zero_ranker(self.alpha, tight=job.tight)
         return self
 
     def predict(self, X: Any) -> Any:

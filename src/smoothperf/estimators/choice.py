@@ -1,21 +1,27 @@
 """The choice among candidates and strengths of the regulariser, by a measure on held-out rows.
 
-Every candidate is trained along falling levels (:mod:`smoothperf.estimators.trail`). The first two splits look at all
-of them, and go on beyond the last level while their own score still rises. In the other splits safe candidates are
-followed as far as in these, as they cost little, and each of the rest to one level beyond its best mean; those that
-were behind the best safe one in both of the first splits are dropped. No split leaves out levels on the way, as the
-minimum that a tight bound ends in depends on where it came from.
+Candidates are trained on the training part of every split along falling *levels*, each model from where the last one
+ended, and scored on the part that is held out. The first two splits look at all of them, and go on beyond the last
+level while their own score still rises. In the other splits baselines are followed as far as in these, as they cost
+little, and each of the rest to one level beyond its best mean; those that were behind the best baseline in both of the
+first splits are dropped. No split leaves out levels on the way, as the minimum that a tight bound ends in depends on
+where it came from.
+
+With scores that are s times as large where loss and margins balance (``Risk.score_scale``), the same strength of the
+regulariser is ``alpha = level / s^2``. Where the penalty has absolute values, what matters is how far alpha is below
+the one at which all weights are zero, and weights come in within a few powers of ten: there
+``alpha = STRONGEST * largest alpha * sqrt(level / first level)``.
 
 The rule is cautious. Differences between good candidates are small, and positives that decide on them are often few.
-So the best *safe* candidate (log loss or squared hinge) is taken, unless another is better by more than the standard
-error of the differences over the splits:
+So the best *baseline* (log loss or squared hinge) is taken, unless another is better by more than the standard error of
+the differences over the splits:
 
-    mean(d) > std(d) / sqrt(K),      d_k = score of the other - score of the safe one in split k              (cautious)
+    mean(d) > std(d) / sqrt(K),      d_k = score of the other - score of the baseline in split k          (cautious)
 
 K is the number of splits. Where folds are repeated it is that of one repetition: the same rows again are no new
-evidence.
+evidence. For rankings the best mean wins (:class:`~smoothperf.tasks.queries.QueryTask`).
 
-Where the measure cannot tell levels apart, as precision at few places often cannot, average precision does.
+Where the measure cannot tell levels apart, as precision at few places often cannot, a finer score does.
 
 Measures of decisions (F-beta, error rates) need a cut: the one that is best for the scores of all held-out rows
 together, the same for all splits. A row that was held out several times counts each time, which makes the cut
@@ -26,42 +32,29 @@ from __future__ import annotations
 
 import itertools
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from .._validation import whole_number
 from ..evaluation import tells_nothing
-from ..measures import AveragePrecision, Goal, Measure
+from ..penalties import ElasticNet
 from ..solvers import Callback, ConvexSolver, Result
-from .candidates import Candidate
-from .trail import Trail
+from ..tasks.base import C, HeldOut, K, Rows, Task
+from ..tasks.training import Training
+from ..threads import use_threads
+from .linear import ZeroModelWarning
+from .path import checked_alphas
 
 Array = NDArray[np.float64]
-
-
-class Entrant(Protocol):
-    """A candidate of any kind; it can be hashed."""
-
-    @property
-    def safe(self) -> bool:
-        """Whether it is one of those that another must be better than."""
-
-
-class Split(Protocol):
-    """Rows that are held out, by number, and their scores for each candidate and level that was tried."""
-
-    rows: NDArray[np.intp]
-    scores: dict[Any, Array]
-
-
-M = TypeVar("M")
-E = TypeVar("E", bound=Entrant)
-S = TypeVar("S", bound=Split)
-T = TypeVar("T", bound=Trail)
 #: Factor from one level to the next, how many there are at first, and how many more at most.
 STEP: float = 0.1
 LEVELS: int = 6
@@ -70,17 +63,344 @@ MORE: int = 4
 FIRST = 2
 #: A column whose squares exceed so many times those of all smaller ones together is left out of the size of X.
 DOMINANT = 10.0
-#: Scores that differ by less are equally good; average precision, which looks at all positives, tells them apart.
+#: Scores that differ by less are equally good; a finer score tells them apart.
 ALIKE = 1e-3
-#: Levels in a row without a better score after which a candidate is not followed further, unless it is a safe one, or
+#: Levels in a row without a better score after which a candidate is not followed further, unless it is a baseline, or
 #: the levels were given: those may begin where the regulariser is so strong that scores stay as they are for long.
 PATIENCE = 2
+#: The first alpha for a penalty with absolute values, as a share of the one at which all weights are zero.
+STRONGEST = 0.3
+#: Tolerance and most iterations while candidates are compared: their scores on new rows change little beyond.
+LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
+#: Attributes that a model has only if there was a choice.
+OF_THE_CHOICE = ("cv_results_", "best_index_", "best_score_", "alpha_", "l1_ratio_")
 
 
-def check_any_splits(splits: Sequence[Any]) -> None:
-    """Refuse splits of which there are none."""
-    if not splits:
-        raise ValueError("cv has no splits: give a number of folds, a splitter, or pairs of (train, test) row numbers.")
+class GridEdgeWarning(UserWarning):
+    """The best strength of the regulariser lies at the end of those that were tried.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from smoothperf import MeasureClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     clf = MeasureClassifierCV(bound="convex", alphas=[100.0, 10.0], cv=0.5).fit(scale(X), y)
+    >>> {warning.category.__name__ for warning in caught}
+    {'GridEdgeWarning'}
+    """
+
+
+@dataclass(frozen=True)
+class Step:
+    """A model that is about to be trained while candidates are compared.
+
+    Examples
+    --------
+    >>> from smoothperf import PRBEP
+    >>> from smoothperf.tasks.labels import Candidate
+    >>> print(Step(2, 5, Candidate(PRBEP(), "tight"), 0.001))
+    split 2 of 5: prbep, tight, alpha 0.001
+    """
+
+    split: int
+    n_splits: int
+    candidate: Any
+    alpha: float
+
+    def __str__(self) -> str:
+        return f"split {self.split} of {self.n_splits}: {self.candidate}, alpha {self.alpha:.3g}"
+
+
+class Chosen(NamedTuple, Generic[C]):
+    """The winner, its level, and its fit to all rows."""
+
+    candidate: C
+    level: int
+    training: Any
+    result: Result
+
+
+class Choice(Generic[K, C]):
+    """What has been tried so far, and what it was worth.
+
+    Parameters
+    ----------
+    task : Task
+        What is trained for; its measure judges.
+    candidates : sequence or mapping
+        What is compared; of a mapping the values are what users call it.
+    levels : ndarray
+        Strengths to begin with, descending.
+    literal : bool
+        Whether levels are alphas, as a user has given them, whatever the candidate; else smaller ones may be added.
+
+    Attributes
+    ----------
+    splits : list of HeldOut
+        What is held out, with scores.
+    last : dict
+        The last level of each candidate to try once the first splits have been looked at; -1 if it is out.
+    """
+
+    def __init__(
+        self, task: Task[K, C], candidates: Sequence[C] | Mapping[C, C], levels: Array, *, literal: bool = False
+    ):
+        self.task = task
+        self.candidates = list(candidates)
+        self.named = candidates if isinstance(candidates, Mapping) else {one: one for one in candidates}
+        self.levels = levels
+        self.literal = literal
+        self.splits: list[HeldOut[K, C]] = []
+        self.last: dict[C, int] = {}
+        self._known: dict[tuple[C, int, int], Array] = {}  # by candidate, level and number of splits
+
+    def level(self, index: int) -> float:
+        """The level with an index, which may lie beyond those to begin with."""
+        last = self.levels.size - 1
+        return float(self.levels[min(index, last)] * STEP ** max(0, index - last))
+
+    def alpha(self, training: Training[K, C], index: int) -> float:
+        """The alpha of a level for a candidate."""
+        level = self.level(index)
+        if self.literal:
+            return level
+        if not isinstance(training.penalty, ElasticNet) or training.penalty.l1_ratio == 0.0:
+            return level / training.risk.score_scale**2
+        largest = training.convex_path.largest_alpha(training.solver.tol)
+        return STRONGEST * largest * math.sqrt(level / float(self.levels[0]))
+
+    def compare(self, rows: Rows[K], solver: ConvexSolver, estimator: Any) -> None:
+        """Train candidates on the training part of every split, and score the part that is held out.
+
+        Parameters
+        ----------
+        rows : Rows
+            What is split.
+        solver : ConvexSolver
+            What is to be trained with in the end.
+        estimator : estimator
+            Says how: ``cv``, ``n_jobs``, ``n_threads``, ``verbose`` and ``progress``.
+        """
+        splits = self.task.splits(estimator.cv, rows)
+        every_row = np.arange(rows.X.shape[0])  # a split may be a mask
+        loose = loosened(solver)
+        tell = estimator.progress or (lambda step: None)
+
+        def look(number: int, train: Any, test: Any) -> HeldOut[K, C]:
+            # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
+            with use_threads(estimator.n_threads):
+                before, after = rows.part(train), rows.part(test)
+                held_out: HeldOut[K, C] = HeldOut(every_row[test], after.known, after.judged)
+                offset = 0.0 if after.offset is None else after.offset
+                for candidate in self.candidates:
+                    training = Training(self.task, candidate, before, loose, choosing=True)
+                    self.follow(
+                        training,
+                        held_out,
+                        lambda weights: offset + self.task.scores(candidate, after.X, weights),  # noqa: B023 (called here)
+                        lambda alpha: tell(Step(number, len(splits), candidate, alpha)),  # noqa: B023 (called here)
+                    )
+            if estimator.verbose:
+                print(f"split {number} of {len(splits)}", file=sys.stderr, flush=True)
+            return held_out
+
+        tasks = [delayed(look)(number, *split) for number, split in enumerate(splits, start=1)]
+        at_once = Parallel(n_jobs=estimator.n_jobs, prefer="threads")
+        self.splits.extend(at_once(tasks[:FIRST]))
+        self.narrow()
+        self.splits.extend(at_once(tasks[FIRST:]))
+
+    def follow(
+        self,
+        training: Training[K, C],
+        held_out: HeldOut[K, C],
+        score: Callable[[Array], Array],
+        tell: Callable[[float], None],
+    ) -> None:
+        """Train a candidate for all its levels in a split; ``tell`` hears every alpha.
+
+        ``score`` makes scores of the rows held out from the weights of a model.
+        """
+        candidate = training.candidate
+        worth: list[float] = []
+        for index in itertools.count():
+            if self.splits and index > self.last[candidate]:
+                return
+            alpha = self.alpha(training, index)
+            tell(alpha)
+            scores = held_out.scores[candidate, index] = score(training.path.solve(alpha).coef)
+            if not self.splits:
+                # A convex risk that has collapsed may not have done so with a smaller alpha.
+                worth.append(-math.inf if tells_nothing(scores) else self.task.judge_alone(held_out, scores))
+                if self._is_enough(candidate, worth):
+                    return
+
+    def _is_enough(self, candidate: C, worth: list[float]) -> bool:
+        """Whether one of the first splits has gone far enough, given what its models were worth so far."""
+        beyond = len(worth) - self.levels.size
+        if self.literal:
+            return beyond == 0
+        before, newest = max(worth[:-PATIENCE], default=-math.inf), max(worth[-PATIENCE:])
+        if not candidate.baseline and before > -math.inf and newest <= before + ALIKE:
+            return True
+        if beyond < 0:
+            return False
+        return beyond == MORE or worth[-1] <= max(worth[:-1], default=math.inf) + ALIKE
+
+    def narrow(self) -> None:
+        """Keep only what may still win, after the first splits."""
+        baseline = self._best([one for one in self.candidates if one.baseline])
+        for candidate in self.candidates:
+            furthest = self.tried(candidate)[-1]
+            best = self._best([candidate])
+            assert best is not None
+            if candidate.baseline or baseline is None:
+                self.last[candidate] = furthest
+            elif np.all(self.split_scores(*best) < self.split_scores(*baseline)):
+                self.last[candidate] = -1
+            else:
+                self.last[candidate] = min(best[1] + 1, furthest)
+
+    def tried(self, candidate: C) -> list[int]:
+        """Levels that all splits so far have tried."""
+        tried = ({index for one, index in split.scores if one == candidate} for split in self.splits)
+        return sorted(set.intersection(*tried))
+
+    def tried_anywhere(self, candidate: C) -> set[int]:
+        """Levels that some split has tried."""
+        return {index for split in self.splits for one, index in split.scores if one == candidate}
+
+    def at_the_end(self, candidate: C, index: int) -> bool:
+        """Whether a level is the last that may be tried, and better than the one before."""
+        furthest = self.levels.size - 1 + (0 if self.literal else MORE)
+        return index == furthest > 0 and self.mean((candidate, index)) > self.mean((candidate, index - 1)) + ALIKE
+
+    def split_scores(self, candidate: C, index: int) -> Array:
+        """The measure in every split; NaN where a split has not tried this."""
+        key = candidate, index, len(self.splits)
+        if key not in self._known:
+            self._known[key] = self.task.judge_together(self.splits, (candidate, index))
+        return self._known[key]
+
+    def ranked(self) -> list[tuple[C, int]]:
+        """The best level of each candidate that is left: the winner by the rule, then by mean score."""
+        left = [one for one in self.candidates if self.last[one] >= 0]
+        best = {one: self._best([one]) for one in left}
+        pairs = sorted((pair for pair in best.values() if pair is not None), key=self.mean, reverse=True)
+        baseline = self._best([one for one in left if one.baseline])
+        if self.task.cautious and baseline is not None and pairs[0] != baseline and not pairs[0][0].baseline:
+            better = [pair for pair in pairs if not pair[0].baseline and self._is_better(pair, baseline)]
+            first = better[0] if better else baseline
+            pairs = [first, *(pair for pair in pairs if pair != first)]
+        return pairs
+
+    def mean(self, pair: tuple[C, int]) -> float:
+        """The mean score."""
+        return float(self.split_scores(*pair).mean())
+
+    def _best(self, among: Iterable[C]) -> tuple[C, int] | None:
+        """Candidate and level with the best mean; of those that are alike the one with the best finer score."""
+        means = {(one, index): self.mean((one, index)) for one in among for index in self.tried(one)}
+        if not means:
+            return None
+        alike = [pair for pair, mean in means.items() if mean >= max(means.values()) - ALIKE]
+        return alike[0] if len(alike) == 1 else max(alike, key=self._mean_finer_score)
+
+    def _mean_finer_score(self, pair: tuple[C, int]) -> float:
+        """The finer score, as a mean over the splits."""
+        return float(np.mean([self.task.judge_finely(split.judged, split.scores[pair]) for split in self.splits]))
+
+    def _is_better(self, pair: tuple[C, int], baseline: tuple[C, int]) -> bool:
+        """(cautious); with a single split any advantage counts."""
+        difference = self.split_scores(*pair) - self.split_scores(*baseline)
+        independent = difference.size / self.times_held_out()
+        error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
+        return float(difference.mean()) > max(error, ALIKE)
+
+    def times_held_out(self) -> float:
+        """How often a row was held out, on average over those that were at all."""
+        rows = np.concatenate([split.numbers for split in self.splits])
+        return float(rows.size / np.unique(rows).size)
+
+    def winner(self, rows: Rows[K], solver: ConvexSolver, callback: Callback | None) -> Chosen[C]:
+        """Fit the winner to all rows; if it gives all one score, the next best; the winner if no other is left."""
+        fits = []
+        for candidate, index in self.ranked():
+            fits.append(self.fit_to_all(rows, candidate, index, solver, callback))
+            scores = fits[-1].result.scores
+            assert scores is not None
+            if not tells_nothing(scores):
+                return fits[-1]
+        warnings.warn(
+            "Whatever was trained with, and however little it was regularised, all rows have the same score: the model "
+            "tells nothing. Perhaps the features have nothing to do with the labels, or all of them are constant.",
+            ZeroModelWarning,
+            stacklevel=4,
+        )
+        return fits[0]
+
+    def fit_to_all(
+        self, rows: Rows[K], candidate: C, index: int, solver: ConvexSolver, callback: Callback | None
+    ) -> Chosen[C]:
+        """The model of a candidate at a level, from those at the levels before."""
+        training = Training(self.task, candidate, rows, loosened(solver), choosing=True)
+        for level in range(index + 1):
+            alpha = self.alpha(training, level)
+            weights = training.path.solve(alpha).coef
+        return Chosen(candidate, index, training, training.finish(alpha, weights, solver, callback))
+
+    def results(self, rows: Rows[K], solver: ConvexSolver, chosen: Chosen[C]) -> dict[str, Any]:
+        """What was tried, as attributes in the form of scikit-learn's searches; warns if the best lies at the edge."""
+        tried = [(one, level) for one in self.candidates for level in sorted(self.tried_anywhere(one))]
+        trainings = {one: Training(self.task, one, rows, loosened(solver), choosing=True) for one in self.candidates}
+        params = [{**self.named[one].words(), "alpha": self.alpha(trainings[one], level)} for one, level in tried]
+        best = tried.index((chosen.candidate, chosen.level))
+        table = self._table(tried, params)
+        alpha = params[best]["alpha"]
+        if self.at_the_end(chosen.candidate, chosen.level):
+            remedy = "Give smaller alphas" if self.literal else "Scale the features, or give alphas"
+            warnings.warn(
+                f"The best alpha, {alpha:.3g}, is the smallest that was tried for {chosen.candidate}. {remedy}.",
+                GridEdgeWarning,
+                stacklevel=4,
+            )
+        return {
+            "trained_for_": self.named[chosen.candidate],
+            "cv_results_": table,
+            "best_index_": best,
+            "best_score_": float(table["mean_test_score"][best]),
+            "alpha_": alpha,
+        }
+
+    def _table(self, tried: list[tuple[C, int]], params: list[dict[str, Any]]) -> dict[str, Any]:
+        scores = np.array([self.split_scores(*pair) for pair in tried])
+        means = scores.mean(axis=1)
+        order = np.where(np.isnan(means), -np.inf, means)
+        return {
+            "params": params,
+            **{f"param_{name}": np.array([each[name] for each in params]) for name in params[0]},
+            **{f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])},
+            "mean_test_score": means,
+            "std_test_score": scores.std(axis=1),
+            "rank_test_score": (1 + (order[:, None] < order).sum(axis=1)).astype(np.int32),
+        }
+
+
+def loosened(solver: ConvexSolver) -> ConvexSolver:
+    """The solver to compare candidates with."""
+    return replace(solver, tol=max(solver.tol, LOOSE_TOL), max_iter=min(solver.max_iter, FEW_ITERATIONS))
+
+
+def levels_for(X: Any, weights: Array | None, alphas: ArrayLike | None, n_alphas: int) -> Array:
+    """Strengths of the regulariser to begin with: given alphas, or such as follow from the size of the features."""
+    if alphas is not None:
+        return checked_alphas(alphas)
+    count = whole_number("n_alphas", n_alphas, at_least=1)
+    return np.asarray(typical_size(_mean_squares(X, weights)) * STEP ** np.arange(count), dtype=np.float64)
 
 
 def typical_size(mean_squares: Array) -> float:
@@ -101,279 +421,10 @@ def typical_size(mean_squares: Array) -> float:
     return float(sums[kept - 1])
 
 
-@dataclass(frozen=True)
-class Step:
-    """A model that is about to be trained while candidates are compared.
-
-    Examples
-    --------
-    >>> from smoothperf import PRBEP
-    >>> print(Step(2, 5, Candidate(PRBEP(), "tight"), 0.001))
-    split 2 of 5: prbep, tight, alpha 0.001
-    """
-
-    split: int
-    n_splits: int
-    candidate: Entrant
-    alpha: float
-
-    def __str__(self) -> str:
-        return f"split {self.split} of {self.n_splits}: {self.candidate}, alpha {self.alpha:.3g}"
-
-
-@dataclass
-class HeldOut:
-    """Scores of the held-out rows of one split, for each candidate and level that was tried there.
-
-    ``rows`` are their numbers among all rows. ``weights`` count in the measure. ``cut_weights``, with those of the
-    classes, count where scores are cut.
-    """
-
-    rows: NDArray[np.intp]
-    positive: NDArray[np.bool_]
-    weights: Array | None
-    cut_weights: Array | None
-    scores: dict[tuple[Candidate, int], Array] = field(default_factory=dict)
-
-
-@dataclass
-class Race(ABC, Generic[M, E, S]):
-    """What has been tried so far, and what it was worth.
-
-    Parameters
-    ----------
-    measure : Measure or QueryMeasure
-        The judge.
-    candidates : sequence
-        Who takes part.
-    levels : ndarray
-        Strengths to begin with, descending.
-    open_end : bool
-        Whether smaller ones may be added.
-    """
-
-    measure: M
-    candidates: Sequence[E]
-    levels: Array
-    open_end: bool
-    splits: list[S] = field(default_factory=list)
-
-    #: Whether a safe candidate is taken unless another is better by (cautious); otherwise the best mean wins.
-    cautious: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        #: The last level to try once the first splits have been looked at; -1 if a candidate is out.
-        self.last: dict[E, int] = {}
-        self._known: dict[tuple[E, int, int], Array] = {}  # by candidate, level and number of splits
-
-    def level(self, index: int) -> float:
-        """The level with an index, which may lie beyond those to begin with."""
-        last = self.levels.size - 1
-        return float(self.levels[min(index, last)] * STEP ** max(0, index - last))
-
-    def follow(
-        self,
-        candidate: E,
-        trail: Trail,
-        split: S,
-        score: Callable[[Array], Array],
-        tell: Callable[[float], None],
-    ) -> None:
-        """Train a candidate for all its levels in a split; ``tell`` hears every alpha.
-
-        ``score`` makes scores of the rows held out from the weights of a model.
-        """
-        worth: list[float] = []
-        for index in itertools.count():
-            if self.splits and index > self.last[candidate]:
-                return
-            level = self.level(index)
-            tell(trail.alpha(level))
-            scores = split.scores[candidate, index] = score(trail.at(level))
-            if not self.splits:
-                # A convex risk that has collapsed may not have done so with a smaller alpha.
-                worth.append(-math.inf if tells_nothing(scores) else self._alone(split, scores))
-                if self._is_enough(candidate, worth):
-                    return
-
-    def _is_enough(self, candidate: E, worth: list[float]) -> bool:
-        """Whether one of the first splits has gone far enough, given what its models were worth so far."""
-        beyond = len(worth) - self.levels.size
-        if not self.open_end:
-            return beyond == 0
-        before, newest = max(worth[:-PATIENCE], default=-math.inf), max(worth[-PATIENCE:])
-        if not candidate.safe and before > -math.inf and newest <= before + ALIKE:
-            return True
-        if beyond < 0:
-            return False
-        return beyond == MORE or worth[-1] <= max(worth[:-1], default=math.inf) + ALIKE
-
-    def narrow(self) -> None:
-        """Keep only what may still win, after the first splits."""
-        safe = self._best([one for one in self.candidates if one.safe])
-        for candidate in self.candidates:
-            furthest = self.tried(candidate)[-1]
-            best = self._best([candidate])
-            assert best is not None
-            if candidate.safe or safe is None:
-                self.last[candidate] = furthest
-            elif np.all(self.split_scores(*best) < self.split_scores(*safe)):
-                self.last[candidate] = -1
-            else:
-                self.last[candidate] = min(best[1] + 1, furthest)
-
-    def tried(self, candidate: E) -> list[int]:
-        """Levels that all splits so far have tried."""
-        tried = ({index for one, index in split.scores if one == candidate} for split in self.splits)
-        return sorted(set.intersection(*tried))
-
-    def tried_anywhere(self, candidate: E) -> set[int]:
-        """Levels that some split has tried."""
-        return {index for split in self.splits for one, index in split.scores if one == candidate}
-
-    def at_the_end(self, candidate: E, index: int) -> bool:
-        """Whether a level is the last that may be tried, and better than the one before."""
-        furthest = self.levels.size - 1 + (MORE if self.open_end else 0)
-        return index == furthest > 0 and self.mean((candidate, index)) > self.mean((candidate, index - 1)) + ALIKE
-
-    def split_scores(self, candidate: E, index: int) -> Array:
-        """The measure in every split; NaN where a split has not tried this."""
-        key = candidate, index, len(self.splits)
-        if key not in self._known:
-            self._known[key] = self._scores_in_splits(candidate, index)
-        return self._known[key]
-
-    def ranked(self) -> list[tuple[E, int]]:
-        """The best level of each candidate that is left: the winner by the rule, then by mean score."""
-        left = [one for one in self.candidates if self.last[one] >= 0]
-        best = {one: self._best([one]) for one in left}
-        pairs = sorted((pair for pair in best.values() if pair is not None), key=self.mean, reverse=True)
-        safe = self._best([one for one in left if one.safe])
-        if self.cautious and safe is not None and pairs[0] != safe and not pairs[0][0].safe:
-            better = [pair for pair in pairs if not pair[0].safe and self._is_better(pair, safe)]
-            first = better[0] if better else safe
-            pairs = [first, *(pair for pair in pairs if pair != first)]
-        return pairs
-
-    def mean(self, pair: tuple[E, int]) -> float:
-        """The mean score."""
-        return float(self.split_scores(*pair).mean())
-
-    def _best(self, among: Iterable[E]) -> tuple[E, int] | None:
-        """Candidate and level with the best mean; of those that are alike the one with the best finer score."""
-        means = {(one, index): self.mean((one, index)) for one in among for index in self.tried(one)}
-        if not means:
-            return None
-        alike = [pair for pair, mean in means.items() if mean >= max(means.values()) - ALIKE]
-        return alike[0] if len(alike) == 1 else max(alike, key=self._mean_finer_score)
-
-    def _is_better(self, pair: tuple[E, int], safe: tuple[E, int]) -> bool:
-        """(cautious); with a single split any advantage counts."""
-        difference = self.split_scores(*pair) - self.split_scores(*safe)
-        independent = difference.size / self.times_held_out()
-        error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
-        return float(difference.mean()) > max(error, ALIKE)
-
-    def times_held_out(self) -> float:
-        """How often a row was held out, on average over those that were at all."""
-        rows = np.concatenate([split.rows for split in self.splits])
-        return float(rows.size / np.unique(rows).size)
-
-    def winner(
-        self, trail_of: Callable[[E], T], solver: ConvexSolver, callback: Callback | None
-    ) -> tuple[E, int, T, Result]:
-        """Fit the winner to all rows; if it gives all one score, the next best; the winner if no other is left."""
-        fits = []
-        for candidate, index in self.ranked():
-            trail = trail_of(candidate)
-            result = self.fit_to_all(trail, index, solver, callback)
-            fits.append((candidate, index, trail, result))
-            assert result.scores is not None
-            if not tells_nothing(result.scores):
-                return fits[-1]
-        return fits[0]
-
-    def fit_to_all(self, trail: Trail, index: int, solver: ConvexSolver, callback: Callback | None) -> Result:
-        """The model of a trail at a level, from those at the levels before."""
-        for level in range(index + 1):
-            trail.at(self.level(level))
-        return trail.finish(self.level(index), solver, callback)
-
-    def everything_tried(self) -> list[tuple[E, int]]:
-        """Candidates and levels that some split has tried."""
-        return [(one, level) for one in self.candidates for level in sorted(self.tried_anywhere(one))]
-
-    def results(self, params: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """What was tried, in the form of scikit-learn's searches; ``params`` describe :meth:`everything_tried`."""
-        scores = np.array([self.split_scores(*pair) for pair in self.everything_tried()])
-        means = scores.mean(axis=1)
-        order = np.where(np.isnan(means), -np.inf, means)
-        return {
-            "params": list(params),
-            **{f"param_{name}": np.array([each[name] for each in params]) for name in params[0]},
-            **{f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])},
-            "mean_test_score": means,
-            "std_test_score": scores.std(axis=1),
-            "rank_test_score": (1 + (order[:, None] < order).sum(axis=1)).astype(np.int32),
-        }
-
-    def _mean_finer_score(self, pair: tuple[E, int]) -> float:
-        """The finer score, as a mean over the splits."""
-        return float(np.mean([self._finer_score(split, split.scores[pair]) for split in self.splits]))
-
-    @abstractmethod
-    def _scores_in_splits(self, candidate: E, index: int) -> Array:
-        """The measure in every split; NaN where a split has not tried this."""
-
-    @abstractmethod
-    def _alone(self, split: S, scores: Array) -> float:
-        """The measure in one split, by itself."""
-
-    @abstractmethod
-    def _finer_score(self, split: S, scores: Array) -> float:
-        """A score that tells apart what the measure cannot."""
-
-
-class LabelRace(Race[Measure, Candidate, HeldOut]):
-    """A race of candidates for labels of two kinds."""
-
-    def _scores_in_splits(self, candidate: Candidate, index: int) -> Array:
-        cut = self.cut(candidate, index) if self.measure.judges_decisions else 0.0
-        return np.array(
-            [
-                self.measure.score(split.positive, split.scores[candidate, index] - cut, split.weights)
-                if (candidate, index) in split.scores
-                else np.nan
-                for split in self.splits
-            ]
-        )
-
-    def cut(self, candidate: Candidate, index: int) -> float:
-        """Where the measure cuts the scores of held-out rows; what a goal promises, it promises by rows, not splits."""
-        return self.measure.tuned_threshold(*self.together(candidate, index, once=isinstance(self.measure, Goal)))
-
-    def together(
-        self, candidate: Candidate, index: int, *, once: bool = False
-    ) -> tuple[NDArray[np.bool_], Array, Array | None]:
-        """Labels, scores and weights, for cuts, of the held-out rows of all splits; perhaps each row once."""
-        parts = [split for split in self.splits if (candidate, index) in split.scores]
-        positive = np.concatenate([split.positive for split in parts])
-        scores = np.concatenate([split.scores[candidate, index] for split in parts])
-        weights = None
-        if parts[0].cut_weights is not None:
-            weights = np.concatenate([split.cut_weights for split in parts if split.cut_weights is not None])
-        if not once:
-            return positive, scores, weights
-        first = np.sort(np.unique(np.concatenate([split.rows for split in parts]), return_index=True)[1])
-        return positive[first], scores[first], None if weights is None else weights[first]
-
-    def _alone(self, split: HeldOut, scores: Array) -> float:
-        """The measure in one split, cut as suits it best there."""
-        cut = 0.0
-        if self.measure.judges_decisions:
-            cut = self.measure.tuned_threshold(split.positive, scores, split.cut_weights)
-        return self.measure.score(split.positive, scores - cut, split.weights)
-
-    def _finer_score(self, split: HeldOut, scores: Array) -> float:
-        """Average precision."""
-        return AveragePrecision().score(split.positive, scores, split.weights)
+def _mean_squares(X: Any, weights: Array | None) -> Array:
+    """Mean of the squares of each column, without a copy of X."""
+    if issparse(X):
+        means, variances = mean_variance_axis(X, axis=0, weights=weights)
+        return np.asarray(variances + means**2, dtype=np.float64)
+    shares = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
+    return np.asarray(np.einsum("i,ij,ij->j", shares, X, X, dtype=np.float64))

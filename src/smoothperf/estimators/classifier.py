@@ -10,41 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import choice
-from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
+from ..io.checkpoint import Checkpoint
 from ..io.model_file import kept_in_files
 from ..measures import Measure
-from ..measures.shifted import Shifted
-from ..objective import RegularizedRisk
 from ..penalties import UNPENALISED, BoundPenalty, Separable
-from ..solvers import Callback, Result, Solver
+from ..solvers import Callback, Solver
 from ..solvers.smoothing import Smoothing
-from ..threads import use_threads
-from .bias import Bias
-from .linear import LinearMeasureClassifier, make_callback, report_end
+from ..tasks.base import BOUNDS
+from ..tasks.bias import Bias
+from ..threads import check_n_threads
+from .linear import LinearMeasureClassifier, ZeroModelWarning, largest_of, report_end
 from .penalty import Features
-from .problem import Problem
-from .tight import convex_start, fit_tight, retargeting
+from .problem import label_task, labelled_rows, solver_of
 
 Array = NDArray[np.float64]
-
-
-class ZeroModelWarning(UserWarning):
-    """At this alpha no weights are better than none by more than tol.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np
-    >>> from smoothperf import MeasureClassifier
-    >>> X, y = np.random.default_rng(0).normal(size=(200, 2)), np.arange(200) % 4 == 0   # y has nothing to do with X
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     clf = MeasureClassifier("prbep", alpha=0.1).fit(X, y)
-    >>> caught[0].category.__name__
-    'ZeroModelWarning'
-    """
-
-
 ZERO_MODEL_REMEDY = (
     "The scores may tell nothing. Use a smaller alpha; if that does not help, the convex risk of this measure is too "
     'loose for these data: use bound="tight" if the measure has that, or train with measure="roc_area", and choose the '
@@ -246,39 +225,23 @@ class MeasureClassifier(LinearMeasureClassifier):
             Scores to begin with, such as the :meth:`decision_function` of another model: what is trained is added to
             them. Give those of new rows to :meth:`decision_function`, :meth:`predict` and :meth:`score`, too.
         """
-        tight = choice("bound", self.bound, ("convex", "tight")) == "tight"
-        problem = Problem.of(self, X, y, sample_weight, tight=tight, base_scores=base_scores)
-        self._keep_labels(problem.rows.pair, problem.rows.counts)
-        bias, solver = problem.bias, problem.solver
-        with use_threads(self.n_threads):
-            objective = RegularizedRisk(problem.design, problem.risk, problem.penalty.with_alpha(self.alpha))
-            result = self._minimise(problem, objective, tight=tight)
-            excess_of_zero = bias.excess_of_zero(objective, result)
-        base = problem.risk if isinstance(problem.risk, Shifted) else None
-        report_end(result, solver.tol, self.verbose, 0.0 if base is None else base.largest)
-        warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight, based=base is not None)
-        warn_of_limits(objective.penalty, result.coef, getattr(self, "feature_names_in_", None))
-        assert result.scores is not None
-        scores = problem.risk.whole_scores(result.scores)
-        self._keep(result, *bias.cut(result.coef, problem.rows.examples, scores))
-        self.has_base_scores_ = base is not None
+        choice("bound", self.bound, BOUNDS)
+        solver = solver_of(self)
+        check_n_threads(self.n_threads)
+        rows = labelled_rows(self, X, y, sample_weight, base_scores)
+        task = label_task(self, rows.X.shape[1])
+        self._keep_labels(rows.pair, rows.counts)
+        candidate = task.candidate(self.bound)
+        bias = task.bias(candidate)
+        training, result, ending = self._minimise(task, candidate, rows, solver, self._last_weights(bias))
+        based = rows.offset is not None
+        report_end(result, solver.tol, self.verbose, largest_of(rows.offset))
+        if ending.empty:
+            warn_of_zero_model(bias, ending.excess, self.alpha, solver.tol, tight=training.tight, based=based)
+        warn_of_limits(training.objective(self.alpha).penalty, result.coef, getattr(self, "feature_names_in_", None))
+        self._keep(result, ending.coef, ending.intercept)
+        self.has_base_scores_ = based
         return self
-
-    def _minimise(self, problem: Problem, objective: RegularizedRisk, *, tight: bool) -> Result:
-        """Run the solver, from where a checkpoint or an earlier fit ended if there is one."""
-        start, planes, mu = self._last_weights(problem.bias), None, None
-        keeper = None
-        if self.checkpoint is not None:
-            what = fingerprint(objective, problem.measure, bound=self.bound)
-            keeper = CheckpointKeeper(self.checkpoint, what)
-            if keeper.state is not None:
-                start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
-        callback = make_callback(self.verbose, self.callback)
-        if tight and (start is None or not start.any()):
-            first = convex_start(problem.bias, problem.rows.examples, objective, problem.solver, callback)
-            return fit_tight(*first, objective, problem.solver, callback, keeper)
-        method = retargeting(problem.solver) if tight else problem.solver
-        return method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
 
     def _last_weights(self, bias: Bias) -> Array | None:
         """Weights to start from, where those of an earlier fit are wanted and fit these features."""
@@ -292,8 +255,6 @@ def warn_of_zero_model(
     bias: Bias, excess: float, alpha: float, tol: float, *, tight: bool, based: bool = False
 ) -> None:
     """Say so if the weights that ``fit`` has found are no better than none; the objective of these is known."""
-    if excess > tol:
-        return
     zero = "w = 0 with a bias" if bias.trained else "w = 0"
     if based:
         message = (

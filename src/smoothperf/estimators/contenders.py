@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 from ..evaluation import column_of, title_of
 from ..evaluation.comparison import Contender, Family, FittedModel, Labels
 from ..measures import Measure, get_measure
-from .cross_validation import MeasureClassifierCV
+from .classifier_cv import MeasureClassifierCV
 
 Array = NDArray[np.float64]
 #: Strengths of scikit-learn's models, as far apart as ours, which come from the data.

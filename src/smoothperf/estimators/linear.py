@@ -18,14 +18,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import __version__
 from .._validation import vector
-from ..design import as_design
 from ..io.model_file import save_model
 from ..measures import Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
 from ..measures.targets import expected_rates, threshold_for_target
-from ..solvers import Callback, Result, Status, TraceRow
+from ..solvers import Callback, ConvexSolver, Result, Status, TraceRow
+from ..tasks.base import C, Ending, K, Rows, Task, scores_of
+from ..tasks.labels import Candidate, LabelTask
+from ..tasks.training import Training
+from ..threads import use_threads
 from .calibration import Isotonic, Sigmoid
-from .candidates import Candidate
 from .problem import ACCEPTED, as_store, known_labels
 
 Array = NDArray[np.float64]
@@ -33,9 +35,30 @@ Array = NDArray[np.float64]
 LARGE_BASE = 100.0
 
 
+class ZeroModelWarning(UserWarning):
+    """At this alpha no weights are better than none by more than tol.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from smoothperf import MeasureClassifier
+    >>> X, y = np.random.default_rng(0).normal(size=(200, 2)), np.arange(200) % 4 == 0   # y has nothing to do with X
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     clf = MeasureClassifier("prbep", alpha=0.1).fit(X, y)
+    >>> caught[0].category.__name__
+    'ZeroModelWarning'
+    """
+
+
 class CertifiedModel(BaseEstimator):  # type: ignore[misc]
     """What a fitted model has of its run, and files."""
 
+    alpha: float
+    n_threads: int | None
+    verbose: int
+    callback: Callback | None
     n_features_in_: int
     coef_: Array
     objective_: float
@@ -50,6 +73,17 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
         """Write the fitted model to a file that :func:`smoothperf.load` reads; it holds numbers and text, no code."""
         check_is_fitted(self)
         save_model(self, path)
+
+    def _minimise(
+        self, task: Task[K, C], candidate: C, rows: Rows[K], solver: ConvexSolver, start: Array | None
+    ) -> tuple[Training[K, C], Result, Ending]:
+        """Train with a candidate, from weights to start from if there are any."""
+        callback = make_callback(self.verbose, self.callback)
+        with use_threads(self.n_threads):
+            training = Training(task, candidate, rows, solver)
+            training.check()
+            result = training.fit(self.alpha, start, callback)
+            return training, result, training.ending(self.alpha, result)
 
     def _products(self, X: Any, coef: Array) -> Array:
         """``X w`` for the weights of the features, of what a user passes or of a store, which is read on the way."""
@@ -90,6 +124,7 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
     has_base_scores_: bool
     calibration_: Sigmoid | Isotonic
 
+    task_kind: ClassVar[type[LabelTask]] = LabelTask
     _labels_in_files: ClassVar[dict[str, int]] = {"classes_": 2}
 
     @staticmethod
@@ -335,12 +370,6 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
         return tags
 
 
-def scores_of(X: Any, coef: Array) -> Array:
-    """``X w`` in float64 without a float64 copy of X."""
-    scores: Array = X @ coef if X.dtype == np.float64 else as_design(X).matvec(coef)
-    return scores
-
-
 def make_callback(verbose: int, callback: Callback | None) -> Callback | None:
     """The user's callback, with lines of progress on standard error before it: one a second, or all of them."""
     if not verbose:
@@ -377,6 +406,11 @@ def report_end(result: Result, tol: float, verbose: int, largest_base: float = 0
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def largest_of(offset: Array | None) -> float:
+    """The size of scores to begin with."""
+    return 0.0 if offset is None else float(np.abs(offset).max())
 
 
 def _progress(row: TraceRow) -> str:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
 
 from .._validation import choice, positive_number, shown, vector, whole_number
-from ..measures import Measure, QueryMeasure
+from ..measures import Examples, Measure, Queries, QueryMeasure, get_query_measure
 from ..solvers import Callback, Solver, Status
 from ..solvers.continuation import Solution
 from ..solvers.smoothing import Smoothing
-from ..threads import use_threads
+from ..tasks.base import BOUNDS, C, K, Rows, scores_of
+from ..tasks.labels import Candidate, LabelRows
+from ..tasks.queries import QueryRows, QueryTask, RankingCandidate
+from ..tasks.training import Training
+from ..threads import check_n_threads, use_threads
 from .classifier import MeasureClassifier
-from .label_path import LabelPath
 from .linear import make_callback
-from .problem import as_store
+from .problem import ACCEPTED, as_store, known_labels, label_task, labelled_rows, offset_of, refuse_store, solver_of
 from .ranker import MeasureRanker
-from .ranking_path import RankingPath
 
 Array = NDArray[np.float64]
 #: At the largest alpha w = 0 is optimal within this or within tol; a smaller tol does not move the grid to where
@@ -281,7 +284,6 @@ def regularization_path(
         "coef_bounds": coef_bounds,
         "penalty_factors": penalty_factors,
     }
-    along: LabelPath | RankingPath
     with use_threads(n_threads):
         if _has_queries(X, qid, group):
             _refuse_what_is_for_labels(
@@ -289,17 +291,86 @@ def regularization_path(
                 **for_labels | {"l1_ratio": l1_ratio or None, "positive": positive or None},
             )
             ranker = MeasureRanker(measure, bound=bound, **shared)  # type: ignore[arg-type]
-            along = RankingPath(ranker, X, y, qid, group, sample_weight, validation)
+            path: _Path[Any, Any] = _ranking_path(ranker, X, y, qid, group, sample_weight, validation)
         else:
-            bound = "convex" if choice("bound", bound, ("auto", "convex", "tight")) == "auto" else bound
+            bound = "convex" if choice("bound", bound, ("auto", *BOUNDS)) == "auto" else bound
             bias = {"fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling}
             classifier = MeasureClassifier(measure, bound=bound, **bias, **for_labels, **shared)  # type: ignore[arg-type]
-            along = LabelPath(classifier, X, y, sample_weight, validation, base_scores)
+            path = _label_path(classifier, X, y, sample_weight, base_scores, validation)
         if grid is None:
             ratio = (SPARSE_RATIO if l1_ratio else SMALLEST_RATIO) if alpha_ratio is None else alpha_ratio
-            grid = alphas_from_data(along, n_alphas, ratio)
-        models = _solved(along, grid, make_callback(verbose, callback))
-    return RegularizationPath._of(models, along.classes)
+            grid = alphas_from_data(path.training, n_alphas, ratio)
+        models = path.solved(grid, make_callback(verbose, callback))
+    return RegularizationPath._of(models, getattr(path.training.rows, "pair", None))
+
+
+@dataclass(frozen=True)
+class _Path(Generic[K, C]):
+    """A candidate along falling alphas, and rows to judge its models on, perhaps."""
+
+    training: Training[K, C]
+    validation: Rows[K] | None
+
+    def solved(self, alphas: Array, callback: Callback | None) -> list[_Model]:
+        """Solutions for falling alphas; a callback that stops a run ends the path with it."""
+        models = []
+        for alpha in alphas:
+            solution = self.training.path.solve(float(alpha), callback)
+            models.append(self._judged(solution))
+            if solution.status is Status.STOPPED:
+                break
+        return models
+
+    def _judged(self, solution: Solution) -> _Model:
+        """The model of a solution, and what it is worth."""
+        training, validation = self.training, self.validation
+        task = training.task
+        ending = training.ending(solution.alpha, solution)
+        scores = training.risk.whole_scores(solution.scores)
+        train_score = task.judge(training.rows.known, scores - ending.threshold)
+        validation_score = None
+        if validation is not None:
+            offset = 0.0 if validation.offset is None else validation.offset
+            others = offset + scores_of(validation.X, ending.coef) + ending.intercept
+            validation_score = task.judge(validation.judged, others)
+        return _Model(solution, ending.empty, ending.coef, ending.intercept, train_score, validation_score)
+
+
+def _label_path(
+    classifier: MeasureClassifier,
+    X: Any,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    base_scores: ArrayLike | None,
+    validation: Sequence[Any] | None,
+) -> _Path[Examples, Candidate]:
+    solver = solver_of(classifier)
+    check_n_threads(classifier.n_threads)
+    rows = labelled_rows(classifier, X, y, sample_weight, base_scores)
+    task = label_task(classifier, rows.X.shape[1])
+    training = Training(task, task.candidate(classifier.bound), rows, solver)
+    training.check()
+    return _Path(training, None if validation is None else _labelled_validation(validation, rows))
+
+
+def _ranking_path(
+    ranker: MeasureRanker,
+    X: Any,
+    y: ArrayLike | None,
+    qid: ArrayLike | None,
+    group: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    validation: Sequence[Any] | None,
+) -> _Path[Queries, RankingCandidate]:
+    task = QueryTask(measure=get_query_measure(ranker.measure))
+    candidate = task.candidate(ranker.bound)
+    solver = solver_of(ranker)
+    check_n_threads(ranker.n_threads)
+    rows = ranker._rows(X, y, qid, group, sample_weight)
+    checked = None if validation is None else _graded_validation(validation, rows.X.shape[1])
+    training = Training(task, candidate, rows, solver)
+    training.check()
+    return _Path(training, checked)
 
 
 def _has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:
@@ -314,23 +385,12 @@ def _refuse_what_is_for_labels(**given: Any) -> None:
             raise ValueError(f"{name} is for labels of two kinds, not for grades of queries; got {shown(value)}.")
 
 
-def _solved(along: LabelPath | RankingPath, alphas: Array, callback: Callback | None) -> list[_Model]:
-    """Solutions for falling alphas; a callback that stops a run ends the path with it."""
-    models = []
-    for alpha in alphas:
-        solution = along.solve(float(alpha), callback)
-        models.append(_Model(solution, along.is_empty(solution), *along.judged(solution)))
-        if solution.status is Status.STOPPED:
-            break
-    return models
-
-
-def alphas_from_data(along: LabelPath | RankingPath, n_alphas: int, alpha_ratio: float) -> Array:
+def alphas_from_data(training: Training[Any, Any], n_alphas: int, alpha_ratio: float) -> Array:
     """``n_alphas`` from where w = 0 is optimal down to ``alpha_ratio`` times that, evenly on a logarithmic scale."""
     whole_number("n_alphas", n_alphas, at_least=1)
     if positive_number("alpha_ratio", alpha_ratio) >= 1.0:
         raise ValueError(f"alpha_ratio must lie between 0 and 1, got {alpha_ratio!r}.")
-    largest = along.largest_alpha(EVENTLESS)
+    largest = training.largest_alpha(EVENTLESS)
     return np.geomspace(largest, alpha_ratio * largest, n_alphas)
 
 
@@ -342,3 +402,48 @@ def checked_alphas(alphas: ArrayLike) -> Array:
     if values.min() <= 0.0:
         raise ValueError(f"alphas must be above 0, got {values.min()} at position {int(values.argmin())}.")
     return np.unique(values)[::-1]
+
+
+def _labelled_validation(validation: Sequence[Any], rows: LabelRows) -> LabelRows:
+    """Rows to judge on, with scores to begin with if those to train on have some."""
+    based = rows.offset is not None
+    if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3, 4):
+        raise ValueError(
+            "validation must be (X, y), (X, y, sample_weight) or (X, y, sample_weight, base_scores), got "
+            f"{type(validation).__name__}."
+        )
+    X, y, weights, base = (*validation, None, None)[:4]
+    if based != (base is not None):
+        raise ValueError(
+            "validation must be (X, y, sample_weight, base_scores), as base_scores are given; weights may be None."
+            if based
+            else "validation has base_scores, but the rows to train on have none: give base_scores=, too."
+        )
+    refuse_store(X, "validation")
+    X = check_array(X, input_name="validation X", **ACCEPTED)
+    if X.shape[1] != rows.X.shape[1]:
+        raise ValueError(f"validation X has {X.shape[1]} features but X has {rows.X.shape[1]}; they must match.")
+    try:
+        positive = known_labels(y, rows.pair, length=X.shape[0])
+        weights = None if weights is None else vector("sample_weight", weights, length=X.shape[0])
+        return LabelRows(X, rows.pair, positive, weights, offset=offset_of(base, rows.pair, X.shape[0]))
+    except ValueError as error:
+        raise ValueError(f"validation: {error}") from error
+
+
+def _graded_validation(validation: Sequence[Any], n_features: int) -> QueryRows:
+    """Rows to judge on."""
+    if not isinstance(validation, (tuple, list)) or len(validation) not in (3, 4):
+        raise ValueError(
+            f"validation must be (X, y, qid) or (X, y, qid, sample_weight) where there is qid, got "
+            f"{type(validation).__name__} of {len(validation) if hasattr(validation, '__len__') else 'no'} entries."
+        )
+    X, y, qid, weights = (*validation, None)[:4]
+    refuse_store(X, "validation")
+    X = check_array(X, input_name="validation X", **ACCEPTED)
+    if X.shape[1] != n_features:
+        raise ValueError(f"validation X has {X.shape[1]} features but X has {n_features}; they must match.")
+    try:
+        return QueryRows(X, Queries.of(vector("y", y, length=X.shape[0]), qid, weights))
+    except ValueError as error:
+        raise ValueError(f"validation: {error}") from error

@@ -1,28 +1,23 @@
-"""What every fit begins with: labelled rows out of what a user passes, and the problem that they are with a measure."""
+"""Every fit begins with these checks: rows out of what a user passes, a task and a solver out of the parameters."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
 from .._validation import choice, positive_number, shown, vector
-from ..design import Design, as_design
 from ..io.store import Store, open_store
-from ..measures import Measure, Risk, get_measure
-from ..measures.examples import Examples
-from ..measures.shifted import Shifted
+from ..measures import get_measure
 from ..penalties import ElasticNet, Penalty, Quadratic
 from ..solvers import BMRM, LBFGS, ConvexSolver, Nesterov, Newton, Solver
 from ..solvers.smoothing import Adaptive, Fixed, Smoothing
-from ..threads import check_n_threads
-from .bias import Bias
+from ..tasks.labels import LabelRows, LabelTask
 from .penalty import penalty_by_feature
 
 Array = NDArray[np.float64]
@@ -32,39 +27,13 @@ ACCEPTED: dict[str, Any] = {"accept_sparse": ["csr", "csc"], "dtype": [np.float6
 SOLVERS = ("lbfgs", "nesterov", "newton", "bmrm")
 
 
-@dataclass(frozen=True)
-class LabelledRows:
-    """Rows to train on.
-
-    Attributes
-    ----------
-    X : matrix or Design
-        The features.
-    pair : ndarray of shape (2,)
-        The negative label and the positive one.
-    examples : Examples
-        Which rows have the positive one, and their weights: sample weights times class weights.
-    """
-
-    X: Any
-    pair: NDArray[Any]
-    examples: Examples
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """How many rows are negative and how many positive, whatever they weigh."""
-        n_positive = int(np.count_nonzero(self.examples.positive))
-        return self.examples.positive.shape[0] - n_positive, n_positive
-
-    def base_scores(self, given: ArrayLike | None) -> Array | None:
-        """Turn scores to begin with that rise to the second sorted label into such that rise to the positive one."""
-        if given is None:
-            return None
-        scores = vector("base_scores", given, length=self.X.shape[0])
-        return scores if self.pair[0] < self.pair[1] else -scores
-
-
-def labelled_rows(estimator: Any, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> LabelledRows:
+def labelled_rows(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None = None,
+    base_scores: ArrayLike | None = None,
+) -> LabelRows:
     """Check what was passed to ``fit``; the estimator says which label is positive, and remembers the features."""
     store = as_store(X)
     if store is None:
@@ -75,8 +44,18 @@ def labelled_rows(estimator: Any, X: Any, y: ArrayLike | None, sample_weight: Ar
         pair, positive = _labels_of(store, y, estimator.pos_label)
         X = store.design()
         remember_features(estimator, store)
-    weights = example_weights(estimator.class_weight, pair, positive, sample_weight)
-    return LabelledRows(X, pair, Examples.of(positive, weights))
+    weights = None if sample_weight is None else vector("sample_weight", sample_weight, length=positive.shape[0])
+    rows = LabelRows(X, pair, positive, weights, estimator.class_weight, low_memory=estimator.low_memory)
+    rows.offset = offset_of(base_scores, pair, positive.shape[0])
+    return rows
+
+
+def offset_of(base_scores: ArrayLike | None, pair: NDArray[Any], length: int) -> Array | None:
+    """Turn scores to begin with that rise to the second sorted label into such that rise to the positive one."""
+    if base_scores is None:
+        return None
+    scores = vector("base_scores", base_scores, length=length)
+    return scores if pair[0] < pair[1] else -scores
 
 
 def remember_features(estimator: Any, store: Store) -> None:
@@ -110,62 +89,20 @@ def refuse_store(X: Any, what: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What to minimise, and how: a measure on labelled rows, with all parameters of an estimator but alpha.
+def label_task(estimator: Any, n_features: int, l1_ratios: Sequence[float] | None = None) -> LabelTask:
+    """What the parameters of an estimator describe, for rows with so many features."""
+    ratios = (estimator.l1_ratio,) if l1_ratios is None else l1_ratios
+    return LabelTask(
+        measure=get_measure(estimator.measure),
+        fit_intercept=estimator.fit_intercept,
+        intercept_scaling=estimator.intercept_scaling,
+        penalties={ratio: penalty_of(estimator, n_features, ratio) for ratio in ratios},
+    )
 
-    Attributes
-    ----------
-    measure, bias, solver : Measure, Bias and ConvexSolver
-        What to train for, how the intercept comes about, and the method.
-    rows : LabelledRows
-        What to train on.
-    features : Design
-        X as an operator.
-    design : Design
-        The same, with the constant feature where a bias is trained.
-    risk : Risk
-        The measure's, for these labels.
-    penalty : Penalty
-        Of the weights, in strength 1.
-    """
 
-    measure: Measure
-    bias: Bias
-    solver: ConvexSolver
-    rows: LabelledRows
-    features: Design
-    design: Design
-    risk: Risk
-    penalty: Penalty
-
-    @classmethod
-    def of(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        *,
-        tight: bool = False,
-        base_scores: ArrayLike | None = None,
-    ) -> Problem:
-        """Check the parameters, then the rows, then whether they go together."""
-        measure = get_measure(estimator.measure)
-        bias = Bias(measure, estimator.fit_intercept, estimator.intercept_scaling)
-        solver = make_solver(
-            estimator.solver, tol=estimator.tol, max_iter=estimator.max_iter, smoothing=estimator.smoothing
-        )
-        check_n_threads(estimator.n_threads)
-        rows = labelled_rows(estimator, X, y, sample_weight)
-        penalty = penalty_of(estimator, rows.X.shape[1]).with_bias(bias.trained)
-        risk = measure.risk(rows.examples)
-        check_suits(solver, measure, risk, penalty, tight=tight)
-        if (base := rows.base_scores(base_scores)) is not None:
-            risk = Shifted(risk, base)
-        features = as_design(rows.X, low_memory=estimator.low_memory)
-        design = bias.design(features, low_memory=estimator.low_memory)
-        return cls(measure, bias, solver, rows, features, design, risk, penalty)
+def solver_of(estimator: Any) -> ConvexSolver:
+    """The solver that an estimator's parameters describe."""
+    return make_solver(estimator.solver, tol=estimator.tol, max_iter=estimator.max_iter, smoothing=estimator.smoothing)
 
 
 def as_store(X: Any) -> Store | None:
@@ -239,29 +176,21 @@ def known_labels(y: ArrayLike, classes: NDArray[Any], *, length: int) -> NDArray
     return positive
 
 
-def example_weights(
-    class_weight: Any, classes: NDArray[Any], positive: NDArray[np.bool_], sample_weight: ArrayLike | None
-) -> Array | None:
-    """Sample weights times class weights; None if there are neither."""
-    weights = None if sample_weight is None else vector("sample_weight", sample_weight, length=positive.shape[0])
-    if class_weight is None:
-        return weights
-    members = positive.astype(np.intp)
-    by_class = compute_class_weight(class_weight, classes=classes, y=classes[members])
-    class_weights: Array = by_class[members]
-    return class_weights if weights is None else weights * class_weights
-
-
 def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: str | float | Smoothing) -> ConvexSolver:
     """The solver of a given name with these settings; a solver object brings its own."""
     if isinstance(solver, ConvexSolver):
         return solver
-    name = choice("solver", solver, SOLVERS)
+    name = choice("solver", solver, ("auto", *SOLVERS))
     if name == "bmrm":
         return BMRM(tol=tol, max_iter=max_iter)
     if name == "newton" and smoothing == "adaptive":
         return Newton(tol=tol, max_iter=max_iter)  # whose own default is adaptive, too
-    kinds: dict[str, type[LBFGS | Nesterov | Newton]] = {"lbfgs": LBFGS, "nesterov": Nesterov, "newton": Newton}
+    kinds: dict[str, type[LBFGS | Nesterov | Newton]] = {
+        "auto": LBFGS,
+        "lbfgs": LBFGS,
+        "nesterov": Nesterov,
+        "newton": Newton,
+    }
     return kinds[name](tol=tol, max_iter=max_iter, smoothing=_make_smoothing(smoothing))
 
 
@@ -273,24 +202,6 @@ def penalty_of(estimator: Any, n_features: int, l1_ratio: float | None = None) -
         return Quadratic(1.0)
     names = getattr(estimator, "feature_names_in_", None)
     return penalty_by_feature(ratio, estimator.positive, bounds, factors, n_features, names)
-
-
-def check_suits(
-    solver: Solver, measure: Measure, risk: Risk, penalty: Penalty | None = None, *, tight: bool = False
-) -> None:
-    """Say before the work begins that a solver, a bound or a penalty cannot train for a measure."""
-    if tight and not risk.has_loss_free:
-        raise ValueError(
-            f'bound="tight" is for measures whose risk is a maximum over labelings, which that of {measure.name!r} is '
-            'not; use bound="convex".'
-        )
-    if isinstance(solver, Newton) and isinstance(penalty, ElasticNet):
-        raise ValueError('solver "newton" knows the quadratic penalty only; use "lbfgs" with others.')
-    if isinstance(solver, Newton) and not risk.has_curvature:
-        raise ValueError(
-            f'solver "newton" needs second derivatives of a form that {measure.name!r} lacks and that "prbep", '
-            '"precision@k", "recall@k", "error_rate", "log_loss" and "squared_hinge" have; use "lbfgs".'
-        )
 
 
 def _make_smoothing(smoothing: str | float | Smoothing) -> Smoothing:

@@ -10,26 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import choice, missing_entries, shown, vector
-from ..design import as_design
-from ..evaluation import tells_nothing
-from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
+from .._validation import missing_entries, shown, vector
+from ..io.checkpoint import Checkpoint
 from ..io.model_file import kept_in_files
 from ..io.store import Store
-from ..measures import NDCG, Queries, QueryMeasure, QueryROCArea, QuerySquaredLoss, Risk, get_query_measure
-from ..objective import RegularizedRisk
-from ..solvers import Callback, ConvexSolver, Newton, Result, Solver
-from ..solvers.smoothing import Adaptive, Smoothing
-from ..threads import check_n_threads, use_threads
-from .classifier import ZeroModelWarning
-from .linear import CertifiedModel, make_callback, report_end
-from .problem import ACCEPTED, SOLVERS, as_store, check_lengths, make_solver, remember_features
-from .ranking_candidates import RankingCandidate, candidate_for
-from .tight import fit_tight, retargeting
+from ..measures import Queries, QueryMeasure, get_query_measure
+from ..solvers import Callback, Result, Solver
+from ..solvers.smoothing import Smoothing
+from ..tasks.queries import QueryRows, QueryTask, RankingCandidate, candidate_for
+from ..threads import check_n_threads
+from .linear import CertifiedModel, ZeroModelWarning, report_end
+from .problem import ACCEPTED, as_store, check_lengths, remember_features, solver_of
 
 Array = NDArray[np.float64]
-#: Features up to which a few steps of Newton's method are quicker than many of L-BFGS.
-FEW_FEATURES = 100
 
 
 class LinearRanker(CertifiedModel):
@@ -37,8 +30,10 @@ class LinearRanker(CertifiedModel):
 
     measure: str | QueryMeasure
     bound: Any
+    low_memory: bool
     intercept_: float
 
+    task_kind: ClassVar[type[QueryTask]] = QueryTask
     _labels_in_files: ClassVar[dict[str, int]] = {}
 
     @staticmethod
@@ -79,14 +74,14 @@ class LinearRanker(CertifiedModel):
         ids = query_ids(scores.shape[0], qid, group)
         return get_query_measure(self.measure).score(y, scores, ids, sample_weight)
 
-    def _queries(
+    def _rows(
         self,
         X: Any,
         y: ArrayLike | None,
         qid: ArrayLike | None,
         group: ArrayLike | None,
         sample_weight: ArrayLike | None,
-    ) -> tuple[Any, Queries]:
+    ) -> QueryRows:
         """Check what was passed to ``fit``, and remember the features."""
         store = as_store(X)
         if store is None:
@@ -98,7 +93,8 @@ class LinearRanker(CertifiedModel):
         else:
             X, grades, qid = store.design(), grades_of(store, y), queries_of(store, qid, group)
             remember_features(self, store)
-        return X, Queries.of(grades, query_ids(X.shape[0], qid, group), sample_weight)
+        queries = Queries.of(grades, query_ids(X.shape[0], qid, group), sample_weight)
+        return QueryRows(X, queries, low_memory=self.low_memory)
 
     def _keep(self, result: Result) -> None:
         """Make the outcome of a run the fitted model."""
@@ -306,51 +302,17 @@ class MeasureRanker(LinearRanker):
             What the query of each document counts, the same for all documents of one; an integer c stands for c
             copies of the query. ``np.repeat(weights, group)`` makes it from weights of queries.
         """
-        measure = get_query_measure(self.measure)
-        candidate = candidate_for(measure, self.bound)
-        tight = candidate.bound == "tight"
+        task = QueryTask(measure=get_query_measure(self.measure))
+        candidate = task.candidate(self.bound)
         solver = solver_of(self)
-        check_ranks(solver, candidate.measure)
         check_n_threads(self.n_threads)
-        X, queries = self._queries(X, y, qid, group, sample_weight)
-        with use_threads(self.n_threads):
-            design = as_design(X, low_memory=self.low_memory)
-            objective = RegularizedRisk(design, candidate.measure.risk(queries), self.alpha)
-            what = None if self.checkpoint is None else fingerprint(objective, candidate.measure, bound=candidate.bound)
-            if self.solver == "auto" and self.smoothing == "adaptive":
-                solver = quickest(solver, objective)
-            begins_with = start_objective(objective, candidate.measure, queries) if tight else None
-            result = self._minimise(objective, begins_with, solver, what)
+        rows = self._rows(X, y, qid, group, sample_weight)
+        _, result, ending = self._minimise(task, candidate, rows, solver, self._last_weights())
         report_end(result, solver.tol, self.verbose)
-        assert result.scores is not None
-        if tells_nothing(result.scores):
-            warn_of_zero_ranker(self.alpha, tight=tight)
+        if ending.empty:
+            warn_of_zero_ranker(self.alpha, tight=candidate.bound == "tight")
         self._keep(result)
         return self
-
-    def _minimise(
-        self,
-        objective: RegularizedRisk,
-        begins_with: RegularizedRisk | None,
-        solver: ConvexSolver,
-        what: dict[str, Any] | None,
-    ) -> Result:
-        """Run the solver, from where a checkpoint of this problem or an earlier fit ended if there is one.
-
-        The tight bound is what is minimised if there is something to begin with.
-        """
-        start, planes, mu = self._last_weights(), None, None
-        keeper = None
-        if self.checkpoint is not None and what is not None:
-            keeper = CheckpointKeeper(self.checkpoint, what)
-            if keeper.state is not None:
-                start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
-        callback = make_callback(self.verbose, self.callback)
-        if begins_with is not None and (start is None or not start.any()):
-            first = solver.run(begins_with, callback=callback)
-            return fit_tight(first, first.coef, objective, solver, callback, keeper)
-        method = solver if begins_with is None else retargeting(solver)
-        return method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
 
     def _last_weights(self) -> Array | None:
         """Weights to start from, where those of an earlier fit are wanted and fit these features."""
@@ -358,59 +320,6 @@ class MeasureRanker(LinearRanker):
         if not self.warm_start or previous is None or previous.shape[0] != self.n_features_in_:
             return None
         return previous
-
-
-def tight_start(measure: QueryMeasure, queries: Queries) -> Risk:
-    """The convex risk from whose minimiser the tight bound of a measure starts: one that does not collapse.
-
-    For NDCG it is squared loss, for others pairs. (Measured in five folds of the training and validation queries of
-    benchmarks/ranking.py: from squared loss instead of pairs NDCG@10 is 0.704 instead of 0.704 on MQ2008, 0.490
-    instead of 0.485 on OHSUMED, 0.756 instead of 0.753 on LightGBM's example, with the best target and strength.)
-    """
-    start = QuerySquaredLoss(measure.gain) if isinstance(measure, NDCG) else QueryROCArea()
-    return start.risk(queries)
-
-
-def start_objective(objective: RegularizedRisk, measure: QueryMeasure, queries: Queries) -> RegularizedRisk:
-    """What is minimised before a tight bound, with an alpha that is as strong where scores are of their size."""
-    alpha = objective.alpha * objective.risk.score_scale**2
-    return RegularizedRisk(objective.design, tight_start(measure, queries), alpha)
-
-
-def solver_of(ranker: Any) -> ConvexSolver:
-    """The solver that a ranker of either kind names; L-BFGS for "auto"."""
-    if not isinstance(ranker.solver, ConvexSolver):
-        choice("solver", ranker.solver, ("auto", *SOLVERS))
-    name = "lbfgs" if ranker.solver == "auto" else ranker.solver
-    return make_solver(name, tol=ranker.tol, max_iter=ranker.max_iter, smoothing=ranker.smoothing)
-
-
-def quickest(solver: ConvexSolver, objective: RegularizedRisk) -> ConvexSolver:
-    """Newton's method where it is quicker than a solver, which is so for pairs and few features.
-
-    A Hessian of pairs takes as long as several passes, so each serves for four steps. It begins with less smoothing
-    than usual, and searches lines more accurately. These numbers took least time on the validation queries of MQ2008
-    and OHSUMED and on generated ones (alpha 0.1 to 1e-4), but for the smoothing, which was picked on the training
-    queries that benchmarks/ranking.py measures, and is as good as any on the others.
-    """
-    if objective.design.shape[1] > FEW_FEATURES or not Newton.suits(objective):
-        return solver
-    smoothing = Adaptive(deviation=0.05, share=0.3, factor=0.5)
-    return Newton(tol=solver.tol, max_iter=solver.max_iter, smoothing=smoothing, flatness=0.3, updates=3)
-
-
-def check_ranks(solver: Solver, *measures: QueryMeasure) -> None:
-    """Say before the work begins that a solver cannot train for a measure, or not for all that are to be tried."""
-    lacking = dict.fromkeys(each.name for each in measures if not isinstance(each, QueryROCArea))
-    if not lacking or not isinstance(solver, Newton):
-        return
-    needs = 'solver "newton" needs second derivatives, which of all measures of queries "pairs" alone has'
-    if len(measures) == 1:
-        raise ValueError(f'{needs}; use "lbfgs".')
-    raise ValueError(
-        f'{needs}, and the choice tries {", ".join(lacking)}, too; use "lbfgs", or measure="pairs" with '
-        'bound="convex", which is tried alone.'
-    )
 
 
 def warn_of_zero_ranker(alpha: float, *, tight: bool) -> None:

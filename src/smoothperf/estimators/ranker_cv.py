@@ -1,7 +1,22 @@
-"""A ranker that chooses what to train with and how strongly to regularise: by the measure, on held-out queries."""
+"""A ranker that chooses what to train with and how strongly to regularise: by the measure, on held-out queries.
+
+Held-out queries are seldom enough to tell which candidate is best, so the winner does not take it all. Let candidate
+k, at its best alpha, be d_k behind the winner in the mean over these queries, with a standard error of e_k. Then the
+model is an average in which it counts
+
+    share_k ~ exp(-(d_k / e_k)^2 / 2)                                                            (average-shares)
+
+with scores in units of their deviation within queries. All are linear, and so is their average.
+
+(Measured on 16 problems that are not in benchmarks/ranking_elsewhere.py, six or seven draws of each: NDCG@10 is higher
+than that of the winner by 0.002, with a standard error of 0.001. As good as this: to take the winner where it is ahead
+of the average on held-out queries, shares by half the standard error, and shares that are picked greedily to be best on
+these. Equal shares are worse by 0.006, with a standard error of 0.004.)
+"""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -15,26 +30,17 @@ from ..io.model_file import is_fitted_attribute
 from ..measures import Queries, QueryMeasure, get_query_measure
 from ..solvers import Callback, ConvexSolver, Result, Solver, Status
 from ..solvers.smoothing import Smoothing
+from ..tasks.queries import QueryRows, QueryTask, RankingCandidate
+from ..tasks.training import Training
 from ..threads import check_n_threads, use_threads
-from .choice import LEVELS, Step
+from .choice import LEVELS, OF_THE_CHOICE, Choice, Chosen, Step, levels_for
 from .linear import make_callback, report_end
-from .path import checked_alphas
-from .problem import refuse_store
-from .ranker import LinearRanker, MeasureRanker, check_ranks, solver_of
-from .ranking_candidates import RankingCandidate, candidates_for
-from .ranking_choice import HeldOutQueries, QueryRace, QueryRows, QueryTrail, Rows, query_splits
-from .search import (
-    OF_THE_CHOICE,
-    Part,
-    compare,
-    keep_choice,
-    levels_for,
-    loosened,
-    warn_if_nothing_is_told,
-)
-from .trail import Settings
+from .problem import refuse_store, solver_of
+from .ranker import LinearRanker, MeasureRanker
 
 Array = NDArray[np.float64]
+#: Candidates that count less beside the winner are left out of an average: they are three standard errors behind.
+LEAST_SHARE = 0.01
 
 
 class MeasureRankerCV(LinearRanker):
@@ -165,57 +171,38 @@ class MeasureRankerCV(LinearRanker):
 
         Weights count in training and in the scores on held-out queries.
         """
-        measure = get_query_measure(self.measure)
-        candidates = candidates_for(measure, self.bound)
+        task = QueryTask(measure=get_query_measure(self.measure))
+        candidates = task.candidates(self.bound)
         solver = solver_of(self)
-        check_ranks(solver, *(candidate.measure for candidate in candidates))
         check_n_threads(self.n_threads)
         refuse_store(X, "cross-validation")
-        X, queries = self._queries(X, y, qid, group, sample_weight)
+        rows = self._rows(X, y, qid, group, sample_weight)
         if self.bound == "auto":  # grades may be huge where the measure does not look at their size
-            candidates = tuple(one for one in candidates if one.measure.takes(queries.grades))
+            candidates = tuple(one for one in candidates if one.measure.takes(rows.known.grades))
         for candidate in candidates:
-            candidate.measure.risk(queries)  # which says what does not suit it
-        from_data = self.alphas is None
-        levels = levels_for(X, queries.weights, self.n_alphas) if self.alphas is None else checked_alphas(self.alphas)
-        settings = Settings(solver=loosened(solver), low_memory=self.low_memory, literal=not from_data)
-        race = QueryRace(measure, candidates, levels, open_end=from_data)
-        self._compare(race, X, queries, settings)
+            Training(task, candidate, rows, solver).check()
+        levels = levels_for(rows.X, rows.known.weights, self.alphas, self.n_alphas)
+        choice = Choice(task, candidates, levels, literal=self.alphas is not None)
+        choice.compare(rows, solver, self)
         with use_threads(self.n_threads):
-            rows = QueryRows(X, queries, settings)
             callback = make_callback(self.verbose, self.callback)
-            winner, index, _, result = race.winner(lambda one: QueryTrail(one, rows), solver, callback)
-            others = self._others(race, rows, winner, index, result, solver, callback)
-        warn_if_nothing_is_told(result)
-        report_end(result, solver.tol, self.verbose)
-        self._keep(result)
-        self._keep_average({winner: (1.0, result), **others}, queries)
-        self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants at least 1, also where the start is good enough
-        self._keep_choice(race, rows, winner, index)
+            chosen = choice.winner(rows, solver, callback)
+            others = self._others(choice, rows, chosen, solver, callback)
+        report_end(chosen.result, solver.tol, self.verbose)
+        self._keep(chosen.result)
+        self._keep_average({chosen.candidate: (1.0, chosen.result), **others}, rows.known)
+        self.n_iter_ = max(
+            1, chosen.result.n_iter
+        )  # scikit-learn wants at least 1, also where the start is good enough
+        for name, value in choice.results(rows, solver, chosen).items():
+            setattr(self, name, value)
         return self
-
-    def _compare(self, race: QueryRace, X: Any, queries: Queries, settings: Settings) -> None:
-        """Train candidates on the training part of every split, and score the held-out part."""
-        grades, weights, numbers = queries.by_row(queries.grades), queries.weights, queries.numbers
-        splits = query_splits(self.cv, numbers, race.measure.counted(queries))
-
-        def queries_of(rows: Rows) -> Queries:
-            return Queries.of(grades[rows], numbers[rows], None if weights is None else weights[rows])
-
-        def part(train: Rows, test: Rows) -> Part:
-            rows = QueryRows(X[train], queries_of(train), settings)
-            held_out = HeldOutQueries(test, queries_of(test))
-            return Part(lambda candidate: QueryTrail(candidate, rows), held_out, X[test])
-
-        compare(self, race, splits, part)
 
     def _others(
         self,
-        race: QueryRace,
+        choice: Choice[Queries, RankingCandidate],
         rows: QueryRows,
-        winner: RankingCandidate,
-        index: int,
-        result: Result,
+        chosen: Chosen[RankingCandidate],
         solver: ConvexSolver,
         callback: Callback | None,
     ) -> dict[RankingCandidate, tuple[float, Result]]:
@@ -223,10 +210,11 @@ class MeasureRankerCV(LinearRanker):
         others: dict[RankingCandidate, tuple[float, Result]] = {}
         if not self.average:
             return others
-        for (candidate, level), share in race.shares(winner, index).items():
-            if candidate == winner or result.status is Status.STOPPED:
+        result = chosen.result
+        for (candidate, level), share in shares_of(choice, chosen.candidate, chosen.level).items():
+            if candidate == chosen.candidate or result.status is Status.STOPPED:
                 continue
-            result = race.fit_to_all(QueryTrail(candidate, rows), level, solver, callback)
+            result = choice.fit_to_all(rows, candidate, level, solver, callback).result
             report_end(result, solver.tol, self.verbose)
             others[candidate] = share, result
         return others
@@ -242,16 +230,6 @@ class MeasureRankerCV(LinearRanker):
             self.coef_ = np.zeros_like(self.coef_)
             for one, share in shares.items():
                 self.coef_ += share / whole / units[one] * members[one][1].coef
-
-    def _keep_choice(self, race: QueryRace, rows: QueryRows, winner: RankingCandidate, index: int) -> None:
-        """What was tried, and what was chosen."""
-        trails = {one: QueryTrail(one, rows) for one in race.candidates}
-        words = {
-            one: {"measure": one.measure.name, "bound": one.bound, "target": one.target or ""}
-            for one in race.candidates
-        }
-        self.trained_for_ = winner
-        keep_choice(self, race, trails, words, winner, index)
 
     def as_ranker(self) -> MeasureRanker:
         """Return the fitted model as a MeasureRanker with ``alpha_`` and these weights, averaged or not.
@@ -280,3 +258,49 @@ def _deviation(queries: Queries, result: Result) -> float:
     if tells_nothing(result.scores):
         return 0.0
     return float(np.sqrt(np.mean(queries.centred(queries.by_document(result.scores)) ** 2)))
+
+
+def shares_of(
+    choice: Choice[Queries, RankingCandidate], winner: RankingCandidate, index: int
+) -> dict[tuple[RankingCandidate, int], float]:
+    """What each candidate counts in an average, at its best level, beside the winner's 1; (average-shares)."""
+    measure, splits = choice.task.measure, choice.splits
+
+    def of_queries(key: tuple[RankingCandidate, int]) -> Array:
+        """The measure of every query that is held out in some split."""
+        values = np.concatenate([measure.of_queries(split.judged, split.scores[key]) for split in splits])
+        kept: Array = values[~np.isnan(values)]
+        return kept
+
+    best = of_queries((winner, index))
+    weights = np.concatenate([_weights_that_count(measure, split.judged) for split in splits])
+    weights /= weights.sum()
+    found = {(winner, index): 1.0}
+    for key in choice.ranked():
+        if key[0] != winner:
+            behind = best - of_queries(key)
+            mean = float(weights @ behind)
+            error = math.sqrt(float(weights**2 @ (behind - mean) ** 2) * choice.times_held_out())
+            share = _likely(mean, error)
+            if share >= LEAST_SHARE:
+                found[key] = share
+    return found
+
+
+def _weights_that_count(measure: QueryMeasure, queries: Queries) -> Array:
+    """What the queries that count weigh."""
+    left_out = np.isnan(measure.of_queries(queries, np.zeros(queries.here_count)))
+    return measure.weights(queries)[~left_out]
+
+
+def _likely(behind: float, error: float) -> float:
+    """``exp(-(behind / error)^2 / 2)``, also where there is no error.
+
+    Examples
+    --------
+    >>> round(_likely(0.02, 0.01), 4), _likely(0.0, 0.0), _likely(0.02, 0.0), _likely(-0.01, 0.01)
+    (0.1353, 1.0, 0.0, 1.0)
+    """
+    if behind <= 0.0:
+        return 1.0
+    return math.exp(-0.5 * min(behind / error, 30.0) ** 2) if error > 0.0 else 0.0

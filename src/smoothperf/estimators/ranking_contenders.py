@@ -25,11 +25,11 @@ from ..evaluation.ranking_comparison import Documents, FittedRanker, RankingCont
 from ..measures import QueryMeasure, QueryROCArea, get_query_measure
 from ..solvers import LBFGS
 from ..solvers.continuation import Continuation
+from ..tasks.base import scores_of
 from ..threads import use_threads
+from .choice import levels_for
 from .contenders import C_GRID, FOLDS
-from .linear import scores_of
 from .ranker_cv import MeasureRankerCV
-from .search import levels_for
 
 Array = NDArray[np.float64]
 #: How a model was trained, and its scores of rows.
@@ -118,7 +118,7 @@ def _pairs(documents: Documents, *, tol: float, max_iter: int, n_threads: int | 
     with use_threads(n_threads):
         solver = LBFGS(tol=tol, max_iter=max_iter)
         path = Continuation(as_design(documents.X), QueryROCArea().risk(documents.queries), solver)
-        for alpha in levels_for(documents.X, None, N_ALPHAS):
+        for alpha in levels_for(documents.X, None, None, N_ALPHAS):
             yield f"alpha {alpha:.2g}", partial(_linear, coef=path.solve(float(alpha)).coef)
 
 

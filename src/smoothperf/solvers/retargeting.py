@@ -167,6 +167,24 @@ class Retargeting(Solver):
     max_iter: int = 1000
     convex: ConvexSolver = field(default_factory=LBFGS)
 
+    @classmethod
+    def with_steps_of(cls, solver: ConvexSolver, *, after: Result | None = None) -> Retargeting:
+        """The method that takes its steps with a solver, to the same tolerance; ``after`` a run for the start.
+
+        Parameters
+        ----------
+        solver : ConvexSolver
+            What takes the steps.
+        after : Result, optional
+            A run before, whose iterations count.
+
+        Returns
+        -------
+        Retargeting
+        """
+        before = 0 if after is None else len(after.trace)
+        return cls(tol=solver.tol, max_iter=max(0, solver.max_iter - before), convex=solver)
+
     def run(
         self,
         objective: RegularizedRisk,

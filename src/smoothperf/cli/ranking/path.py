@@ -69,8 +69,8 @@ def _split(
 
     import numpy as np
 
-    from ...estimators.ranking_choice import query_splits
     from ...measures import get_query_measure
+    from ...tasks.queries import query_splits
 
     queries = queries_of(documents)
     counted = get_query_measure(measure).counted(queries)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import positive_number
-from ..design import BiasedDesign, Design, as_design
+from ..design import BiasedDesign, Design
 from ..measures import Measure
 from ..measures.examples import Examples
 from ..objective import RegularizedRisk
@@ -52,10 +51,9 @@ class Bias:
         """Whether the weights of a run end with that of the constant feature."""
         return self.fit_intercept and self.measure.fits_bias
 
-    def design(self, X: Any, *, low_memory: bool) -> Design:
-        """X as an operator, with the constant feature if it is needed."""
-        design = as_design(X, low_memory=low_memory)
-        return BiasedDesign(design, self.height) if self.trained else design
+    def design(self, features: Design) -> Design:
+        """X with the constant feature, if it is needed."""
+        return BiasedDesign(features, self.height) if self.trained else features
 
     def split(self, weights: Array) -> tuple[Array, float]:
         """Weights of the features of X, and what the constant feature adds to every score."""

@@ -28,20 +28,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..design import Design
-from ..measures import Examples, Risk
+from ..measures import Risk
 from ..objective import RegularizedRisk, StartingWithScores
 from ..penalties import ElasticNet, Penalty, Quadratic
-from ..solvers import Callback, ConvexSolver, Result, Status, TraceRow
-from ..solvers.continuation import Continuation, Solution
-from ..solvers.penalised_path import PenalisedContinuation, continuation, largest_alpha
-from ..solvers.retargeting import value_of_start
-from .bias import Bias
-from .tight import LabelStart, retargeting
+from .base import ConvexSolver
+from .continuation import Continuation, Solution
+from .monitor import Callback
+from .penalised_path import PenalisedContinuation, continuation, largest_alpha
+from .result import Result, Status, TraceRow
+from .retargeting import Retargeting, value_of_start
 
 Array = NDArray[np.float64]
 
 
-class SafeStart:
+class ConvexStart:
     """Minimisers of a convex risk that does not collapse, which all who start from them on the same rows share.
 
     Parameters
@@ -88,7 +88,7 @@ class TightContinuation:
         What takes the convex steps, and says what tolerance they have.
     penalty : Penalty or None
         Of the weights, in any strength; quadratic if None.
-    convex : SafeStart
+    convex : ConvexStart
         Where to start at an alpha.
     weights : callable, optional
         Makes weights of this design from a solution of ``convex``; those themselves by default.
@@ -104,7 +104,7 @@ class TightContinuation:
         risk: Risk,
         solver: ConvexSolver,
         penalty: Penalty | None,
-        convex: SafeStart,
+        convex: ConvexStart,
         weights: Callable[[Solution], Array] | None = None,
         *,
         strength: float = 1.0,
@@ -183,23 +183,4 @@ class _Start:
 
     def run(self, solver: ConvexSolver, callback: Callback) -> Result:
         """Minimise from here."""
-        return retargeting(solver).run(self.objective, self.coef, callback)
-
-
-def tight_labels(
-    bias: Bias,
-    examples: Examples,
-    design: Design,
-    risk: Risk,
-    solver: ConvexSolver,
-    penalty: Penalty,
-    ranking: SafeStart,
-    *,
-    strength: float = 1.0,
-    thorough: bool = True,
-) -> TightContinuation:
-    """The tight bound for labels of two kinds, given minimisers for ROC area of the features alone."""
-    own = SafeStart(design, lambda: risk, solver, penalty)
-    convex = own if risk.sums_over_examples else ranking
-    weights = LabelStart(bias, examples, risk).weights
-    return TightContinuation(design, risk, solver, penalty, convex, weights, strength=strength, thorough=thorough)
+        return Retargeting.with_steps_of(solver).run(self.objective, self.coef, callback)

@@ -3,47 +3,32 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import choice, vector, whole_number
+from .._validation import choice
 from ..io.model_file import is_fitted_attribute
-from ..measures import Goal, Measure, get_measure
+from ..measures import Examples, Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
-from ..measures.examples import Examples
 from ..measures.targets import TARGETS, checked_target
 from ..penalties import ElasticNet
-from ..solvers import Callback, ConvexSolver, Result, Solver
+from ..solvers import Callback, Solver
 from ..solvers.smoothing import Smoothing
+from ..tasks.labels import Candidate, LabelTask, candidates_for, stacked_scores
+from ..tasks.training import Training
 from ..threads import check_n_threads, use_threads
 from .calibration import METHODS, fitted_calibration
-from .candidates import Candidate, candidates_for
-from .choice import LEVELS, HeldOut, LabelRace, Step, check_any_splits
+from .choice import LEVELS, OF_THE_CHOICE, Choice, Chosen, Step, levels_for
 from .classifier import MeasureClassifier
-from .linear import LinearMeasureClassifier, make_callback, report_end
-from .path import checked_alphas
-from .problem import check_suits, example_weights, labelled_rows, make_solver, penalty_of, refuse_store
-from .search import (
-    OF_THE_CHOICE,
-    Part,
-    compare,
-    keep_choice,
-    levels_for,
-    loosened,
-    warn_if_nothing_is_told,
-)
-from .trail import LabelTrail, Rows, Settings
+from .linear import LinearMeasureClassifier, largest_of, make_callback, report_end
+from .problem import label_task, labelled_rows, refuse_store, solver_of
 
 Array = NDArray[np.float64]
-#: With fewer examples of the smaller class than the first number, folds are drawn as often as the second says.
-FEW_EXAMPLES, REPEATS = 200, 3
 
 
 @dataclass(frozen=True)
@@ -231,115 +216,51 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         base_scores: ArrayLike | None = None,
     ) -> _HeldOutScores:
         """Fit, and return what the model knows of rows held out, which would be too long to keep."""
-        measure = get_measure(self.measure)
+        get_measure(self.measure)
         ratios = _checked_ratios(self.l1_ratio)
-        candidates = tuple(
-            replace(one, l1_ratio=ratio) for one in candidates_for(measure, self.bound) for ratio in ratios
-        )
-        solver = make_solver(self.solver, tol=self.tol, max_iter=self.max_iter, smoothing=self.smoothing)
+        candidates_for(get_measure(self.measure), self.bound)
+        solver = solver_of(self)
         if self.calibration is not None:
             choice("calibration", self.calibration, METHODS)
         point = _checked_point(self.operating_point)
         check_n_threads(self.n_threads)
         refuse_store(X, "cross-validation")
-        given = labelled_rows(self, X, y, sample_weight)
-        X, examples = given.X, given.examples
-        self._keep_labels(given.pair, given.counts)
-        if sample_weight is not None:
-            sample_weight = vector("sample_weight", sample_weight)
-        base = given.base_scores(base_scores)
-        penalties = {ratio: penalty_of(self, X.shape[1], ratio) for ratio in ratios}
+        rows = labelled_rows(self, X, y, sample_weight, base_scores)
+        self._keep_labels(rows.pair, rows.counts)
+        task = label_task(self, rows.X.shape[1], ratios)
+        candidates = task.candidates(self.bound)
         for candidate in candidates:
-            tight = candidate.bound == "tight"
-            penalty = penalties[candidate.l1_ratio]
-            check_suits(solver, candidate.measure, candidate.measure.risk(examples), penalty, tight=tight)
-        levels = self._levels(X, examples.weights)
-        settings = Settings(
-            solver=loosened(solver),
-            low_memory=self.low_memory,
-            literal=self.alphas is not None,
-            fit_intercept=self.fit_intercept,
-            intercept_scaling=self.intercept_scaling,
-            penalties=penalties,
-            first_level=float(levels[0]),
-        )
-        race = LabelRace(
-            measure.as_share(examples.weight),
-            [replace(candidate, measure=candidate.measure.as_share(examples.weight)) for candidate in candidates],
-            levels,
-            open_end=self.alphas is None,
-        )
-        self._compare(race, X, examples.positive, sample_weight, base, settings)
+            Training(task, candidate, rows, solver).check()
+        # Counts are those of all rows, of which parts are trained on: what is compared has shares.
+        weight = rows.known.weight
+        shares = {replace(one, measure=one.measure.as_share(weight)): one for one in candidates}
+        levels = levels_for(rows.X, rows.known.weights, self.alphas, self.n_alphas)
+        task = replace(task, measure=task.measure.as_share(weight))
+        tried = Choice(task, shares, levels, literal=self.alphas is not None)
+        tried.compare(rows, solver, self)
         with use_threads(self.n_threads):
-            rows = Rows(X, examples, settings, base)
-            winner, index, trail, result = self._winner(race, rows, solver)
-        report_end(result, solver.tol, self.verbose, 0.0 if base is None else float(np.abs(base).max()))
-        self._keep_choice(race, rows, candidates, winner, index)
-        self.has_base_scores_ = base is not None
-        held_out = self._keep_model(race, trail, result, winner, index)
-        self._keep_point(race.measure, point, held_out, examples.count)
+            chosen = tried.winner(rows, solver, make_callback(self.verbose, self.callback))
+        report_end(chosen.result, solver.tol, self.verbose, largest_of(rows.offset))
+        for name, value in tried.results(rows, solver, chosen).items():
+            setattr(self, name, value)
+        self.l1_ratio_ = chosen.candidate.l1_ratio
+        self.has_base_scores_ = rows.offset is not None
+        held_out = self._keep_model(task, tried, chosen)
+        self._keep_point(task.measure, point, held_out, rows.known.count)
         return held_out
 
-    def _levels(self, X: Any, weights: Array | None) -> Array:
-        """Strengths of the regulariser to begin with."""
-        if self.alphas is not None:
-            return checked_alphas(self.alphas)
-        return levels_for(X, weights, self.n_alphas)
-
-    def _compare(
-        self,
-        race: LabelRace,
-        X: Any,
-        positive: NDArray[np.bool_],
-        sample_weight: Array | None,
-        base: Array | None,
-        settings: Settings,
-    ) -> None:
-        """Train candidates on the training part of every split, and score the held-out part."""
-        row_numbers = np.arange(positive.shape[0])  # as a split may be a mask in place of row numbers
-
-        def part(train: Any, test: Any) -> Part:
-            before, after = (None if sample_weight is None else sample_weight[part] for part in (train, test))
-            weights = example_weights(self.class_weight, self.label_pair, positive[train], before)
-            cut_weights = example_weights(self.class_weight, self.label_pair, positive[test], after)
-            base_before, base_after = (None, 0.0) if base is None else (base[train], base[test])
-            rows = Rows(X[train], Examples.of(positive[train], weights), settings, base_before)
-            held_out = HeldOut(row_numbers[test], positive[test], after, cut_weights)
-            return Part(lambda candidate: LabelTrail(candidate, rows), held_out, X[test], base_after)
-
-        compare(self, race, self._splits(positive), part)
-
-    def _winner(self, race: LabelRace, rows: Rows, solver: ConvexSolver) -> tuple[Candidate, int, LabelTrail, Result]:
-        """Fit the winner to all rows."""
-        callback = make_callback(self.verbose, self.callback)
-        found = race.winner(lambda candidate: LabelTrail(candidate, rows), solver, callback)
-        warn_if_nothing_is_told(found[-1])
-        return found
-
-    def _keep_choice(
-        self, race: LabelRace, rows: Rows, candidates: Sequence[Candidate], winner: Candidate, index: int
-    ) -> None:
-        """What was tried, in the form of scikit-learn's searches; and what was chosen."""
-        names = dict(zip(race.candidates, candidates, strict=True))  # as the user gave them: counts, not shares
-        trails = {one: LabelTrail(one, rows) for one in race.candidates}
-        words = {
-            one: {"measure": names[one].measure.name, "bound": one.bound, "l1_ratio": one.l1_ratio}
-            for one in race.candidates
-        }
-        self.trained_for_ = names[winner]
-        self.l1_ratio_ = winner.l1_ratio
-        keep_choice(self, race, trails, words, winner, index)
-
     def _keep_model(
-        self, race: LabelRace, trail: LabelTrail, result: Result, winner: Candidate, index: int
+        self, task: LabelTask, tried: Choice[Examples, Candidate], chosen: Chosen[Candidate]
     ) -> _HeldOutScores:
         """The fitted model; where to cut it, and what probabilities it has, held-out rows say."""
-        threshold = race.cut(winner, index) if self.fit_intercept else 0.0
-        self._keep(result, *trail.bias.cut_at(result.coef, threshold))
+        key, result = (chosen.candidate, chosen.level), chosen.result
+        bias = task.bias(chosen.candidate)
+        threshold = task.cut_of(tried.splits, key) if self.fit_intercept else 0.0
+        self._keep(result, *bias.cut_at(result.coef, threshold))
         self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants at least 1, also where the start is good enough
-        _, bias = trail.bias.split(result.coef)
-        positive, scores, weights = race.together(winner, index, once=True)
-        held_out = _HeldOutScores(positive, scores - bias, weights)
+        _, constant = bias.split(result.coef)
+        positive, scores, weights = stacked_scores(tried.splits, key, once=True)
+        held_out = _HeldOutScores(positive, scores - constant, weights)
         self.__dict__.pop("calibration_", None)
         if self.calibration is not None:
             self.calibration_ = fitted_calibration(self.calibration, positive, held_out.raw_scores, weights)
@@ -356,43 +277,6 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             point = {**point, "k": max(1, round(point["k"] * held_out.positive.shape[0] / n))}
         labels = self.label_pair[held_out.positive.astype(int)]
         self.set_operating_point(y=labels, raw_scores=held_out.raw_scores, sample_weight=held_out.weights, **point)
-
-    def _splits(self, positive: NDArray[np.bool_]) -> list[tuple[Any, Any]]:
-        """Rows to train on and rows to hold out, for every split."""
-        cv = self.cv
-        if isinstance(cv, (float, np.floating)):
-            if not 0.0 < cv < 1.0:
-                raise ValueError(f"cv must be a number of folds, a share between 0 and 1 or a splitter, got {cv!r}.")
-            cv = StratifiedShuffleSplit(n_splits=1, test_size=cv, random_state=0)
-        elif isinstance(cv, (int, np.integer)):
-            folds = self._folds_that_exist(whole_number("cv", cv, at_least=2), positive)
-            # Rows may come in an order that means something.
-            cv = StratifiedKFold(folds, shuffle=True, random_state=0)
-            if (times := times_drawn(positive)) > 1:
-                cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=times, random_state=0)
-        splits = list(check_cv(cv, positive, classifier=True).split(positive, positive))
-        check_any_splits(splits)
-        for train, test in splits:
-            for part, rows in (("training", train), ("held-out", test)):
-                if np.unique(positive[rows]).size < 2:
-                    raise ValueError(f"cv leaves a {part} part with one class only; use fewer or stratified folds.")
-        return splits
-
-    def _folds_that_exist(self, wanted: int, positive: NDArray[np.bool_]) -> int:
-        """As many folds as wanted, or as there are examples of the smaller class."""
-        fewest = _smaller_class(positive)
-        if fewest < 2:
-            raise ValueError(
-                f"cv={wanted} needs at least 2 examples of each class, but one class has {fewest}: there is nothing to "
-                "choose alpha by. Use MeasureClassifier with a given alpha."
-            )
-        if wanted > fewest:
-            warnings.warn(
-                f"cv={wanted}, but one class has {fewest} examples only, so that {fewest} folds are used.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return min(wanted, fewest)
 
     def as_classifier(self) -> MeasureClassifier:
         """Return the fitted model as the MeasureClassifier with ``alpha_`` that it is.
@@ -436,19 +320,3 @@ def _checked_point(point: Mapping[str, Any] | None) -> dict[str, Any] | None:
     checked_target(name, value)
     checked_confidence(point.get("confidence", CONFIDENCE))
     return dict(point)
-
-
-def times_drawn(positive: NDArray[np.bool_]) -> int:
-    """How often folds are drawn: which rows share one decides much where the smaller class has few examples.
-
-    Examples
-    --------
-    >>> times_drawn(np.arange(1000) < 200), times_drawn(np.arange(1000) < 199)
-    (1, 3)
-    """
-    return REPEATS if _smaller_class(positive) < FEW_EXAMPLES else 1
-
-
-def _smaller_class(positive: NDArray[np.bool_]) -> int:
-    """How many examples it has."""
-    return int(min(positive.sum(), (~positive).sum()))

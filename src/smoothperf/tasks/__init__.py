@@ -1,0 +1,1 @@
+"""The one contract between "labels or queries" and everything that fits, chooses, commands or reports."""

@@ -1,0 +1,277 @@
+"""The one contract between "labels or queries" and everything that fits, chooses, commands or reports.
+
+A :class:`Task` knows what depends on which of the two rows are: what may be trained, the risk on some rows, where a
+tight bound starts, how rows are split, what held-out scores are worth, and how a run becomes a model. It has no data,
+so it can be sent to the workers of a cluster. :class:`Rows` are the data. A fit, a path, a choice, a command and a
+report are written once, against these.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..design import Design, as_design
+from ..measures import Risk
+from ..measures.examples import Supervision
+from ..objective import RegularizedRisk
+from ..penalties import Penalty, Quadratic
+from ..solvers import Result
+from ..solvers.continuation import Solution
+from ..solvers.tight_path import ConvexStart
+
+Array = NDArray[np.float64]
+RowNumbers = NDArray[np.intp]
+#: Upper bounds of a measure's loss: the convex one, and a closer one that is not convex.
+BOUNDS = ("convex", "tight")
+T = TypeVar("T")
+
+
+class Candidate(Protocol):
+    """A risk to train with; it can be hashed."""
+
+    @property
+    def measure(self) -> Any:
+        """The measure whose risk it is."""
+
+    @property
+    def bound(self) -> str:
+        """Which bound: "convex" or "tight"."""
+
+    @property
+    def baseline(self) -> bool:
+        """Whether it is what anybody would use, so that others must be better."""
+
+    def words(self) -> dict[str, Any]:
+        """What it is called in ``cv_results_``."""
+
+
+C = TypeVar("C", bound=Candidate)
+K = TypeVar("K", bound=Supervision)
+
+
+class Rows(ABC, Generic[K]):
+    """Rows to train on.
+
+    Parameters
+    ----------
+    X : matrix or Design
+        The features.
+    offset : ndarray, optional
+        Scores to begin with.
+    low_memory : bool
+        Whether to do without a copy of column indices.
+
+    Attributes
+    ----------
+    known : Supervision
+        Labels or grades, with the weights that count in training.
+    judged : Supervision
+        The same, with the weights that count in scores.
+    """
+
+    known: K
+
+    def __init__(self, X: Any, offset: Array | None = None, *, low_memory: bool = False):
+        self.X = X
+        self.offset = offset
+        self.low_memory = low_memory
+        self._starts: dict[Hashable, ConvexStart] = {}
+
+    @cached_property
+    def design(self) -> Design:
+        """X as an operator."""
+        return as_design(self.X, low_memory=self.low_memory)
+
+    def start(self, key: Hashable, make: Callable[[], ConvexStart]) -> ConvexStart:
+        """Where the tight bounds of some candidates start; made once for all that have the same key."""
+        if key not in self._starts:
+            self._starts[key] = make()
+        return self._starts[key]
+
+    @property
+    def judged(self) -> K:
+        """Those of training, unless a kind of rows knows others."""
+        return self.known
+
+    @abstractmethod
+    def part(self, numbers: RowNumbers) -> Self:
+        """Some of the rows, by number or as a mask."""
+
+
+@dataclass(frozen=True)
+class HeldOut(Generic[K, C]):
+    """Rows of one split that are held out, and their scores for each candidate and level that was tried there.
+
+    Attributes
+    ----------
+    numbers : ndarray
+        Their numbers among all rows.
+    known, judged : Supervision
+        As in :class:`Rows`.
+    """
+
+    numbers: RowNumbers
+    known: K
+    judged: K
+    scores: dict[tuple[C, int], Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What a run has led to.
+
+    Attributes
+    ----------
+    coef : ndarray
+        Weights of the features.
+    intercept : float
+        What is added to their scores: the bias less the threshold.
+    threshold : float
+        Where the scores of the run are cut.
+    excess : float
+        How far J at w = 0 can be above its minimum; how far it is above what was found, for a tight bound.
+    empty : bool
+        Whether no weights would be as good, within a tolerance.
+    """
+
+    coef: Array
+    intercept: float
+    threshold: float
+    excess: float
+    empty: bool
+
+
+class Task(ABC, Generic[K, C]):
+    """What is trained for, on rows of one kind.
+
+    Attributes
+    ----------
+    measure : Measure or QueryMeasure
+        What to be good at.
+    cautious : bool
+        Whether the choice prefers baselines unless another candidate is clearly better.
+    baseline_names : frozenset of str
+        Names of the measures that baselines are trained with.
+    """
+
+    measure: Any
+    cautious: ClassVar[bool]
+    baseline_names: ClassVar[frozenset[str]]
+
+    @abstractmethod
+    def candidate(self, bound: str) -> C:
+        """What a single fit trains with."""
+
+    @abstractmethod
+    def candidates(self, bound: str | Sequence[Any]) -> tuple[C, ...]:
+        """What to choose from, baselines first; "auto" offers what may be worth while."""
+
+    @abstractmethod
+    def risk(self, candidate: C, known: K) -> Risk:
+        """The risk of a candidate on rows."""
+
+    def design(self, candidate: C, features: Design) -> Design:
+        """X as a candidate is trained with."""
+        return features
+
+    def penalty(self, candidate: C) -> Penalty:
+        """The penalty of a candidate's weights, in strength 1."""
+        return Quadratic(1.0)
+
+    @abstractmethod
+    def first_risk(self, candidate: C, known: K, risk: Risk) -> Risk | None:
+        """The convex risk from whose minimiser the tight bound starts; None for the candidate's own."""
+
+    @abstractmethod
+    def first_key(self, candidate: C) -> Hashable:
+        """Equal for candidates whose tight bounds start from the same minimisers on the same rows."""
+
+    def first_penalty(self, candidate: C) -> Penalty:
+        """The penalty of the weights there, in strength 1."""
+        return Quadratic(1.0)
+
+    def first_strength(self, risk: Risk) -> float:
+        """Alpha there, as a multiple of that of the tight bound, for weights that count as much."""
+        return risk.score_scale**2
+
+    def first_weights(self, candidate: C, known: K, risk: Risk, found: Result | Solution) -> Array:
+        """Weights to start the tight bound from, given the minimiser there, of the features alone."""
+        return found.coef
+
+    def coef(self, candidate: C, weights: Array) -> Array:
+        """Those of the weights of a run that are of features."""
+        return weights
+
+    def scores(self, candidate: C, X: Any, weights: Array) -> Array:
+        """Scores of other rows for the weights of a run."""
+        return scores_of(X, weights)
+
+    @abstractmethod
+    def ending(
+        self, candidate: C, known: K, objective: RegularizedRisk, found: Result | Solution, tol: float
+    ) -> Ending:
+        """The model that a run has led to; on the rows of all members of a group."""
+
+    @abstractmethod
+    def splits(self, cv: Any, rows: Any) -> list[tuple[Any, Any]]:
+        """Numbers of the rows to train on and of those to hold out, for every split."""
+
+    @abstractmethod
+    def judge(self, judged: K, scores: Array) -> float:
+        """The measure of scores, cut where they are 0."""
+
+    def judge_alone(self, held_out: HeldOut[K, C], scores: Array) -> float:
+        """The measure in one split, by itself."""
+        return self.judge(held_out.judged, scores)
+
+    def judge_together(self, splits: Sequence[HeldOut[K, C]], key: tuple[C, int]) -> Array:
+        """The measure in every split; NaN where a split has not tried a candidate at a level."""
+        found = [self.judge(split.judged, split.scores[key]) if key in split.scores else np.nan for split in splits]
+        return np.array(found)
+
+    @abstractmethod
+    def judge_finely(self, judged: K, scores: Array) -> float:
+        """A score that tells apart what the measure cannot."""
+
+
+def given_candidates(
+    bound: Sequence[Any], kind: type[T], named: Callable[[Any, Any], T], *, example: str
+) -> tuple[T, ...]:
+    """Candidates of a kind as users list them: such as they are, or made of pairs (measure, bound)."""
+    if len(bound) == 0:
+        raise ValueError(f'bound is an empty list; give pairs such as ("{example}", "tight"), or "auto".')
+    return tuple(given if isinstance(given, kind) else named(*_pair(given)) for given in bound)
+
+
+def _pair(given: Any) -> Sequence[Any]:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise ValueError(f'bound must be "auto", "convex", "tight" or a list of (measure, bound), got {given!r} in it.')
+    return given
+
+
+def checked_splits(splits: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Splits, of which there must be some."""
+    found = list(splits)
+    if not found:
+        raise ValueError("cv has no splits: give a number of folds, a splitter, or pairs of (train, test) row numbers.")
+    return found
+
+
+def checked_share(cv: Any) -> float:
+    """A share of rows to hold out."""
+    if not 0.0 < cv < 1.0:
+        raise ValueError(f"cv must be a number of folds, a share between 0 and 1 or a splitter, got {cv!r}.")
+    return float(cv)
+
+
+def scores_of(X: Any, coef: Array) -> Array:
+    """``X w`` in float64 without a float64 copy of X."""
+    scores: Array = X @ coef if X.dtype == np.float64 else as_design(X).matvec(coef)
+    return scores
