@@ -16,7 +16,6 @@ if _TYPE_CHECKING:
     from .estimators.ranker import MeasureRanker
     from .estimators.ranker_cv import MeasureRankerCV
     from .estimators.search import GridEdgeWarning
-    from .io.checkpoint import Checkpoint
     from .measures import (
         NDCG,
         PRBEP,
@@ -57,7 +56,6 @@ __all__ = [
     "Adaptive",
     "AveragePrecision",
     "BalancedErrorRate",
-    "Checkpoint",
     "Contingency",
     "ErrorRate",
     "FBeta",
@@ -96,7 +94,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    ".io.checkpoint": ("Checkpoint",),
     ".estimators.classifier": ("MeasureClassifier", "ZeroModelWarning"),
     ".estimators.cross_validation": ("MeasureClassifierCV",),
     ".estimators.search": ("GridEdgeWarning",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, Self
 
 from distributed import Client
@@ -12,7 +13,6 @@ from .._validation import choice
 from ..estimators import classifier as local
 from ..estimators.bias import Bias
 from ..estimators.problem import make_solver, penalty_of
-from ..io.checkpoint import Checkpoint
 from ..measures import Measure, get_measure
 from ..measures.base import IN_GROUPS
 from ..solvers import Callback, Solver
@@ -25,6 +25,7 @@ from .inputs import sources
 from .jobs import LabelJob
 from .parts import LabelSettings
 from .prediction import is_lazy, lazily, score
+from .program import Trained
 
 
 class MeasureClassifier(OnCluster, local.MeasureClassifier):
@@ -48,9 +49,8 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
     verbose : int, default=0
         1 prints a line about once a second and at the end, 2 one per iteration, and what went over the network; to
         standard error.
-    checkpoint : path-like or Checkpoint, optional
-        A file of the client for the state of the fit. To go on from it, the blocks must be the same; the number of
-        workers does not matter.
+    checkpoint : path-like or callable, optional
+        A file of the client for the model so far, as in :class:`smoothperf.MeasureClassifier`.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         n_threads: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | Callable[[Any], object] | None = None,
     ):
         super().__init__(
             measure,
@@ -157,8 +157,11 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
             return LabelJob(bias=bias, penalty=penalty, solver=solver, tight=tight)
 
         blocks = sources(X, y, sample_weight, base_scores)
-        result, (threshold, excess) = self._train(job, blocks, self._settle, lambda: self._last_weights(bias))
-        self._keep(result, *bias.cut_at(result.coef, threshold))
+
+        def finish(model: MeasureClassifier, trained: Trained) -> None:
+            model._keep(trained.result, *bias.cut_at(trained.result.coef, trained.ending[0]))
+
+        result, (_, excess) = self._train(job, blocks, self._settle, lambda: self._last_weights(bias), finish)
         based = self.has_base_scores_
         local.warn_of_zero_model(bias, excess, self.alpha, solver.tol, tight=tight, based=based)
         names = getattr(self, "feature_names_in_", None)

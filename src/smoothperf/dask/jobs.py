@@ -16,7 +16,7 @@ from ..estimators.problem import check_suits
 from ..estimators.ranker import start_objective
 from ..estimators.tight import convex_start
 from ..evaluation import tells_nothing
-from ..measures import Examples, Measure, Queries, QueryMeasure, Risk
+from ..measures import Examples, Queries, QueryMeasure, Risk
 from ..measures.examples import Supervision
 from ..objective import RegularizedRisk
 from ..penalties import Penalty
@@ -40,11 +40,6 @@ class Job(ABC):
     penalty: Penalty
     solver: ConvexSolver
     tight: bool
-
-    @property
-    @abstractmethod
-    def trained_with(self) -> Measure | QueryMeasure:
-        """The measure whose risk is minimised."""
 
     @abstractmethod
     def risk(self, examples: Supervision) -> Risk:
@@ -76,11 +71,6 @@ class LabelJob(Job):
     """
 
     bias: Bias
-
-    @property
-    def trained_with(self) -> Measure:
-        """The measure."""
-        return self.bias.measure
 
     def risk(self, examples: Supervision) -> Risk:
         """That of the measure."""
@@ -118,11 +108,6 @@ class QueryJob(Job):
     """
 
     measure: QueryMeasure
-
-    @property
-    def trained_with(self) -> QueryMeasure:
-        """The measure."""
-        return self.measure
 
     def risk(self, examples: Supervision) -> Risk:
         """That of the measure."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..estimators import ranker as local
 from ..estimators.problem import make_solver
 from ..estimators.ranking_candidates import candidate_for
-from ..io.checkpoint import Checkpoint
 from ..measures import Queries, QueryMeasure, get_query_measure
 from ..penalties import Quadratic
 from ..solvers import Callback, Solver
@@ -25,6 +25,7 @@ from .inputs import ranked_sources
 from .jobs import QueryJob
 from .parts import QuerySettings
 from .prediction import is_lazy, lazily, ranked_score
+from .program import Trained
 
 
 class MeasureRanker(OnCluster, local.MeasureRanker):
@@ -81,7 +82,7 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
         n_threads: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | Callable[[Any], object] | None = None,
     ):
         super().__init__(
             measure,
@@ -131,8 +132,11 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
             return settings
 
         blocks = ranked_sources(X, y, qid, sample_weight)
-        result, all_alike = self._train(lambda n_features: job, blocks, settle, self._last_weights, ranked=True)
-        self._keep(result)
+
+        def finish(model: MeasureRanker, trained: Trained) -> None:
+            model._keep(trained.result)
+
+        _, all_alike = self._train(lambda n_features: job, blocks, settle, self._last_weights, finish, ranked=True)
         if all_alike:
             local.warn_of_zero_ranker(self.alpha, tight=tight)
         return self

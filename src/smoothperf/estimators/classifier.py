@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import choice
-from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
 from ..io.model_file import kept_in_files
 from ..measures import Measure
 from ..measures.shifted import Shifted
@@ -20,6 +20,7 @@ from ..solvers import Callback, Result, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
 from .bias import Bias
+from .checkpoint import checkpoint_of
 from .linear import LinearMeasureClassifier, make_callback, report_end
 from .penalty import Features
 from .problem import Problem
@@ -124,9 +125,9 @@ class MeasureClassifier(LinearMeasureClassifier):
         1 prints a line about once a second and at the end, 2 one per iteration; to standard error.
     callback : callable, optional
         Called with a :class:`~smoothperf.solvers.TraceRow` after every iteration; a true return value stops the fit.
-    checkpoint : path-like or Checkpoint, optional
-        A file for the state of the fit, written once a minute, that a :class:`~smoothperf.Checkpoint` with
-        ``resume=True`` goes on from.
+    checkpoint : path-like or callable, optional
+        A file for the model so far, written at once and every minute. After a crash :func:`smoothperf.load` reads it,
+        and with ``set_params(warm_start=True)`` the next fit goes on from it. Or a function that is given the model.
 
     Attributes
     ----------
@@ -198,7 +199,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         low_memory: bool = False,
         verbose: int = 0,
         callback: Callback | None = None,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | Callable[[Any], object] | None = None,
     ):
         self.measure = measure
         self.alpha = alpha
@@ -258,27 +259,32 @@ class MeasureClassifier(LinearMeasureClassifier):
         report_end(result, solver.tol, self.verbose, 0.0 if base is None else base.largest)
         warn_of_zero_model(bias, excess_of_zero, self.alpha, solver.tol, tight=tight, based=base is not None)
         warn_of_limits(objective.penalty, result.coef, getattr(self, "feature_names_in_", None))
-        assert result.scores is not None
-        scores = problem.risk.whole_scores(result.scores)
-        self._keep(result, *bias.cut(result.coef, problem.rows.examples, scores))
-        self.has_base_scores_ = base is not None
+        self._finish(problem, result)
         return self
 
+    def _finish(self, problem: Problem, result: Result) -> None:
+        """Make the outcome of a run the fitted model, cut where the measure wants the training scores cut."""
+        assert result.scores is not None
+        scores = problem.risk.whole_scores(result.scores)
+        self._keep(result, *problem.bias.cut(result.coef, problem.rows.examples, scores))
+        self.has_base_scores_ = isinstance(problem.risk, Shifted)
+
     def _minimise(self, problem: Problem, objective: RegularizedRisk, *, tight: bool) -> Result:
-        """Run the solver, from where a checkpoint or an earlier fit ended if there is one."""
-        start, planes, mu = self._last_weights(problem.bias), None, None
-        keeper = None
+        """Run the solver, from where an earlier fit ended if that is wanted."""
+        start = self._last_weights(problem.bias)
+        observer = None
         if self.checkpoint is not None:
-            what = fingerprint(objective, problem.measure, bound=self.bound)
-            keeper = CheckpointKeeper(self.checkpoint, what)
-            if keeper.state is not None:
-                start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
+
+            def finish(model: MeasureClassifier, result: Result) -> None:
+                model._finish(problem, result)
+
+            observer = checkpoint_of(self, objective, finish, start, tight=tight)
         callback = make_callback(self.verbose, self.callback)
         if tight and (start is None or not start.any()):
             first = convex_start(problem.bias, problem.rows.examples, objective, problem.solver, callback)
-            return fit_tight(*first, objective, problem.solver, callback, keeper)
+            return fit_tight(*first, objective, problem.solver, callback, observer)
         method = retargeting(problem.solver) if tight else problem.solver
-        return method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
+        return method.run(objective, start, callback, observer=observer)
 
     def _last_weights(self, bias: Bias) -> Array | None:
         """Weights to start from, where those of an earlier fit are wanted and fit these features."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import choice, missing_entries, shown, vector
 from ..design import as_design
 from ..evaluation import tells_nothing
-from ..io.checkpoint import Checkpoint, CheckpointKeeper, fingerprint
 from ..io.model_file import kept_in_files
 from ..io.store import Store
 from ..measures import NDCG, Queries, QueryMeasure, QueryROCArea, QuerySquaredLoss, Risk, get_query_measure
@@ -21,6 +21,7 @@ from ..objective import RegularizedRisk
 from ..solvers import Callback, ConvexSolver, Newton, Result, Solver
 from ..solvers.smoothing import Adaptive, Smoothing
 from ..threads import check_n_threads, use_threads
+from .checkpoint import checkpoint_of
 from .classifier import ZeroModelWarning
 from .linear import CertifiedModel, make_callback, report_end
 from .problem import ACCEPTED, SOLVERS, as_store, check_lengths, make_solver, remember_features
@@ -213,8 +214,8 @@ class MeasureRanker(LinearRanker):
         1 prints a line about once a second and at the end, 2 one per iteration; to standard error.
     callback : callable, optional
         Called with a :class:`~smoothperf.solvers.TraceRow` after every iteration; a true return value stops the fit.
-    checkpoint : path-like or Checkpoint, optional
-        A file for the state of the fit, as in :class:`~smoothperf.MeasureClassifier`.
+    checkpoint : path-like or callable, optional
+        A file for the model so far, as in :class:`~smoothperf.MeasureClassifier`.
 
     Attributes
     ----------
@@ -263,7 +264,7 @@ class MeasureRanker(LinearRanker):
         low_memory: bool = False,
         verbose: int = 0,
         callback: Callback | None = None,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | Callable[[Any], object] | None = None,
     ):
         self.measure = measure
         self.alpha = alpha
@@ -316,11 +317,10 @@ class MeasureRanker(LinearRanker):
         with use_threads(self.n_threads):
             design = as_design(X, low_memory=self.low_memory)
             objective = RegularizedRisk(design, candidate.measure.risk(queries), self.alpha)
-            what = None if self.checkpoint is None else fingerprint(objective, candidate.measure, bound=candidate.bound)
             if self.solver == "auto" and self.smoothing == "adaptive":
                 solver = quickest(solver, objective)
             begins_with = start_objective(objective, candidate.measure, queries) if tight else None
-            result = self._minimise(objective, begins_with, solver, what)
+            result = self._minimise(objective, begins_with, solver)
         report_end(result, solver.tol, self.verbose)
         assert result.scores is not None
         if tells_nothing(result.scores):
@@ -333,24 +333,21 @@ class MeasureRanker(LinearRanker):
         objective: RegularizedRisk,
         begins_with: RegularizedRisk | None,
         solver: ConvexSolver,
-        what: dict[str, Any] | None,
     ) -> Result:
-        """Run the solver, from where a checkpoint of this problem or an earlier fit ended if there is one.
+        """Run the solver, from where an earlier fit ended if that is wanted.
 
         The tight bound is what is minimised if there is something to begin with.
         """
-        start, planes, mu = self._last_weights(), None, None
-        keeper = None
-        if self.checkpoint is not None and what is not None:
-            keeper = CheckpointKeeper(self.checkpoint, what)
-            if keeper.state is not None:
-                start, planes, mu = keeper.state.coef, keeper.state.planes, keeper.state.mu
+        start, tight = self._last_weights(), begins_with is not None
+        observer = None
+        if self.checkpoint is not None:
+            observer = checkpoint_of(self, objective, MeasureRanker._keep, start, tight=tight)
         callback = make_callback(self.verbose, self.callback)
         if begins_with is not None and (start is None or not start.any()):
             first = solver.run(begins_with, callback=callback)
-            return fit_tight(first, first.coef, objective, solver, callback, keeper)
+            return fit_tight(first, first.coef, objective, solver, callback, observer)
         method = solver if begins_with is None else retargeting(solver)
-        return method.run(objective, start, callback, keeper=keeper, planes=planes, mu=mu)
+        return method.run(objective, start, callback, observer=observer)
 
     def _last_weights(self) -> Array | None:
         """Weights to start from, where those of an earlier fit are wanted and fit these features."""

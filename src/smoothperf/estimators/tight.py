@@ -18,7 +18,7 @@ from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
 from ..solvers import LBFGS, Callback, ConvexSolver, Newton, Result, Retargeting
 from ..solvers.continuation import Solution
-from ..solvers.monitor import Keeper
+from ..solvers.monitor import Observer
 from ..solvers.story import Sequel
 from .bias import Bias
 
@@ -31,11 +31,11 @@ def fit_tight(
     objective: RegularizedRisk,
     solver: ConvexSolver,
     callback: Callback | None,
-    keeper: Keeper | None,
+    observer: Observer | None,
 ) -> Result:
-    """Minimise the tight bound of an objective after a first run; the keeper keeps states of the second one."""
+    """Minimise the tight bound of an objective after a first run; the observer sees the second one."""
     sequel = Sequel(first, callback)
-    return sequel.join(retargeting(solver, after=first).run(objective, start, sequel.add, keeper=keeper))
+    return sequel.join(retargeting(solver, after=first).run(objective, start, sequel.add, observer=observer))
 
 
 def convex_start(
