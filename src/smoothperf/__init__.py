@@ -17,7 +17,6 @@ if _TYPE_CHECKING:
     from .estimators.path import RegularizationPath, regularization_path
     from .estimators.ranker import MeasureRanker
     from .estimators.ranker_cv import MeasureRankerCV
-    from .io.checkpoint import Checkpoint
     from .measures import (
         NDCG,
         PRBEP,
@@ -58,7 +57,6 @@ __all__ = [
     "Adaptive",
     "AveragePrecision",
     "BalancedErrorRate",
-    "Checkpoint",
     "Contingency",
     "ErrorRate",
     "FBeta",
@@ -97,7 +95,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    ".io.checkpoint": ("Checkpoint",),
     ".estimators.classifier": ("MeasureClassifier",),
     ".estimators.linear": ("ZeroModelWarning",),
     ".estimators.classifier_cv": ("MeasureClassifierCV",),

@@ -140,11 +140,12 @@ def test_a_store_keeps_queries(run, run_json, files, tmp_path):
 
 
 def test_a_checkpoint_of_a_ranker(run, files, tmp_path):
-    arguments = ["-m", "pairs", "-a", "1e-3", "--checkpoint", tmp_path / "state", "--every", "1e-9"]
-    run("train", files / "train.svm", *arguments, "-o", tmp_path / "one")
-    assert (tmp_path / "state").exists()
-    run("train", files / "train.svm", *arguments, "--resume", "-o", tmp_path / "two")
+    arguments = ["train", files / "train.svm", "-m", "pairs", "-a", "1e-3", "--checkpoint", tmp_path / "state"]
+    run(*arguments, "-o", tmp_path / "one")
+    assert load(tmp_path / "state").n_features_in_ == load(tmp_path / "one").n_features_in_
+    run(*arguments, "--resume", tmp_path / "one", "-o", tmp_path / "two")
     assert load(tmp_path / "two").gap_ <= 1e-3
+    assert load(tmp_path / "two").n_iter_ < load(tmp_path / "one").n_iter_
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------

@@ -156,6 +156,7 @@ def test_weights_that_are_hardly_worth_it_are_noted(run, train_file, tmp_path):
         (["--bound", "loose"], "--bound must be one of 'auto', 'convex', 'tight', got 'loose'."),
         (["--scale", "minmax"], "--scale must be one of 'standard', 'maxabs', 'none', got 'minmax'."),
         (["--checkpoint", "state"], "--checkpoint is for one training, not for a choice among many: give --alpha"),
+        (["--resume", "state"], "--resume is for one training, not for a choice among many: give --alpha"),
         (["--folds", "1", "--alpha", "auto"], "--folds"),
         (["--tol", "small"], "--tol"),
         (["--nonsense"], "No such option"),
@@ -268,24 +269,6 @@ def test_a_second_ctrl_c_leaves_at_once(capsys):
         with pytest.raises(KeyboardInterrupt):
             watch._on_interrupt(2, None)
     assert "once more to leave at once" in capsys.readouterr().err
-
-
-def test_resume_needs_a_checkpoint(run, train_file, tmp_path):
-    assert (
-        "--resume needs --checkpoint FILE" in run("train", train_file, "--resume", "-o", tmp_path / "m", code=2).stderr
-    )
-
-
-def test_checkpoint_of_other_data(run, train_file, test_file, tmp_path):
-    file = tmp_path / "c"
-    run("train", train_file, "-a", "1e-4", "--checkpoint", file, "-o", tmp_path / "m")
-    line = run(
-        "train", test_file, "-a", "1e-4", "--checkpoint", file, "--resume", "-q", "-o", tmp_path / "m", code=2
-    ).stderr
-    assert "it is a checkpoint of other data: their shape: [300, 4], not [200, 4]" in line
-    line = run("train", train_file, "-a", "1e-4", "--checkpoint", file, "-o", tmp_path / "m", code=2).stderr
-    assert "there is a checkpoint already; go on with --resume" in line
-    assert run("train", train_file, "-a", "1e-4", "--checkpoint", file, "--resume", "-o", tmp_path / "m").exit_code == 0
 
 
 def test_the_positive_label_by_name(run, run_json, csv_file, tmp_path):

@@ -13,8 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
 import smoothperf
-from smoothperf import PRBEP, Checkpoint, MeasureClassifier, MeasureClassifierCV, regularization_path
-from smoothperf.io.checkpoint_file import CheckpointError
+from smoothperf import PRBEP, MeasureClassifier, MeasureClassifierCV, regularization_path
 from smoothperf.measures import get_measure
 
 X, benign = load_breast_cancer(return_X_y=True)
@@ -134,16 +133,6 @@ class TestBaseScores:
             MeasureClassifier(alpha=1e-2).fit(X, y, base_scores=self.given[:-1])
         with pytest.raises(ValueError, match="base_scores"):
             MeasureClassifier(alpha=1e-2).fit(X, y, base_scores=np.full(y.size, np.nan))
-
-    def test_a_checkpoint_of_others_is_refused(self, tmp_path):
-        file = tmp_path / "state"
-        MeasureClassifier(alpha=1e-2, checkpoint=file).fit(X, y, base_scores=self.given)
-        going_on = MeasureClassifier(alpha=1e-2, checkpoint=Checkpoint(file, resume=True))
-        going_on.fit(X, y, base_scores=self.given)
-        with pytest.raises(CheckpointError):
-            going_on.fit(X, y, base_scores=2.0 * self.given)
-        with pytest.raises(CheckpointError):
-            clone(going_on).set_params(l1_ratio=0.5).fit(X, y, base_scores=self.given)
 
 
 def test_a_choice_of_ratios():

@@ -23,7 +23,6 @@ from smoothperf import (
     BMRM,
     LBFGS,
     NDCG,
-    Checkpoint,
     MeasureRanker,
     MeasureRankerCV,
     Newton,
@@ -35,7 +34,6 @@ from smoothperf import (
 from smoothperf.design import as_design
 from smoothperf.estimators.choice import Choice
 from smoothperf.estimators.ranker_cv import LEAST_SHARE, shares_of
-from smoothperf.io.checkpoint_file import CheckpointError
 from smoothperf.io.model_file import ModelFileError
 from smoothperf.measures import Queries, get_query_measure
 from smoothperf.objective import RegularizedRisk
@@ -292,22 +290,6 @@ def test_warm_start(data):
         before = cold.n_iter_
         assert cold.fit(X, y, qid=qid).n_iter_ < before
         assert cold.fit(X[:, :2], y, qid=qid).coef_.shape == (2,)
-
-
-def test_checkpoint(data, tmp_path):
-    X, y, qid = data
-    for measure in ("pairs", "ndcg@5"):
-        path = tmp_path / f"{measure}.checkpoint"
-        ranker = MeasureRanker(measure, checkpoint=Checkpoint(path)).fit(X, y, qid=qid)
-        again = MeasureRanker(measure, checkpoint=Checkpoint(path, resume=True)).fit(X, y, qid=qid)
-        assert again.n_iter_ < ranker.n_iter_
-        for other in (
-            {"y": y[::-1], "qid": qid},
-            {"y": y, "qid": np.minimum(qid, 28)},
-            {"y": y, "qid": qid[::-1] // 2},
-        ):
-            with pytest.raises(CheckpointError):
-                MeasureRanker(measure, checkpoint=Checkpoint(path, resume=True)).fit(X, **other)
 
 
 @pytest.mark.parametrize("measure", ["ndcg@5", NDCG(5, gain=[0, 1, 5], tight_target="order"), QueryROCArea("pairs")])

@@ -13,7 +13,6 @@ import smoothperf
 from problems import gaussians
 from smoothperf import (
     BMRM,
-    Checkpoint,
     Contingency,
     MeasureClassifier,
     Nesterov,
@@ -185,31 +184,6 @@ def test_models_go_to_files_and_back(data, measure, tmp_path):
         assert other.stationarity_gap_ == clf.stationarity_gap_
         assert np.isnan([other.lower_bound_, other.gap_]).all()
     assert clone(clf).fit(X, y).objective_ == clf.objective_
-
-
-@pytest.mark.parametrize("measure", ["prbep", "f1"])
-def test_going_on_from_a_checkpoint(data, measure, tmp_path):
-    X, y = data
-    file = tmp_path / "fit.checkpoint"
-    options = {"tol": 1e-5, "max_iter": 5000}
-    whole = classifier(measure, **options).fit(X, y)
-    ranking = MeasureClassifier("roc_area", alpha=1e-3, **options).fit(X, y)
-    after = ranking.n_iter_ + (whole.n_iter_ - ranking.n_iter_) // 2
-
-    def crash(row):
-        if row.iteration == after:
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        classifier(measure, callback=crash, checkpoint=Checkpoint(file, seconds=1e-9), **options).fit(X, y)
-    again = classifier(measure, checkpoint=Checkpoint(file, resume=True), **options).fit(X, y)
-    assert again.result_.status is Status.STATIONARY
-    assert again.objective_ <= whole.objective_ + 0.01  # it may be another stationary point
-    assert again.objective_ == pytest.approx(recomputed(again, X, y), rel=1e-11)
-    # What has ended has next to nothing left to do.
-    last = classifier(measure, checkpoint=Checkpoint(file, resume=True), **options).fit(X, y)
-    assert last.objective_ <= again.objective_ + 1e-12
-    assert last.n_iter_ < whole.n_iter_
 
 
 @pytest.mark.parametrize("measure", [PrecisionAtK(0.1), PartialROCArea(0.1)], ids=str)

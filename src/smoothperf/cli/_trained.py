@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ._errors import INTERRUPTED, MISSED_TOLERANCE, TELLS_NOTHING, complain
+from ._errors import INTERRUPTED, MISSED_TOLERANCE, TELLS_NOTHING, complain, fail
 from ._files import remember_data, summary
 from ._point import expectations
 from ._screen import Screen
@@ -16,6 +17,7 @@ from ._screen import Screen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..design.scaling import Scaling
     from ..io import Dataset
     from ..measures import Measure
 
@@ -68,9 +70,7 @@ class Trained:
 
     def save(self, output: Path) -> None:
         """Write the model, without what is of this machine."""
-        self.model.set_params(callback=None, checkpoint=None, n_threads=None)
-        remember_data(self.model, self.examples)
-        self.model.save(output)
+        _save(self.model, self.examples, output)
 
     def tell(self, screen: Screen, output: Path) -> None:
         """Say how it ended, as certified, and what the model is worth."""
@@ -168,6 +168,42 @@ class Trained:
             raise typer.Exit(TELLS_NOTHING)
         if not self.converged:
             raise typer.Exit(MISSED_TOLERANCE)
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Files with the model so far: where it goes, and where an earlier training has left it."""
+
+    checkpoint: Path | None = None
+    resume: Path | None = None
+
+    def prepare(self, model: Any, examples: Dataset, scaling: Scaling, unscale: Callable[[Any], None]) -> None:
+        """Have a model begin where the earlier one ended, and be kept on the way, for features as they are."""
+        from .. import load
+
+        if self.checkpoint is not None:
+            file = self.checkpoint
+
+            def keep(model: Any) -> None:
+                unscale(model)
+                _save(model, examples, file)
+
+            model.set_params(checkpoint=keep)
+        if self.resume is not None:
+            before, d = load(self.resume), examples.X.shape[1]
+            if type(before) is not type(model) or before.n_features_in_ != d:
+                fail(
+                    f"{self.resume}: a {type(before).__name__} with {before.n_features_in_} features cannot be gone on "
+                    f"with here, as {examples.path} is for a {type(model).__name__} with {d}."
+                )
+            model.coef_, model.result_ = scaling.scaled(before.coef_), before.result_
+            model.set_params(warm_start=True)
+
+
+def _save(model: Any, examples: Dataset, output: Path) -> None:
+    model.set_params(callback=None, checkpoint=None, n_threads=None, warm_start=False)
+    remember_data(model, examples)
+    model.save(output)
 
 
 def title(measure: str | Measure) -> str:

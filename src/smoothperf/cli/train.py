@@ -14,7 +14,7 @@ from ._files import Form, as_examples, check_training, check_writable, label_nam
 from ._point import At, operating_point
 from ._progress import Watch
 from ._screen import Screen
-from ._trained import Trained, title
+from ._trained import Checkpoints, Trained, title
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
@@ -74,15 +74,13 @@ def train(
         typer.Option(
             "--checkpoint",
             metavar="FILE",
-            help="Write the state of the training to this file now and then; with --alpha NUMBER.",
+            help="Write the model so far to this file once a minute; with --alpha NUMBER.",
         ),
     ] = None,
-    every: Annotated[
-        float, typer.Option("--every", metavar="SECONDS", help="For --checkpoint: time between two states.")
-    ] = 60.0,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the state in the --checkpoint file, if there is one.")
-    ] = False,
+        Path | None,
+        typer.Option("--resume", metavar="FILE", help="Go on from the model in this file; with --alpha NUMBER."),
+    ] = None,
     pos_label: options.PosLabel = None,
     label: options.Label = None,
     query: options.Query = None,
@@ -113,7 +111,6 @@ def train(
     nothing (it is saved all the same), 2 if training could not begin, 130
     after Ctrl-C.
     """
-    from ..io.checkpoint import Checkpoint
     from ..io.store import is_store
     from .ranking.documents import is_ranking, refuse_for_rankings
     from .ranking.train import train_ranker
@@ -136,7 +133,6 @@ def train(
         "max_iter": max_iter,
         "solver": solver,
         "n_threads": threads,
-        "checkpoint": None if checkpoint is None else Checkpoint(checkpoint, every, resume),
     }
     if is_ranking(screen, rows, [measure]):
         refuse_for_rankings(at=at, balanced=balanced, pos_label=pos_label, l1_ratio=l1_ratio, nonnegative=nonnegative)
@@ -146,6 +142,7 @@ def train(
             "kind": kind,
             "validation": validation,
             "form": form,
+            "checkpoints": Checkpoints(checkpoint, resume),
         }
         trained: Trained = train_ranker(screen, rows, settings, **how)
     else:
@@ -154,7 +151,8 @@ def train(
         settings |= {"measure": measure or DEFAULT_MEASURE, "class_weight": "balanced" if balanced else None}
         settings["solver"] = options.solver_for_classes(solver)
         settings |= {"pos_label": label_named(examples, pos_label), "positive": nonnegative, "l1_ratio": ratios}
-        trained = _classifier(screen, examples, others, settings, strength, point, folds, kind)
+        checkpoints = Checkpoints(checkpoint, resume)
+        trained = _classifier(screen, examples, others, settings, strength, point, folds, kind, checkpoints)
     trained.save(output)
     trained.tell(screen, output)
     screen.document(trained.document(kind, output))
@@ -170,19 +168,19 @@ def _classifier(
     point: dict[str, Any] | None,
     folds: int,
     kind: str,
+    checkpoints: Checkpoints,
 ) -> Trained:
     """Train for a measure of labels; without a strength, what to train with is chosen."""
     words = title(settings["measure"])
     with Watch(screen) as watch:
         if strength is None:
             screen.say(f"Choosing what to train with, to be good at {words}")
-            del settings["checkpoint"]
             settings |= {"cv": folds, "operating_point": point}
             return _choose(screen, examples, others, settings, kind, watch)
         tol, solver = settings["tol"], settings["solver"]
         screen.say(f"Training for {words}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
         settings |= {"alpha": strength, "bound": "convex" if settings["bound"] == AUTO else settings["bound"]}
-        return _train(examples, others, settings, kind, point, watch)
+        return _train(examples, others, settings, kind, point, watch, checkpoints)
 
 
 def _choose(
@@ -225,6 +223,7 @@ def _train(
     kind: str,
     point: dict[str, Any] | None,
     watch: Watch,
+    checkpoints: Checkpoints,
 ) -> Trained:
     """Fit with one alpha, and cut where other rows say, if there are any."""
     from ..design.scaling import Scaling
@@ -233,10 +232,11 @@ def _train(
 
     model = MeasureClassifier(**settings, callback=watch)
     with warnings.catch_warnings(record=True, action="always") as caught:
+        scaling = Scaling.of(kind, examples.X)
+        checkpoints.prepare(model, examples, scaling, scaling.fold_into)
         if examples.format == "store":
             model.fit(examples.X)
         else:
-            scaling = Scaling.of(kind, examples.X)
             model.fit(scaling.apply(examples.X), examples.y)
             scaling.fold_into(model)
         if others is not None:
@@ -303,16 +303,15 @@ def _check_options(
         fail(f"--validation is for a choice: leave out --alpha{cut}.")
 
 
-def _check_checkpoint(checkpoint: Path | None, resume: bool, strength: float | None) -> None:
+def _check_checkpoint(checkpoint: Path | None, resume: Path | None, strength: float | None) -> None:
+    for option, given in (("--checkpoint", checkpoint), ("--resume", resume)):
+        if given is not None and strength is None:
+            fail(f"{option} is for one training, not for a choice among many: give --alpha NUMBER.")
     if checkpoint is None:
-        if resume:
-            fail("--resume needs --checkpoint FILE, the file to go on from.")
         return
-    if strength is None:
-        fail("--checkpoint is for one training, not for a choice among many: give --alpha NUMBER.")
     check_writable(checkpoint)
-    if checkpoint.exists() and not resume:
-        fail(f"{checkpoint}: there is a checkpoint already; go on with --resume, remove it, or name another file.")
+    if checkpoint.exists() and resume is None:
+        fail(f"{checkpoint}: there is a file already; go on with --resume {checkpoint}, remove it, or name another.")
 
 
 def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import Any
 
@@ -75,13 +74,6 @@ def extreme_grades(summaries: list[Summary]) -> Array:
     """The lowest and the highest grade of all blocks."""
     grades = np.concatenate([each.kinds for each in summaries if each.kinds is not None])
     return np.array([grades.min(), grades.max()])
-
-
-def digest_of(settings: Any, summaries: list[Summary]) -> str:
-    """What tells labels and weights of all blocks from others, or grades, queries and weights."""
-    labels = [settings.classes.tolist(), settings.class_weights] if isinstance(settings, LabelSettings) else []
-    told = repr((*labels, [each.digest for each in summaries]))
-    return hashlib.sha256(told.encode()).hexdigest()
 
 
 def common_columns(summaries: list[Summary]) -> tuple[int, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, Self
 
 from distributed import Client
@@ -11,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import choice
 from ..estimators import classifier as local
 from ..estimators.problem import label_task, solver_of
-from ..io.checkpoint import Checkpoint
 from ..measures import Measure, get_measure
 from ..measures.base import IN_GROUPS
 from ..solvers import Callback, Solver
@@ -49,9 +49,8 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
     verbose : int, default=0
         1 prints a line about once a second and at the end, 2 one per iteration, and what went over the network; to
         standard error.
-    checkpoint : path-like or Checkpoint, optional
-        A file of the client for the state of the fit. To go on from it, the blocks must be the same; the number of
-        workers does not matter.
+    checkpoint : path-like or callable, optional
+        A file of the client for the model so far, as in :class:`smoothperf.MeasureClassifier`.
 
     Attributes
     ----------
@@ -101,7 +100,7 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         n_threads: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | Callable[[Any], object] | None = None,
     ):
         super().__init__(
             measure,
@@ -161,7 +160,6 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         blocks = sources(X, y, sample_weight, base_scores)
         result, ending = self._train(job, blocks, self._settle, lambda: self._last_weights(bias))
-        self._keep(result, ending.coef, ending.intercept)
         if ending.empty:
             tight, based = self.bound == "tight", self.has_base_scores_
             local.warn_of_zero_model(bias, ending.excess, self.alpha, solver.tol, tight=tight, based=based)

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import positive_number
 from ..design.base import Array
+from ..estimators.checkpoint import Checkpoint
 from ..estimators.linear import CertifiedModel, make_callback, report_end
-from ..io.checkpoint import Checkpoint
 from ..solvers import Callback, Newton, Solver
-from .agreement import common_names, digest_of
+from .agreement import common_names
 from .blocks import Summary
 from .connection import Traffic
 from .inputs import Source
@@ -39,7 +39,7 @@ class OnCluster(CertifiedModel):
     n_threads: int | None
     verbose: int
     callback: Callback | None
-    checkpoint: Checkpoint | str | os.PathLike[str] | None
+    checkpoint: str | os.PathLike[str] | Callable[[Any], object] | None
 
     def _train(
         self,
@@ -58,7 +58,10 @@ class OnCluster(CertifiedModel):
             self._keep_features(settings.n_features, common_names(placement.summaries))
             job = make_job(settings.n_features)
             callback = make_callback(self.verbose, self.callback)
-            notes = Notes(callback, start(), self.checkpoint, digest_of(settings, placement.summaries))
+            begin = start()
+            keeps = self.checkpoint is not None
+            checkpoint = Checkpoint(self, begun=begin is not None) if keeps else None
+            notes = Notes(callback, begin, checkpoint)
             moves = moves_of(placement.summaries_by_group)
             found = placement.run(settings, partial(train, job), partial(train, job, notes=notes), moves)
         finally:
@@ -66,6 +69,7 @@ class OnCluster(CertifiedModel):
         self.traffic_: Traffic = placement.traffic + Traffic(iterations=max(1, found.result.n_iter))
         self.n_losses_ = placement.losses
         report_end(found.result, job.solver.tol, self.verbose)
+        self._keep_ending(found.result, found.ending)
         if self.verbose:
             print(f"{self.traffic_}", file=sys.stderr, flush=True)
         return found

@@ -30,10 +30,6 @@ class Part(Protocol):
         """Their features."""
 
     @property
-    def as_they_came(self) -> Design:
-        """The rows of its own blocks, before those of split queries moved; fingerprints are of these."""
-
-    @property
     def base_scores(self) -> Array | None:
         """Scores to begin with, higher for the positive label, if there are any."""
 
@@ -50,11 +46,6 @@ class LabelPart:
     weights: Array | None
     base_scores: Array | None = None
 
-    @property
-    def as_they_came(self) -> Design:
-        """The same rows."""
-        return self.design
-
     def examples(self, together: Collective) -> Examples:
         """Labels and weights."""
         return Examples(self.positive, self.weights, together)
@@ -65,7 +56,6 @@ class QueryPart:
     """Rows with grades, the query of each, and weights if there are any."""
 
     design: Design
-    as_they_came: Design
     grades: Array
     qid: NDArray[Any]
     weights: Array | None
@@ -154,7 +144,7 @@ class QuerySettings:
 
     def part(self, blocks: Sequence[Block], given: Sequence[NDArray[Any]], guests: Sequence[Block]) -> QueryPart:
         """All rows but those of queries that were given away, and those of guests below."""
-        design = as_they_came = _design_of(blocks, self)
+        design = _design_of(blocks, self)
         away = np.concatenate([_among(block, given) for block in blocks])
         if away.any():
             design = SomeRows(design, ~away)
@@ -165,7 +155,6 @@ class QuerySettings:
             here += arrived
         return QueryPart(
             design,
-            as_they_came,
             np.concatenate([block.y for block in here]),
             np.concatenate([block.qid for block in here if block.qid is not None]),
             _weights_of(here) if self.weighted else None,
@@ -173,8 +162,8 @@ class QuerySettings:
 
     def no_rows(self) -> QueryPart:
         """The client's part."""
-        nothing = _empty(self.n_features)
-        return QueryPart(nothing, nothing, np.empty(0), np.empty(0, int), np.empty(0) if self.weighted else None)
+        weights = np.empty(0) if self.weighted else None
+        return QueryPart(_empty(self.n_features), np.empty(0), np.empty(0, int), weights)
 
 
 def _design_of(blocks: Sequence[Block], settings: Settings) -> Design:

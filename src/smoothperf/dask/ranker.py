@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import ranker as local
 from ..estimators.problem import solver_of
-from ..io.checkpoint import Checkpoint
 from ..measures import Queries, QueryMeasure, get_query_measure
 from ..solvers import Callback, Solver
 from ..solvers.smoothing import Smoothing
@@ -80,7 +80,7 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
         n_threads: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | Callable[[Any], object] | None = None,
     ):
         super().__init__(
             measure,
@@ -130,8 +130,7 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
             return settings
 
         blocks = ranked_sources(X, y, qid, sample_weight)
-        result, ending = self._train(lambda n_features: job, blocks, settle, self._last_weights, ranked=True)
-        self._keep(result)
+        _, ending = self._train(lambda n_features: job, blocks, settle, self._last_weights, ranked=True)
         if ending.empty:
             local.warn_of_zero_ranker(self.alpha, tight=job.tight)
         return self

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from ..design import CSRDesign, Design
 from ..design.base import Array
-from ..design.contents import contents
 from ..design.sparse import CompressedRows, RowBlocks
 from .blocks import Block
 
@@ -92,11 +91,6 @@ class StackedDesigns(Design):
         for part in self._parts:
             yield slice(begin, begin + part.shape[0]), part
             begin += part.shape[0]
-
-
-@contents.register
-def _(design: StackedDesigns, first_row: int = 0) -> int:
-    return sum(contents(part, first_row + rows.start) for rows, part in design._with_rows()) % 2**64
 
 
 def _totals(parts: Sequence[Design]) -> tuple[int, float, float]:

@@ -102,6 +102,10 @@ class Scaling:
         """Weights for rows as they are, of those for scaled rows; scores differ by a constant, which ranks nothing."""
         return coef if self.scale is None else coef / self.scale
 
+    def scaled(self, coef: Array) -> Array:
+        """Weights for scaled rows, of those for rows as they are: the inverse of :meth:`unscaled`."""
+        return coef if self.scale is None else coef * self.scale
+
     def fold_into(self, model: Linear) -> None:
         """Turn a model of scaled rows into one of rows as they are; it must not have probabilities.
 

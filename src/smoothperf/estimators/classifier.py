@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import choice
-from ..io.checkpoint import Checkpoint
 from ..io.model_file import kept_in_files
 from ..measures import Measure
 from ..penalties import UNPENALISED, BoundPenalty, Separable
@@ -103,9 +103,9 @@ class MeasureClassifier(LinearMeasureClassifier):
         1 prints a line about once a second and at the end, 2 one per iteration; to standard error.
     callback : callable, optional
         Called with a :class:`~smoothperf.solvers.TraceRow` after every iteration; a true return value stops the fit.
-    checkpoint : path-like or Checkpoint, optional
-        A file for the state of the fit, written once a minute, that a :class:`~smoothperf.Checkpoint` with
-        ``resume=True`` goes on from.
+    checkpoint : path-like or callable, optional
+        A file for the model so far, written at once and every minute. After a crash :func:`smoothperf.load` reads it,
+        and with ``set_params(warm_start=True)`` the next fit goes on from it. Or a function that is given the model.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         low_memory: bool = False,
         verbose: int = 0,
         callback: Callback | None = None,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | Callable[[Any], object] | None = None,
     ):
         self.measure = measure
         self.alpha = alpha
@@ -231,16 +231,15 @@ class MeasureClassifier(LinearMeasureClassifier):
         rows = labelled_rows(self, X, y, sample_weight, base_scores)
         task = label_task(self, rows.X.shape[1])
         self._keep_labels(rows.pair, rows.counts)
+        self.has_base_scores_ = based = rows.offset is not None
         candidate = task.candidate(self.bound)
         bias = task.bias(candidate)
         training, result, ending = self._minimise(task, candidate, rows, solver, self._last_weights(bias))
-        based = rows.offset is not None
         report_end(result, solver.tol, self.verbose, largest_of(rows.offset))
         if ending.empty:
             warn_of_zero_model(bias, ending.excess, self.alpha, solver.tol, tight=training.tight, based=based)
         warn_of_limits(training.objective(self.alpha).penalty, result.coef, getattr(self, "feature_names_in_", None))
-        self._keep(result, ending.coef, ending.intercept)
-        self.has_base_scores_ = based
+        self._keep_ending(result, ending)
         return self
 
     def _last_weights(self, bias: Bias) -> Array | None:

@@ -28,6 +28,7 @@ from ..tasks.labels import Candidate, LabelTask
 from ..tasks.training import Training
 from ..threads import use_threads
 from .calibration import Isotonic, Sigmoid
+from .checkpoint import checkpoint_of
 from .problem import ACCEPTED, as_store, known_labels
 
 Array = NDArray[np.float64]
@@ -82,8 +83,12 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
         with use_threads(self.n_threads):
             training = Training(task, candidate, rows, solver)
             training.check()
-            result = training.fit(self.alpha, start, callback)
+            result = training.fit(self.alpha, start, callback, checkpoint_of(self, training, start))
             return training, result, training.ending(self.alpha, result)
+
+    def _keep_ending(self, result: Result, ending: Ending) -> None:
+        """Make the outcome of a run the fitted model."""
+        raise NotImplementedError
 
     def _products(self, X: Any, coef: Array) -> Array:
         """``X w`` for the weights of the features, of what a user passes or of a store, which is read on the way."""
@@ -356,6 +361,10 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
         self.classes_ = np.unique(pair)
         self.pos_label_ = pair[1]
         self.class_count_ = np.array(counts[:: int(self._sign)], dtype=np.int64)
+
+    def _keep_ending(self, result: Result, ending: Ending) -> None:
+        """Make the outcome of a run the fitted model."""
+        self._keep(result, ending.coef, ending.intercept)
 
     def _keep(self, result: Result, coef: Array, intercept: float) -> None:
         """Make the outcome of a run the fitted model."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import missing_entries, shown, vector
-from ..io.checkpoint import Checkpoint
 from ..io.model_file import kept_in_files
 from ..io.store import Store
 from ..measures import Queries, QueryMeasure, get_query_measure
 from ..solvers import Callback, Result, Solver
 from ..solvers.smoothing import Smoothing
+from ..tasks.base import Ending
 from ..tasks.queries import QueryRows, QueryTask, RankingCandidate, candidate_for
 from ..threads import check_n_threads
 from .linear import CertifiedModel, ZeroModelWarning, report_end
@@ -95,6 +96,10 @@ class LinearRanker(CertifiedModel):
             remember_features(self, store)
         queries = Queries.of(grades, query_ids(X.shape[0], qid, group), sample_weight)
         return QueryRows(X, queries, low_memory=self.low_memory)
+
+    def _keep_ending(self, result: Result, ending: Ending) -> None:
+        """Make the outcome of a run the fitted model."""
+        self._keep(result)
 
     def _keep(self, result: Result) -> None:
         """Make the outcome of a run the fitted model."""
@@ -209,8 +214,8 @@ class MeasureRanker(LinearRanker):
         1 prints a line about once a second and at the end, 2 one per iteration; to standard error.
     callback : callable, optional
         Called with a :class:`~smoothperf.solvers.TraceRow` after every iteration; a true return value stops the fit.
-    checkpoint : path-like or Checkpoint, optional
-        A file for the state of the fit, as in :class:`~smoothperf.MeasureClassifier`.
+    checkpoint : path-like or callable, optional
+        A file for the model so far, as in :class:`~smoothperf.MeasureClassifier`.
 
     Attributes
     ----------
@@ -259,7 +264,7 @@ class MeasureRanker(LinearRanker):
         low_memory: bool = False,
         verbose: int = 0,
         callback: Callback | None = None,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | Callable[[Any], object] | None = None,
     ):
         self.measure = measure
         self.alpha = alpha
@@ -311,7 +316,7 @@ class MeasureRanker(LinearRanker):
         report_end(result, solver.tol, self.verbose)
         if ending.empty:
             warn_of_zero_ranker(self.alpha, tight=candidate.bound == "tight")
-        self._keep(result)
+        self._keep_ending(result, ending)
         return self
 
     def _last_weights(self) -> Array | None:

@@ -1,4 +1,4 @@
-"""Files: data of every format, stores of rows that need not fit into memory, models and checkpoints."""
+"""Files: data of every format, stores of rows that need not fit into memory, and models."""
 
 from .conversion import convert
 from .dataset import DataError, Dataset

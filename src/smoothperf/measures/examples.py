@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,9 +34,6 @@ class Supervision(Protocol):
 
     def mean(self, scores: Array) -> float | Array:
         """What a shift-invariant risk does not see of scores."""
-
-    def contents(self) -> tuple[NDArray[Any], ...]:
-        """What tells the rows here from others, as arrays."""
 
 
 class Examples:
@@ -106,11 +103,6 @@ class Examples:
         """Weighted mean of the scores of all."""
         here = float(scores.sum() if self.weights is None else self.weights @ scores)
         return total(self.together, here)[0] / self.weight
-
-    def contents(self) -> tuple[NDArray[Any], ...]:
-        """Labels and weights of the examples here."""
-        labels = np.packbits(self.positive)
-        return (labels,) if self.weights is None else (labels, self.weights)
 
     def _check(self) -> None:
         """Both classes must occur, with some weight; of a group this is known only now."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -141,11 +139,6 @@ class Queries:
     def _means(self, values: Array) -> Array:
         """For each document the mean of a value over its query."""
         return np.repeat(self.sums(values) / np.maximum(self.sizes, 1), self.sizes)
-
-    def contents(self) -> tuple[NDArray[Any], ...]:
-        """Grades, places and weights of the documents here."""
-        given = (self.grades, self.starts, self.rows, self.query_weights)
-        return tuple(array for array in given if array is not None)
 
     def by_document(self, values: Array) -> Array:
         """A vector that is by row, by document."""

@@ -13,7 +13,7 @@ from ..objective import RegularizedRisk, Run
 from ..penalties import Quadratic
 from ..segments import PenalisedRun
 from ..threads import one_blas_thread
-from .monitor import Callback, Keeper, Monitor, Observer
+from .monitor import Callback, Monitor, Observer
 from .result import Pairs, Result
 
 
@@ -51,7 +51,6 @@ class Solver(ABC):
         callback: Callback | None = None,
         *,
         observer: Observer | None = None,
-        keeper: Keeper | None = None,
         planes: Planes | None = None,
         mu: float | None = None,
         pairs: Pairs | None = None,
@@ -68,11 +67,9 @@ class Solver(ABC):
         callback : callable, optional
             Called with a :class:`TraceRow` after every iteration; a true return value stops the run.
         observer : callable, optional
-            Called after every iteration, before the callback, with the :class:`TraceRow` and a function without
-            arguments that returns the weights of the iterate. They may be the solver's own array: copy what is kept,
-            and change nothing.
-        keeper : Keeper, optional
-            Is given the best weights and planes now and then, and at the end; see :mod:`smoothperf.io.checkpoint`.
+            Called after every iteration, before the callback, with the :class:`TraceRow` and a function that returns
+            the weights of the iterate, or with ``best=True`` the best ones so far. They may be the solver's own array:
+            copy what is kept, and change nothing.
         planes : Planes, optional
             ``Result.planes`` of an earlier run on the same design and risk, with any alpha. They are taken on trust:
             planes of other data make the bound wrong.
@@ -120,7 +117,6 @@ class ConvexSolver(Solver):
         callback: Callback | None = None,
         *,
         observer: Observer | None = None,
-        keeper: Keeper | None = None,
         planes: Planes | None = None,
         mu: float | None = None,
         pairs: Pairs | None = None,
@@ -141,7 +137,6 @@ class ConvexSolver(Solver):
                 max_planes=self.max_planes or self._default_planes(run),
                 callback=callback,
                 observer=observer,
-                keeper=keeper,
                 planes=planes,
                 mu=mu,
                 pairs=pairs,

@@ -52,21 +52,17 @@ UNIT_ROUNDOFF = 2.0**-53
 
 #: Called after every iteration; a true return value stops the run.
 Callback = Callable[[TraceRow], bool | None]
-#: Called after every iteration, before the callback, with a function that returns the weights of the iterate.
-Observer = Callable[[TraceRow, Callable[[], Array]], None]
 
 
-class Keeper(Protocol):
-    """Keeps the state of a run somewhere, for a run that goes on from there."""
+class Weights(Protocol):
+    """The weights of an iterate, for an observer."""
 
-    def due(self) -> bool:
-        """Whether the state is to be kept now."""
+    def __call__(self, *, best: bool = False) -> Array:
+        """Return them, or the best ones so far. They may be the solver's own array."""
 
-    def most_planes(self, length: int) -> int:
-        """How many planes of a length to keep."""
 
-    def keep(self, coef: Array, objective: float, planes: Planes, mu: float) -> None:
-        """Keep the best weights so far, the objective there, planes, and the last mu."""
+#: Called after every iteration, before the callback, with a function that returns weights.
+Observer = Callable[[TraceRow, Weights], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,6 @@ class Monitor:
         max_planes: int,
         callback: Callback | None,
         observer: Observer | None = None,
-        keeper: Keeper | None = None,
         planes: Planes | None = None,
         mu: float | None = None,
         pairs: Pairs | None = None,
@@ -113,7 +108,6 @@ class Monitor:
         # In a group the first member alone has a callback.
         self._is_watched = agreed(run.together, callback is not None) == (1.0,)
         self._observer = observer
-        self._keeper = keeper
         self._keep_planes = keep_planes if run.together.rank == 0 else 0  # only the first member has planes
         self._passes_before = run.objective.n_matvec, run.objective.n_rmatvec
         zero = run.risk.exact_value(run.objective.scores_of_zero())
@@ -193,9 +187,7 @@ class Monitor:
         )
         self._trace.rows.append(row)
         if self._observer is not None:
-            self._observer(row, lambda: self._weights_of(coef))
-        if self._keeper is not None and self._keeper.due():
-            self._keep(self._keeper, self._weights_of(self._best.coef))
+            self._observer(row, lambda *, best=False: self._weights_of(self._best.coef if best else coef))
         stop = self._callback is not None and bool(self._callback(row))
         if self._is_watched:
             stop = agreed(self._run.together, stop) == (1.0,)
@@ -216,8 +208,6 @@ class Monitor:
             status = Status.PRECISION_LIMIT
         elif status is not Status.STOPPED and self.gap <= self._tol:
             status = Status.CONVERGED  # thanks to the planes that waited
-        if self._keeper is not None:
-            self._keep(self._keeper, coef)
         n_matvec, n_rmatvec = self._passes()
         return Result(
             coef=coef,
@@ -284,10 +274,6 @@ class Monitor:
             self._best = self._zero
             self._keep_only([self._zero])
         return np.zeros(run.design.shape[1]), objective.scores_of_zero()
-
-    def _keep(self, keeper: Keeper, coef: Array) -> None:
-        limit = keeper.most_planes(self._run.space.plane_length)
-        keeper.keep(coef, _value(self._best), self.bundle.heaviest(limit), self._mu)
 
     def _weights_of(self, coef: Array) -> Array:
         """Weights for an observer; the products that they take are not counted."""

@@ -134,7 +134,7 @@ def check_gap(objective: float, lower_bound: float) -> None:
     if objective - lower_bound < 0.0:
         raise FalseBoundError(
             f"the lower bound {lower_bound:.9g} is above {objective:.9g}, the objective of weights that were found: "
-            "the planes that the run was given, by a checkpoint or by an earlier run, do not belong to these data; "
+            "the planes that the run was given, by an earlier run, do not belong to these data; "
             "begin without them."
         )
 

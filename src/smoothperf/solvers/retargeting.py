@@ -38,7 +38,7 @@ from ..measures.base import EPS, Curvature, Interval, Plane, Risk, RiskValue
 from ..objective import RegularizedRisk, StartingWithScores
 from .base import ConvexSolver, Solver
 from .lbfgs import LBFGS
-from .monitor import Callback, Keeper, Observer
+from .monitor import Callback, Observer
 from .result import Pairs, Result, Status, TraceRow
 from .story import Sequel, Story
 
@@ -192,7 +192,6 @@ class Retargeting(Solver):
         callback: Callback | None = None,
         *,
         observer: Observer | None = None,
-        keeper: Keeper | None = None,
         planes: Planes | None = None,
         mu: float | None = None,
         pairs: Pairs | None = None,
@@ -206,7 +205,7 @@ class Retargeting(Solver):
         """
         if not objective.risk.has_loss_free:
             raise ValueError(f"{type(objective.risk).__name__} is no maximum over labelings: it has no tight bound.")
-        result = self._run(objective, start, callback, observer, keeper, mu, pairs)
+        result = self._run(objective, start, callback, observer, mu, pairs)
         closer = objective.risk.closer_bound()
         if closer is None or not self._is_no_better_than_zero(objective, result):
             return result
@@ -214,7 +213,7 @@ class Retargeting(Solver):
         rest = replace(self, max_iter=max(0, self.max_iter - len(result.trace)))
         again = RegularizedRisk(objective.design, closer, objective.penalty)
         try:
-            return sequel.join(rest._run(again, start, sequel.add, observer, keeper, mu, None))
+            return sequel.join(rest._run(again, start, sequel.add, observer, mu, None))
         finally:
             objective.n_matvec += again.n_matvec
             objective.n_rmatvec += again.n_rmatvec
@@ -232,7 +231,6 @@ class Retargeting(Solver):
         start: Array | None,
         callback: Callback | None,
         observer: Observer | None,
-        keeper: Keeper | None,
         mu: float | None,
         pairs: Pairs | None,
     ) -> Result:
@@ -255,7 +253,7 @@ class Retargeting(Solver):
             limit = min(SHORT, left) if previous - here.value > self.tol else left
             try:
                 result = replace(self.convex, tol=SHARE * self.tol, max_iter=limit).run(
-                    step, here.coef, watch.look, observer=observer, keeper=keeper, mu=mu, pairs=pairs, keep_planes=1
+                    step, here.coef, watch.look, observer=observer, mu=mu, pairs=pairs, keep_planes=1
                 )
             finally:  # also if rows are lost on the way
                 objective.n_matvec += step.n_matvec

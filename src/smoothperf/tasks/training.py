@@ -18,7 +18,7 @@ from ..measures import Risk
 from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
 from ..penalties import ElasticNet, Penalty
-from ..solvers import LBFGS, Callback, ConvexSolver, Newton, Result, Retargeting, Solver
+from ..solvers import LBFGS, Callback, ConvexSolver, Newton, Observer, Result, Retargeting, Solver
 from ..solvers.continuation import Continuation, Solution
 from ..solvers.penalised_path import PenalisedContinuation, continuation, largest_alpha
 from ..solvers.story import Sequel
@@ -69,19 +69,25 @@ class Training(Generic[K, C]):
         """J, with the convex risk."""
         return RegularizedRisk(self.design, self.risk, self.penalty.with_alpha(alpha))
 
-    def fit(self, alpha: float, start: Array | None = None, callback: Callback | None = None) -> Result:
-        """Minimise J, or the tight bound."""
+    def fit(
+        self,
+        alpha: float,
+        start: Array | None = None,
+        callback: Callback | None = None,
+        observer: Observer | None = None,
+    ) -> Result:
+        """Minimise J, or the tight bound; the observer does not see the run for the start of the latter."""
         objective = self.objective(alpha)
         if not self.tight:
-            result = self.solver.run(objective, start, callback)
+            result = self.solver.run(objective, start, callback, observer=observer)
         elif start is not None and start.any():
-            result = Retargeting.with_steps_of(self.solver).run(objective, start, callback)
+            result = Retargeting.with_steps_of(self.solver).run(objective, start, callback, observer=observer)
         else:
             known, offset = self.rows.known, self.rows.offset
             first, start = first_run(self.task, self.candidate, known, offset, objective, self.solver, callback)
             sequel = Sequel(first, callback)
             method = Retargeting.with_steps_of(self.solver, after=first)
-            result = sequel.join(method.run(objective, start, sequel.add))
+            result = sequel.join(method.run(objective, start, sequel.add, observer=observer))
         return result
 
     def finish(self, alpha: float, start: Array, solver: ConvexSolver, callback: Callback | None) -> Result:

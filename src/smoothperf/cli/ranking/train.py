@@ -11,7 +11,7 @@ from .._errors import fail
 from .._files import Form
 from .._progress import Watch
 from .._screen import Screen
-from .._trained import Trained
+from .._trained import Checkpoints, Trained
 from .documents import (
     DEFAULT_MEASURE,
     as_documents,
@@ -73,6 +73,7 @@ def train_ranker(
     kind: str,
     validation: Path | None,
     form: Form,
+    checkpoints: Checkpoints,
 ) -> TrainedRanker:
     """Train for a measure of rankings; without a strength, what to train with is chosen."""
     settings = {**settings, "measure": settings["measure"] or DEFAULT_MEASURE}
@@ -84,7 +85,7 @@ def train_ranker(
             fail("--validation is for a choice, and with --alpha NUMBER there is none in a ranking: leave out one.")
         screen.say(f"Training for {words}, alpha {strength:g}, tolerance {settings['tol']:g}")
         with Watch(screen) as watch:
-            return _train(documents, {**settings, "alpha": strength}, kind, watch)
+            return _train(documents, {**settings, "alpha": strength}, kind, watch, checkpoints)
     others = None if validation is None else read_other_documents(screen, validation, documents, form, measures)
     screen.say(f"Choosing what to train with, to be good at {words}")
     with Watch(screen) as watch:
@@ -111,7 +112,6 @@ def _choose(
     else:
         X, y, qid, settings["cv"] = stacked(documents, others)
     scaling = Scaling.of(kind, X)
-    del settings["checkpoint"]
     chosen = MeasureRankerCV(**settings, callback=watch, progress=watch.choosing)
     with warnings.catch_warnings(record=True, action="always") as caught:
         try:
@@ -146,17 +146,24 @@ def _check_folds(documents: Dataset, measure: str, folds: int) -> None:
         )
 
 
-def _train(documents: Dataset, settings: dict[str, Any], kind: str, watch: Watch) -> TrainedRanker:
+def _train(
+    documents: Dataset, settings: dict[str, Any], kind: str, watch: Watch, checkpoints: Checkpoints
+) -> TrainedRanker:
     """Fit with one alpha."""
     from ...design.scaling import Scaling
     from ...estimators.ranker import MeasureRanker
 
     scaling = Scaling.of(kind, documents.X)
     model = MeasureRanker(**settings, callback=watch)
+
+    def unscale(model: MeasureRanker) -> None:
+        model.coef_ = scaling.unscaled(model.coef_)
+
+    checkpoints.prepare(model, documents, scaling, unscale)
     with warnings.catch_warnings(record=True, action="always") as caught:
         if documents.format == "store":
             model.fit(documents.X)
         else:
             model.fit(scaling.apply(documents.X), documents.y, qid=documents.qid)
-    model.coef_ = scaling.unscaled(model.coef_)
+    unscale(model)
     return TrainedRanker(model, documents, "", caught, interrupted=watch.interrupted)
