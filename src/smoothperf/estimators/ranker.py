@@ -19,7 +19,7 @@ from ..io.store import Store
 from ..measures import NDCG, Queries, QueryMeasure, QueryROCArea, QuerySquaredLoss, Risk, get_query_measure
 from ..objective import RegularizedRisk
 from ..solvers import Callback, ConvexSolver, Newton, Result, Solver
-from ..solvers.smoothing import Adaptive, Smoothing
+from ..solvers.smoothing import Smoothing
 from ..threads import check_n_threads, use_threads
 from .checkpoint import checkpoint_of
 from .classifier import ZeroModelWarning
@@ -29,8 +29,6 @@ from .ranking_candidates import RankingCandidate, candidate_for
 from .tight import fit_tight, retargeting
 
 Array = NDArray[np.float64]
-#: Features up to which a few steps of Newton's method are quicker than many of L-BFGS.
-FEW_FEATURES = 100
 
 
 class LinearRanker(CertifiedModel):
@@ -199,9 +197,8 @@ class MeasureRanker(LinearRanker):
         gain.
     max_iter : int, default=1000
         Most iterations.
-    solver : {"auto", "lbfgs", "nesterov", "newton", "bmrm"} or solver object, default="auto"
-        "auto" is Newton's method for pairs and few features, and L-BFGS for everything else. An object brings its own
-        ``tol``, ``max_iter`` and ``smoothing``.
+    solver : {"auto", "lbfgs", "nesterov", "bmrm"} or solver object, default="auto"
+        "auto" is L-BFGS. An object brings its own ``tol``, ``max_iter`` and ``smoothing``.
     smoothing : "adaptive", float or Smoothing object, default="adaptive"
         How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
     warm_start : bool, default=False
@@ -311,14 +308,11 @@ class MeasureRanker(LinearRanker):
         candidate = candidate_for(measure, self.bound)
         tight = candidate.bound == "tight"
         solver = solver_of(self)
-        check_ranks(solver, candidate.measure)
         check_n_threads(self.n_threads)
         X, queries = self._queries(X, y, qid, group, sample_weight)
         with use_threads(self.n_threads):
             design = as_design(X, low_memory=self.low_memory)
             objective = RegularizedRisk(design, candidate.measure.risk(queries), self.alpha)
-            if self.solver == "auto" and self.smoothing == "adaptive":
-                solver = quickest(solver, objective)
             begins_with = start_objective(objective, candidate.measure, queries) if tight else None
             result = self._minimise(objective, begins_with, solver)
         report_end(result, solver.tol, self.verbose)
@@ -376,38 +370,13 @@ def start_objective(objective: RegularizedRisk, measure: QueryMeasure, queries: 
 
 def solver_of(ranker: Any) -> ConvexSolver:
     """The solver that a ranker of either kind names; L-BFGS for "auto"."""
-    if not isinstance(ranker.solver, ConvexSolver):
-        choice("solver", ranker.solver, ("auto", *SOLVERS))
-    name = "lbfgs" if ranker.solver == "auto" else ranker.solver
+    solver = ranker.solver
+    if isinstance(solver, Newton) or solver == "newton":
+        raise ValueError('solver "newton" needs second derivatives, which no measure of rankings has; use "lbfgs".')
+    if not isinstance(solver, ConvexSolver):
+        choice("solver", solver, ("auto", *SOLVERS))
+    name = "lbfgs" if solver == "auto" else solver
     return make_solver(name, tol=ranker.tol, max_iter=ranker.max_iter, smoothing=ranker.smoothing)
-
-
-def quickest(solver: ConvexSolver, objective: RegularizedRisk) -> ConvexSolver:
-    """Newton's method where it is quicker than a solver, which is so for pairs and few features.
-
-    A Hessian of pairs takes as long as several passes, so each serves for four steps. It begins with less smoothing
-    than usual, and searches lines more accurately. These numbers took least time on the validation queries of MQ2008
-    and OHSUMED and on generated ones (alpha 0.1 to 1e-4), but for the smoothing, which was picked on the training
-    queries that benchmarks/ranking.py measures, and is as good as any on the others.
-    """
-    if objective.design.shape[1] > FEW_FEATURES or not Newton.suits(objective):
-        return solver
-    smoothing = Adaptive(deviation=0.05, share=0.3, factor=0.5)
-    return Newton(tol=solver.tol, max_iter=solver.max_iter, smoothing=smoothing, flatness=0.3, updates=3)
-
-
-def check_ranks(solver: Solver, *measures: QueryMeasure) -> None:
-    """Say before the work begins that a solver cannot train for a measure, or not for all that are to be tried."""
-    lacking = dict.fromkeys(each.name for each in measures if not isinstance(each, QueryROCArea))
-    if not lacking or not isinstance(solver, Newton):
-        return
-    needs = 'solver "newton" needs second derivatives, which of all measures of queries "pairs" alone has'
-    if len(measures) == 1:
-        raise ValueError(f'{needs}; use "lbfgs".')
-    raise ValueError(
-        f'{needs}, and the choice tries {", ".join(lacking)}, too; use "lbfgs", or measure="pairs" with '
-        'bound="convex", which is tried alone.'
-    )
 
 
 def warn_of_zero_ranker(alpha: float, *, tight: bool) -> None:

@@ -20,7 +20,7 @@ from .choice import LEVELS, Step
 from .linear import make_callback, report_end
 from .path import checked_alphas
 from .problem import refuse_store
-from .ranker import LinearRanker, MeasureRanker, check_ranks, solver_of
+from .ranker import LinearRanker, MeasureRanker, solver_of
 from .ranking_candidates import RankingCandidate, candidates_for
 from .ranking_choice import HeldOutQueries, QueryRace, QueryRows, QueryTrail, Rows, query_splits
 from .search import (
@@ -168,7 +168,6 @@ class MeasureRankerCV(LinearRanker):
         measure = get_query_measure(self.measure)
         candidates = candidates_for(measure, self.bound)
         solver = solver_of(self)
-        check_ranks(solver, *(candidate.measure for candidate in candidates))
         check_n_threads(self.n_threads)
         refuse_store(X, "cross-validation")
         X, queries = self._queries(X, y, qid, group, sample_weight)

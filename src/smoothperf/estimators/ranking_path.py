@@ -18,7 +18,7 @@ from ..solvers.penalised_path import PenalisedContinuation, continuation
 from ..threads import check_n_threads
 from .linear import scores_of
 from .problem import ACCEPTED, refuse_store
-from .ranker import MeasureRanker, check_ranks, solver_of
+from .ranker import MeasureRanker, solver_of
 from .ranking_candidates import candidate_for
 from .ranking_choice import QueryRows
 from .tight_path import TightContinuation
@@ -45,7 +45,6 @@ class RankingPath:
         self._measure = get_query_measure(ranker.measure)
         candidate = candidate_for(self._measure, ranker.bound)
         solver = solver_of(ranker)
-        check_ranks(solver, candidate.measure)
         check_n_threads(ranker.n_threads)
         X, self._queries = ranker._queries(X, y, qid, group, sample_weight)
         self._held_out = None if validation is None else _checked_validation(validation, X.shape[1])
