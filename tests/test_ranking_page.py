@@ -136,9 +136,9 @@ def test_the_choice_on_other_data():
 
 def test_speed():
     for row in rows_of("ranking_speed.csv"):
-        steps = ((row[f"{solver} iterations"], row[f"{solver} seconds"]) for solver in ("auto", "lbfgs", "bmrm"))
+        steps = ((row[f"{solver} iterations"], row[f"{solver} seconds"]) for solver in ("lbfgs", "bmrm"))
         cells = [cell for pair in steps for cell in pair]
-        assert line(DATA[row["data"]], row["alpha"], *cells, row["bmrm / auto"], row["bmrm / lbfgs"]) in PAGE
+        assert line(DATA[row["data"]], row["alpha"], *cells, row["bmrm / lbfgs"]) in PAGE
 
 
 def test_iterations():

@@ -99,13 +99,3 @@ def test_errors(data):
     with pytest.raises(ValueError, match='"newton"'):
         regularization_path(X, y, qid=qid, measure="ndcg@3", solver="newton")
     assert (regularization_path(X, y, qid=qid, n_alphas=2, solver=BMRM(tol=1e-2)).gaps <= 1e-2).all()
-
-
-def test_newton_follows_the_path_of_pairs(data):
-    X, y, qid = data
-    newton, lbfgs = (
-        regularization_path(X, y, qid=qid, measure="pairs", n_alphas=4, tol=1e-4, solver=name)
-        for name in ("newton", "lbfgs")
-    )
-    assert (newton.gaps <= 1e-4).all()
-    np.testing.assert_allclose(newton.objectives, lbfgs.objectives, atol=1e-4)

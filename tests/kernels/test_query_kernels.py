@@ -76,25 +76,6 @@ class Task:
         )
         return np.array(sums), gradient, by_query
 
-    def ramps(self, module, pieces=1, width=3):
-        """Product, degrees and slopes; the matrix is the same every time."""
-        matrix = np.random.default_rng(self.n).normal(size=(self.n, width))
-        product, degrees, slopes = np.full_like(matrix, np.nan), np.full(self.n, np.nan), np.full(self.n, np.nan)
-        module.ramp_products(
-            self.scores,
-            self.starts,
-            self.levels,
-            self.coefficients,
-            1.0,
-            max(self.mu, 1e-6),
-            matrix,
-            product,
-            degrees,
-            slopes,
-            pieces,
-        )
-        return degrees, slopes, product
-
 
 seeds = st.integers(0, 10**6)
 
@@ -120,18 +101,6 @@ def test_hinges(seed, most):
     size = 1.0 + np.abs(task.scores).max()
     for values, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(values, wanted, atol=1e-11 * size * task.n, rtol=1e-11)
-
-
-@given(seeds, st.sampled_from([0, 1, 3, 17]))
-@searching
-def test_ramps(seed, width):
-    task = Task(seed)
-    (degrees, slopes, product), expected = task.ramps(kernels, width=width), task.ramps(reference, width=width)
-    largest = 1.0 + np.abs(task.scores).max()
-    size = 1e-12 * (1.0 + np.abs(expected[0]).max())
-    np.testing.assert_allclose(degrees, expected[0], rtol=1e-12)
-    np.testing.assert_allclose(slopes, expected[1], atol=task.n * largest * size, rtol=0)
-    np.testing.assert_allclose(product, expected[2], atol=task.n * size, rtol=0)
 
 
 @given(seeds)
@@ -207,7 +176,6 @@ def test_threads_change_rounding_only(pieces):
         for one, many in (
             (task.rank(kernels), task.rank(kernels, pieces)),
             (task.hinges(kernels), task.hinges(kernels, pieces)),
-            (task.ramps(kernels), task.ramps(kernels, pieces)),
         ):
             for values, others in zip(one[1:], many[1:], strict=True):
                 np.testing.assert_array_equal(values, others)
@@ -276,12 +244,3 @@ def test_no_documents():
     levels = np.zeros(0, dtype=np.intp)
     assert kernels.query_hinges(empty, None, none, levels, empty, 1.0, 0.1, None, empty, empty, 2) == (0.0,) * 5
     kernels.sort_documents(empty, none, levels, 2)
-    kernels.ramp_products(empty, none, levels, empty, 1.0, 0.1, np.zeros((0, 2)), np.zeros((0, 2)), empty, empty, 2)
-
-
-def test_ramps_have_a_width():
-    one, levels = np.zeros(1), np.zeros(1, dtype=np.intp)
-    with pytest.raises(ValueError, match="kappa must be above 0, got 0"):
-        kernels.ramp_products(
-            one, np.array([0, 1]), levels, one, 1.0, 0.0, np.zeros((1, 0)), np.zeros((1, 0)), one, one, 1
-        )

@@ -30,7 +30,6 @@ HELD_TO = {
         "kernels/test_query_kernels.py::test_documents_are_sorted_stably",
     ),
     "_query_pairs.query_hinges": ("query_hinges", "kernels/test_query_kernels.py::test_hinges"),
-    "_query_pairs.ramp_products": ("ramp_products", "kernels/test_query_kernels.py::test_ramps"),
     "_pointwise.logistic_losses": ("logistic_losses", "kernels/test_kernels.py::test_smooth_losses"),
     "_pointwise.pointwise_hinges": ("pointwise_hinges", "kernels/test_kernels.py::test_pointwise_hinges"),
     "_pointwise.squared_hinges": ("squared_hinges", "kernels/test_kernels.py::test_smooth_losses"),

@@ -6,27 +6,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.linalg
 import scipy.optimize
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from problems import gaussians, graded, problem, searching
+from problems import gaussians, problem, searching
 from smoothperf import BMRM, LBFGS, PRBEP, Fixed, Newton, ROCArea, Status
 from smoothperf.design import as_design
-from smoothperf.measures.query_pairs import QueryROCArea
 from smoothperf.objective import RegularizedRisk, Run
 from smoothperf.solvers import newton
 
 
-@pytest.mark.parametrize("updates", [0, 3])
 @pytest.mark.parametrize("alpha", [1.0, 1e-2, 1e-4])
-def test_reaches_the_optimum_of_a_generic_solver(alpha, updates):
+def test_reaches_the_optimum_of_a_generic_solver(alpha):
     X, y = gaussians(n_positive=4, n_negative=6)
     coef, minimum = oracles.prbep_optimum(X, y, alpha)
-    result = Newton(tol=1e-6, updates=updates).run(problem(PRBEP(), X, y, alpha))
+    result = Newton(tol=1e-6).run(problem(PRBEP(), X, y, alpha))
     assert result.status is Status.CONVERGED
     assert result.lower_bound <= minimum + 1e-8
     assert minimum - 1e-8 <= result.objective <= minimum + 1e-6 + 1e-8
@@ -96,12 +93,6 @@ def test_every_door_leads_to_the_same_weights(enter):
     np.testing.assert_allclose(result.coef, expected.coef, atol=1e-8)
 
 
-def direction_of(objective, point, curvature):
-    """``-H^-1 g``."""
-    gradient = newton.predicted_gradient(objective, point, curvature)
-    return newton.Model.of(objective, curvature).direction(gradient)
-
-
 def minimiser(objective, mu):
     """Of the smoothed objective, by gradients alone."""
     point = Run(objective).evaluate(np.zeros(objective.design.shape[1]), mu)
@@ -128,7 +119,7 @@ def test_step_lands_on_the_minimiser_while_the_active_rows_stay(weighted, follow
         coef = coef + 1e-5
     point = Run(objective).evaluate(coef, mu)
     curvature = objective.risk.curvature(point.scores, point.risk, mu, following * mu)
-    step = direction_of(objective, point, curvature)
+    step = newton.direction(objective, point, curvature)
     target = minimiser(objective, following * mu)
     there = Run(objective).evaluate(target, following * mu)
     rows = objective.risk.curvature(there.scores, there.risk, following * mu, following * mu).rows
@@ -143,7 +134,7 @@ def test_direction_without_active_rows_is_that_of_the_regulariser():
     point = Run(objective).evaluate(np.array([10.0]), 0.01)
     curvature = objective.risk.curvature(point.scores, point.risk, 0.01, 0.01)
     assert curvature.rows.size == 0
-    np.testing.assert_allclose(direction_of(objective, point, curvature), [-10.0])
+    np.testing.assert_allclose(newton.direction(objective, point, curvature), [-10.0])
 
 
 def test_large_column_means_do_not_stop_it():
@@ -152,7 +143,7 @@ def test_large_column_means_do_not_stop_it():
     # The risk does not change when all scores shift; rounding makes the centred matrix indefinite.
     objective = RegularizedRisk(as_design(shifted), PRBEP().bind(y), 1e-4)
     point = Run(objective).evaluate(np.zeros(4), 1e-4)
-    direction = direction_of(objective, point, objective.risk.curvature(point.scores, point.risk, 1e-4, 1e-4))
+    direction = newton.direction(objective, point, objective.risk.curvature(point.scores, point.risk, 1e-4, 1e-4))
     assert direction @ point.gradient < 0.0
     expected = Newton(tol=1e-3).run(problem(PRBEP(), X, y, 1e-4))
     result = Newton(tol=1e-3, max_iter=300).run(objective)
@@ -165,7 +156,7 @@ def test_rounding_that_makes_the_matrix_indefinite_is_made_up_for(monkeypatch):
     point = Run(objective).evaluate(np.zeros(4), 1e-4)
     curvature = objective.risk.curvature(point.scores, point.risk, 1e-4, 1e-4)
     monkeypatch.setattr(newton, "ROUNDING", 1e-18)  # too little for this matrix
-    direction = direction_of(objective, point, curvature)
+    direction = newton.direction(objective, point, curvature)
     assert direction @ point.gradient < 0.0
     assert not np.array_equal(direction, -point.gradient)
 
@@ -183,76 +174,6 @@ def test_takes_one_pass_each_way_per_iteration_and_fewer_than_lbfgs():
     assert result.gap == result.objective - result.lower_bound <= 1e-6
     assert result.objective == problem(PRBEP(), X, y, 1e-4).exact(result.coef)
     assert 2 * result.n_iter < LBFGS(tol=1e-6).run(problem(PRBEP(), X, y, 1e-4)).n_iter
-
-
-def pairs_problem(alpha):
-    X, y, qid = graded(60, 12, weights=(2.0, -1.0, 0.5, 0.1, 0.0, 1.0))
-    return RegularizedRisk(as_design(X), QueryROCArea().bind(y, qid), alpha)
-
-
-@pytest.fixture
-def hessians(monkeypatch):
-    """Where the Hessian was taken: the squares of the lengths of weights."""
-    taken = []
-    original = newton.second_derivatives
-
-    def watched(objective, point, mu):
-        taken.append(point.coef_square)
-        return original(objective, point, mu)
-
-    monkeypatch.setattr(newton, "second_derivatives", watched)
-    return taken
-
-
-@pytest.mark.parametrize("alpha", [1e-1, 1e-3])
-def test_a_hessian_serves_for_several_steps(alpha, hessians):
-    expected = LBFGS(tol=1e-7).run(pairs_problem(alpha))
-    smoothing = Fixed(deviation=0.01)  # one mu throughout, for which there is always a pair on the ramp
-    result = Newton(tol=0.01, smoothing=smoothing, updates=3).run(pairs_problem(alpha))
-    assert result.status is Status.CONVERGED
-    assert abs(result.objective - expected.objective) <= 0.01 + 1e-7
-    assert hessians[0] == 0.0
-    assert len(hessians) == -(-result.n_iter // 4)
-    hessians.clear()
-    result = Newton(tol=0.01, smoothing=smoothing).run(pairs_problem(alpha))
-    assert len(hessians) == result.n_iter
-
-
-def test_a_correction_knows_the_last_step():
-    rng = np.random.default_rng(0)
-    A, B = (each @ each.T + np.eye(5) for each in rng.normal(size=(2, 5, 5)))
-    step, other = rng.normal(size=(2, 5))
-    model = newton.Model(A.copy(), rounding=0.0)
-    model.learn(step, B @ step)
-    np.testing.assert_allclose(model.matrix @ step, B @ step)
-    np.testing.assert_allclose(model.matrix, model.matrix.T)
-    assert np.linalg.eigvalsh(model.matrix)[0] > 0.0
-    # Nothing changes in a direction that both matrices take to be at a right angle to the step.
-    other = scipy.linalg.null_space(np.vstack([A @ step, B @ step]))[:, 0]
-    np.testing.assert_allclose(model.matrix @ other, A @ other)
-    before = model.matrix.copy()
-    model.learn(step, -step)  # rounding, as no convex function does that
-    np.testing.assert_array_equal(model.matrix, before)
-    assert model.n_updates == 2
-
-
-def test_a_corrected_matrix_that_leads_uphill_is_replaced(monkeypatch, hessians):
-    direction = newton.Model.direction
-    monkeypatch.setattr(newton.Model, "direction", lambda self, g: g.copy() if self.n_updates else direction(self, g))
-    result = Newton(tol=1e-4, updates=3).run(pairs_problem(1e-2))
-    assert result.status is Status.CONVERGED
-    assert len(hessians) >= result.n_iter // 2
-
-
-def test_the_first_step_from_zero_is_not_along_the_gradient():
-    """No pair is on the ramp there, yet the Hessian is more than the regulariser."""
-    objective = pairs_problem(1e-3)
-    point = Run(objective).evaluate(np.zeros(6), 0.1)
-    assert objective.risk.curvature(point.scores, point.risk, 0.1, 0.1).rows.size == 0
-    first = newton.second_derivatives(objective, point, 0.1)
-    assert first.rows.size > 0
-    g, p = point.gradient, direction_of(objective, point, first)
-    assert -0.999 * np.linalg.norm(g) * np.linalg.norm(p) < g @ p < 0.0
 
 
 def test_warm_start_and_planes_carry_over():
@@ -284,18 +205,9 @@ def test_refuses_what_it_cannot_do(monkeypatch):
     with pytest.raises(ValueError, match=r"Newton needs second derivatives, which .* lacks; use LBFGS"):
         Newton().run(objective)
     assert (objective.n_matvec, objective.n_rmatvec) == (0, 0)
-    with pytest.raises(ValueError, match="updates must be a whole number of at least 0, got -1"):
-        Newton(updates=-1)
     monkeypatch.setattr(newton, "MOST_FEATURES", 2)
     with pytest.raises(ValueError, match=r"of which X has 3 \(at most 2\); use LBFGS"):
         Newton().run(problem(PRBEP(), X, y, 1e-2))
-
-
-def test_suits_few_features_and_risks_with_curvature():
-    X, y = gaussians(30, 50, 5)
-    assert Newton.suits(problem(PRBEP(), X, y, 1e-2))
-    assert not Newton.suits(problem(ROCArea(), X, y, 1e-2))
-    assert not Newton.suits(problem(PRBEP(), *gaussians(30, 50, 25), 1e-2))
 
 
 def test_few_planes_still_give_a_true_bound():

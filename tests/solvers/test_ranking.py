@@ -4,7 +4,6 @@ import threading
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from groups import check_alike, perturb, perturb_solvers, run_group
 from problems import graded
@@ -13,9 +12,8 @@ from smoothperf.measures import query_pairs, ranking_risk
 from smoothperf.measures.ndcg import NDCG
 from smoothperf.measures.queries import Queries
 from smoothperf.measures.query_names import get_query_measure
-from smoothperf.measures.shifted import Shifted
 from smoothperf.objective import RegularizedRisk
-from smoothperf.solvers import BMRM, LBFGS, Nesterov, Newton, Status
+from smoothperf.solvers import BMRM, LBFGS, Nesterov, Status
 from smoothperf.solvers.retargeting import Retargeting
 
 
@@ -48,39 +46,6 @@ def test_solvers_agree(data, name, weighted):
         copied = RegularizedRisk(as_design(X[copies]), get_query_measure(name).bind(y[copies], ids), 0.02)
         for result in results:
             assert copied.exact(result.coef) == pytest.approx(result.objective, rel=1e-12)
-
-
-@pytest.mark.parametrize("order", ["by query", "any"])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
-def test_newton_finds_the_minimiser_for_pairs_in_few_steps(data, form, order):
-    X, y, qid = data
-    rows = np.arange(y.size) if order == "by query" else np.random.default_rng(1).permutation(y.size)
-    weights = 1.0 + qid % 3
-    risk = get_query_measure("roc_area").bind(y[rows], qid[rows], weights[rows])
-    objective = RegularizedRisk(as_design(form(X[rows])), risk, 1e-3)
-    results = [solver(tol=1e-6).run(objective) for solver in (Newton, LBFGS)]
-    for result in results:
-        assert result.status is Status.CONVERGED
-        assert 0.0 <= result.gap <= 1e-6
-    assert results[0].n_iter < results[1].n_iter
-    np.testing.assert_allclose(results[0].coef, results[1].coef, atol=0.1)
-
-
-def test_newton_with_given_scores(data):
-    """Second derivatives are those at the sum of given scores and new ones."""
-    X, y, qid = data
-    risk = Shifted(get_query_measure("roc_area").bind(y, qid), 0.5 * X[:, 0])
-    newton, lbfgs = (solver(tol=1e-6).run(RegularizedRisk(as_design(X), risk, 1e-3)) for solver in (Newton, LBFGS))
-    assert max(newton.gap, lbfgs.gap) <= 1e-6
-    assert newton.n_iter < lbfgs.n_iter
-
-
-def test_newton_takes_tight_steps_for_pairs(data):
-    X, y, qid = data
-    objective = RegularizedRisk(as_design(X), get_query_measure("roc_area").bind(y, qid), 1e-3)
-    result = Retargeting(tol=1e-4, convex=Newton()).run(objective, start=np.array([1.0, -1.0, 0.0, 0.0]))
-    assert result.status is Status.STATIONARY
-    assert result.objective < objective.exact(np.zeros(4))
 
 
 @pytest.mark.parametrize("target", ["best", "order"])

@@ -107,8 +107,7 @@ SolverName = Annotated[
     typer.Option(
         "--solver",
         metavar="NAME",
-        help="auto, lbfgs, nesterov, newton or bmrm; 'auto' is newton for rankings by pairs with few features and a "
-        "given alpha, else lbfgs.",
+        help="auto, which is lbfgs, or nesterov, newton or bmrm.",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]

@@ -78,14 +78,6 @@ class StackedDesigns(Design):
             result += part.gram(rows[here] - inside.start, weights[here])
         return result
 
-    def dense(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows."""
-        result = np.empty((rows.size, self.shape[1]))
-        for inside, part in self._with_rows():
-            here = (rows >= inside.start) & (rows < inside.stop)
-            result[here] = part.dense(rows[here] - inside.start)
-        return result
-
     def _with_rows(self) -> Iterator[tuple[slice, Design]]:
         begin = 0
         for part in self._parts:
@@ -173,7 +165,3 @@ class SomeRows(Design):
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows."""
         return self._design.gram(self._rows[rows], weights)
-
-    def dense(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows, in the order given, as a new array of float64."""
-        return self._design.dense(self._rows[rows])

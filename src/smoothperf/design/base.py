@@ -85,7 +85,3 @@ class Design(ABC):
     @abstractmethod
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows: d by d numbers."""
-
-    @abstractmethod
-    def dense(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows, in the order given, as a new array of float64."""

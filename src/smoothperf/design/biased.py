@@ -80,7 +80,3 @@ class BiasedDesign(Design):
         np.add.at(coefficients, rows, weights)
         result[-1] = result[:, -1] = self._height * self.rmatvec(coefficients)
         return result
-
-    def dense(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows, with the column."""
-        return np.column_stack([self._design.dense(rows), np.full(rows.size, self._height)])

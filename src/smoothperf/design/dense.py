@@ -94,11 +94,7 @@ class DenseDesign(Design):
 
     def by_columns(self, rows: NDArray[np.intp]) -> sp.csc_array:
         """Some rows, column by column, without zeros."""
-        return sp.csc_array(self.dense(rows))
-
-    def dense(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows."""
-        return self._matrix[rows].astype(np.float64, order="C", copy=False)
+        return sp.csc_array(self._matrix[rows].astype(np.float64, order="C", copy=False))
 
     def _needed(self, g: Array) -> Iterator[tuple[Array, NDArray[Any]]]:
         """Rows that ``X^T g`` needs, and their coefficients: of a block where they are few, else whole blocks.

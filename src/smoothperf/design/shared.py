@@ -77,7 +77,3 @@ class SharedDesign(Design):
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows of each member."""
         return self.together.sum(self.here.gram(rows, weights))
-
-    def dense(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows here."""
-        return self.here.dense(rows)

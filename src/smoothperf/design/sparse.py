@@ -199,17 +199,6 @@ class RowBlocks(Design):
             kernels.half_gram(block.indptr, block.indices, block.data, rows[here] - inside.start, weights[here], half)
         return half + half.T
 
-    def dense(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows; what is stored of them is copied twice."""
-        result = np.zeros((rows.size, self.shape[1]))
-        for inside, block in self._blocks(marked(rows, self.shape[0])):
-            here = np.flatnonzero((rows >= inside.start) & (rows < inside.stop))
-            begins = block.indptr[rows[here] - inside.start].astype(np.intp)
-            lengths = block.indptr[rows[here] - inside.start + 1] - begins
-            places = np.repeat(begins - np.append(0, np.cumsum(lengths)[:-1]), lengths) + np.arange(lengths.sum())
-            np.add.at(result, (np.repeat(here, lengths), block.indices[places]), block.data[places])
-        return result
-
 
 def marked(rows: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
     """Mask of some of n rows."""
@@ -354,12 +343,6 @@ class CSCDesign(Design):
         columns = self._columns
         some = sp.csc_array((columns.data, columns.indices, columns.indptr), shape=self.shape)[rows]
         return CSRDesign(some.tocsr()).gram(np.arange(rows.size), weights)
-
-    def dense(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows; that takes a pass over X."""
-        columns = self._columns
-        some = sp.csc_array((columns.data, columns.indices, columns.indptr), shape=self.shape)[rows]
-        return some.toarray(order="C").astype(np.float64, copy=False)
 
 
 def _compressed(matrix: Any, length: int) -> CompressedRows:

@@ -199,9 +199,8 @@ class MeasureRanker(LinearRanker):
         gain.
     max_iter : int, default=1000
         Most iterations.
-    solver : {"auto", "lbfgs", "nesterov", "newton", "bmrm"} or solver object, default="auto"
-        "auto" is Newton's method for pairs and few features, and L-BFGS for everything else. An object brings its own
-        ``tol``, ``max_iter`` and ``smoothing``.
+    solver : {"auto", "lbfgs", "nesterov", "bmrm"} or solver object, default="auto"
+        "auto" is L-BFGS. An object brings its own ``tol``, ``max_iter`` and ``smoothing``.
     smoothing : "adaptive", float or Smoothing object, default="adaptive"
         How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
     warm_start : bool, default=False

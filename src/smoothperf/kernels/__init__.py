@@ -3,7 +3,7 @@
 from ._permutahedron import rank_queries, sort_documents
 from ._pointwise import logistic_losses, pointwise_hinges, squared_hinges
 from ._quadratic_model import minimise_model
-from ._query_pairs import query_hinges, ramp_products
+from ._query_pairs import query_hinges
 from ._roc_area import huber_sums, sorted_hinges
 from ._simplex_qp import maximise_on_simplex
 from ._sparse import gather, half_gram, room_for_sums, row_norms, scatter
@@ -22,7 +22,6 @@ __all__ = [
     "minimise_model",
     "pointwise_hinges",
     "query_hinges",
-    "ramp_products",
     "rank_queries",
     "room_for_sums",
     "row_norms",

@@ -15,16 +15,3 @@ def query_hinges(
     by_query: NDArray[Any] | None,
     pieces: int,
 ) -> tuple[float, float, float, float, float]: ...
-def ramp_products(
-    scores: NDArray[Any],
-    starts: NDArray[Any],
-    levels: NDArray[Any],
-    coefficients: NDArray[Any],
-    margin: float,
-    kappa: float,
-    matrix: NDArray[Any],
-    product: NDArray[Any],
-    degrees: NDArray[Any],
-    slopes: NDArray[Any],
-    pieces: int,
-) -> None: ...

@@ -9,13 +9,6 @@ Otherwise pairs are not formed: the documents of a query are sorted by score onc
 one document of the upper half and one of the lower half counts, and two lists that are sorted need one sweep in each
 direction; pairs within a half are found in the same way. So a query of m documents with L grades costs
 O(m log m + m log L), however many grades there are.
-
-The second derivative of the sum of H has a term ``c / kappa`` for each pair on the ramp, 0 < x < kappa: it is the
-Laplacian C of the graph of these pairs. ``X^T C X`` is the sum of ``X^T P`` and its transpose, where each row of P has
-
-    P_j = (degree_j / 2) x_j - (c / kappa) sum of x_i      over the pairs on the ramp in which j has the lower grade
-
-That is found in the same sweeps, with a sum of rows that moves along with the ramp; O(m log L) for each column.
 """
 
 from libc.stddef cimport ptrdiff_t
@@ -48,18 +41,6 @@ cdef extern from "_query_pairs_loops.h":
         double margin, double kappa, double* by_document, const pairs_room* room
     ) noexcept nogil
 
-    ctypedef struct ramp_table:
-        const double* matrix
-        double* product
-        double* degrees
-        double* slopes
-        double* window
-        ptrdiff_t width
-
-    void query_products(
-        const double* scores, const ptrdiff_t* levels, ptrdiff_t begin, ptrdiff_t end, double margin, double kappa,
-        double weight, const pairs_room* room, const ramp_table* table
-    ) noexcept nogil
 
 
 cdef struct Sums:
@@ -224,110 +205,3 @@ def query_hinges(
     finally:
         free(work.entries); free(work.documents); free(work.numbers); free(work.begins); free(work.sums)
     return <double>sums.value, <double>sums.height, <double>sums.hinges, <double>sums.betas, <double>sums.along
-
-
-cdef struct ProductWork:
-    const double* scores
-    const ptrdiff_t* starts
-    const ptrdiff_t* levels
-    const double* coefficients
-    double margin, kappa
-    Py_ssize_t queries, longest, pieces
-    ranked* entries
-    graded* documents
-    double* numbers
-    ramp_table table
-
-
-cdef void _product_piece(void* context, Py_ssize_t piece) noexcept nogil:
-    cdef ProductWork* work = <ProductWork*>context
-    cdef ramp_table table = work.table
-    cdef double* numbers = work.numbers + piece * (2 * work.longest + table.width)
-    cdef pairs_room room
-    cdef Py_ssize_t query, begin
-    room.entries = work.entries + 2 * piece * work.longest
-    room.documents = work.documents + 2 * piece * work.longest
-    room.low = numbers
-    room.high = numbers + work.longest
-    room.slopes = NULL
-    room.begins = NULL
-    table.window = numbers + 2 * work.longest
-    for query in range(
-        first_query(work.starts, work.queries, piece, work.pieces),
-        first_query(work.starts, work.queries, piece + 1, work.pieces),
-    ):
-        begin = work.starts[query]
-        table.matrix = work.table.matrix + begin * table.width
-        table.product = work.table.product + begin * table.width
-        table.degrees = work.table.degrees + begin
-        table.slopes = work.table.slopes + begin
-        query_products(
-            work.scores, work.levels, begin, work.starts[query + 1], work.margin, work.kappa,
-            work.coefficients[query] / work.kappa, &room, &table
-        )
-
-
-def ramp_products(
-    const double[::1] scores,
-    const ptrdiff_t[::1] starts,
-    const ptrdiff_t[::1] levels,
-    const double[::1] coefficients,
-    double margin,
-    double kappa,
-    const double[:, ::1] matrix,
-    double[:, ::1] product,
-    double[::1] degrees,
-    double[::1] slopes,
-    Py_ssize_t pieces,
-):
-    """What the second derivative of the sum over pairs needs, for documents that are query by query.
-
-    Parameters
-    ----------
-    scores, starts, levels, coefficients, margin, kappa, pieces
-        As in :func:`query_hinges`, with scores by document; kappa is above 0.
-    matrix : array of shape (n, width)
-        X, a row for each document.
-    product : array of shape (n, width), filled
-        P.
-    degrees : array of shape (n,), filled
-        The diagonal of C: ``c / kappa`` for each pair on the ramp that a document is in.
-    slopes : array of shape (n,), filled
-        The part of pairs on the ramp in the derivatives of the sum.
-    """
-    cdef ProductWork work
-    cdef Py_ssize_t n = scores.shape[0]
-    work.longest = longest_query(starts, n)
-    work.starts = &starts[0]
-    work.queries = starts.shape[0] - 1
-    work.pieces = pieces
-    check_length("levels", levels.shape[0], n)
-    check_length("coefficients", coefficients.shape[0], work.queries)
-    for rows in (matrix.shape[0], product.shape[0], degrees.shape[0], slopes.shape[0]):
-        check_length("documents", rows, n)
-    check_length("product", product.shape[1], matrix.shape[1])
-    if not kappa > 0.0:
-        raise ValueError(f"kappa must be above 0, got {kappa}")
-    if n == 0:
-        return
-    work.scores = &scores[0]
-    work.levels = &levels[0]
-    work.coefficients = &coefficients[0]
-    work.margin = margin
-    work.kappa = kappa
-    work.table.width = matrix.shape[1]
-    work.table.matrix = &matrix[0, 0] if work.table.width else NULL
-    work.table.product = &product[0, 0] if work.table.width else NULL
-    work.table.degrees = &degrees[0]
-    work.table.slopes = &slopes[0]
-    work.table.window = NULL
-    work.entries = <ranked*>malloc(2 * pieces * work.longest * sizeof(ranked))
-    work.documents = <graded*>malloc(2 * pieces * work.longest * sizeof(graded))
-    work.numbers = <double*>malloc(pieces * (2 * work.longest + work.table.width) * sizeof(double))
-    try:
-        if work.entries == NULL or work.documents == NULL or work.numbers == NULL:
-            raise MemoryError(f"no memory for the pairs of {work.longest} documents")
-        with nogil:
-            run_pieces(_product_piece, &work, pieces)
-    finally:
-        free(work.entries); free(work.documents); free(work.numbers)

@@ -321,31 +321,6 @@ def query_hinges(
     return value, height, hinges, betas, along
 
 
-def ramp_products(
-    scores: Array,
-    starts: Array,
-    levels: Array,
-    coefficients: Array,
-    margin: float,
-    kappa: float,
-    matrix: Array,
-    product: Array,
-    degrees: Array,
-    slopes: Array,
-    pieces: int,
-) -> None:
-    """Products of the pairs on the ramp, one pair at a time."""
-    for query, (begin, end) in enumerate(itertools.pairwise(starts)):
-        here = slice(begin, end)
-        f, level = scores[here], levels[here]
-        x = (margin + f) - f[:, None]
-        on_ramp = (level[:, None] > level) & (x > 0.0) & (x < kappa)
-        k = coefficients[query] / kappa * on_ramp
-        degrees[here] = k.sum(axis=0) + k.sum(axis=1)
-        slopes[here] = (k * x).sum(axis=0) - (k * x).sum(axis=1)
-        product[here] = degrees[here, None] / 2.0 * matrix[here] - k.T @ matrix[here]
-
-
 def two_loop(
     steps: Array, changes: Array, curvatures: Array, order: Array, scale: float, terms: int, shift: int, p: Array
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Curvature, DiagonalCurvature, Interval, Measure, Plane, Risk, RiskValue
+from .base import Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .contingency import Contingency
 from .examples import Examples
 from .fractional import FBeta, Jaccard
@@ -32,7 +32,6 @@ __all__ = [
     "BalancedErrorRate",
     "Contingency",
     "Curvature",
-    "DiagonalCurvature",
     "ErrorRate",
     "Examples",
     "FBeta",

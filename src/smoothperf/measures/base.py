@@ -130,47 +130,17 @@ class RowsOfX(Protocol):
     def rmatvec(self, g: Array) -> Array:
         """``X^T g``."""
 
-    def dense(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows, as a new array."""
 
-
-class Curvature(ABC):
-    """The second derivative C of a smoothed risk, by the scores of the examples that have some.
+@dataclass(frozen=True, slots=True)
+class Curvature:
+    """The second derivative of a smoothed risk by the scores: ``C = diag(k) - k k^T / sum(k)``, or ``diag(k)``.
 
     Attributes
     ----------
     rows : ndarray of int
-        These examples.
+        The examples with ``k_i > 0``.
     change : ndarray of float64
         How the gradient changes on these rows when mu does, at the same scores and as long as the rows stay the same.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from smoothperf import LogLoss
-    >>> from smoothperf.design import as_design
-    >>> risk, scores = LogLoss().bind([1, -1]), np.zeros(2)
-    >>> curvature = risk.curvature(scores, risk.smoothed(scores, mu=0.0), mu=0.0, following=0.0)
-    >>> curvature.hessian(as_design(np.array([[1.0], [3.0]])))[0]   # (1 + 9) / 8
-    array([[1.25]])
-    """
-
-    rows: NDArray[np.intp]
-    change: Array
-
-    @abstractmethod
-    def hessian(self, X: RowsOfX) -> tuple[Array, float]:
-        """``X^T C X``, and the trace of the largest matrix on the way to it, to which its rounding is relative."""
-
-
-@dataclass(frozen=True, slots=True)
-class DiagonalCurvature(Curvature):
-    """``C = diag(k) - k k^T / sum(k)``, or ``diag(k)``.
-
-    Attributes
-    ----------
-    rows, change
-        As above, for the examples with ``k_i > 0``.
     weights : ndarray of float64
         ``k`` on these rows.
     centred : bool
@@ -184,6 +154,8 @@ class DiagonalCurvature(Curvature):
     >>> curvature = risk.curvature(scores, risk.smoothed(scores, mu=0.0), mu=0.0, following=0.0)
     >>> curvature.weights   # p (1 - p) / n, with p = 1/2
     array([0.125, 0.125])
+    >>> curvature.hessian(as_design(np.array([[1.0], [3.0]])))[0]   # (1 + 9) / 8
+    array([[1.25]])
     """
 
     rows: NDArray[np.intp]
@@ -192,7 +164,10 @@ class DiagonalCurvature(Curvature):
     centred: bool = True
 
     def hessian(self, X: RowsOfX) -> tuple[Array, float]:
-        """A weighted covariance of the rows; O(rows d^2)."""
+        """``X^T C X``, a weighted covariance of the rows, and the trace of ``X^T diag(k) X``; O(rows d^2).
+
+        The rounding of the former is relative to the latter.
+        """
         hessian = X.gram(self.rows, self.weights)
         trace = float(np.trace(hessian))
         total = float(self.weights.sum())
@@ -308,13 +283,6 @@ class Risk(ABC):
     def curvature(self, scores: Array, smoothed: RiskValue, mu: float, following: float) -> Curvature:
         """Second derivative at scores where ``smoothed`` was found with ``mu``, for the mu to follow."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives of the form that Curvature has.")
-
-    def first_curvature(self, enough: int) -> Curvature | None:
-        """Second derivatives to begin with at zero scores, where those of :meth:`curvature` tell nothing; else None.
-
-        They may be those of some examples, if these are ``enough``.
-        """
-        return None
 
 
 class Measure(ABC):

@@ -26,7 +26,7 @@ from .. import threads
 from .._validation import positive_number
 from ..collective import total
 from ..kernels import pointwise_hinges
-from .base import EPS, LONG_EPS, Array, Curvature, DiagonalCurvature, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 from .threshold_search import best_cut
 
@@ -107,7 +107,7 @@ class PointwiseRisk(Risk):
         # The gradient beyond the ramp is 2 q_i / Q up to its rounding.
         rows = np.flatnonzero((gradient != 0.0) & (np.abs(gradient) < (1.0 - 4.0 * EPS) * 2.0 / self._total * q))
         weights = 4.0 / (self._total**2 * following) * q[rows]
-        return DiagonalCurvature(rows, weights, (mu / following - 1.0) * gradient[rows], centred=False)
+        return Curvature(rows, weights, (mu / following - 1.0) * gradient[rows], centred=False)
 
     def _hinges(self, scores: Array, *, margin: float) -> RiskValue:
         """Mean of ``max(0, margin - 2 y f)``."""

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from .._validation import choice
 from ..collective import extremes, total
 from ..kernels import query_hinges
-from .base import EPS, LONG_EPS, Curvature, Interval, Plane, RiskValue
-from .pair_curvature import PairCurvature
+from .base import EPS, LONG_EPS, Interval, Plane, RiskValue
 from .queries import Queries
 from .query_measure import QueryMeasure, QueryRisk, checked_weight, quotients, words_of_nothing
 
@@ -94,7 +93,6 @@ class QueryPairsRisk(QueryRisk):
 
     def __init__(self, queries: Queries, *, by_pairs: bool):
         super().__init__(queries)
-        self.has_curvature = queries.together.size == 1
         self._pairs = _Pairs(queries)
         numbers = self._pairs.numbers
         counted = numbers > 0.0
@@ -133,17 +131,6 @@ class QueryPairsRisk(QueryRisk):
     def lipschitz(self, mu: float) -> float:
         """The largest ``c_q m_q / (mu M_q)``, by the weight of the query."""
         return self._lipschitz / mu
-
-    def curvature(self, scores: Array, smoothed: RiskValue, mu: float, following: float) -> Curvature:
-        """(pairs-hessian) of the pairs on the ramp, for the mu to follow; O(n log m)."""
-        if not self.has_curvature:
-            return super().curvature(scores, smoothed, mu, following)
-        return PairCurvature.at(self.queries, self._pairs.levels, self._coefficients, scores, mu, following)
-
-    def first_curvature(self, enough: int) -> Curvature | None:
-        """(pairs-hessian) as if the ramp were so wide that all pairs are on it."""
-        pairs = self._pairs
-        return PairCurvature.at_zero(self.queries, pairs.levels, self._coefficients, pairs.by_grade, enough)
 
     def _hinges(
         self,

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .. import threads
 from ..collective import total
 from ..kernels import logistic_losses, squared_hinges
-from .base import EPS, LONG_EPS, Array, Curvature, DiagonalCurvature, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 
 #: Rows for which a thread pays.
@@ -88,9 +88,7 @@ class SmoothRisk(Risk):
         gradient = smoothed.plane.gradient
         rows = np.flatnonzero(gradient)
         weights = 1.0 if self.examples.weights is None else self.examples.weights[rows]
-        return DiagonalCurvature(
-            rows, self._second(np.abs(gradient[rows]), weights), np.zeros(rows.size), centred=False
-        )
+        return Curvature(rows, self._second(np.abs(gradient[rows]), weights), np.zeros(rows.size), centred=False)
 
     @abstractmethod
     def _losses(self, scores: Array, direction: Array | None, gradient: Array) -> tuple[float, float, float]:

@@ -33,7 +33,7 @@ import numpy as np
 
 from .._validation import count_or_share
 from ..collective import ALONE, Collective, total
-from .base import EPS, LONG_EPS, Array, Curvature, DiagonalCurvature, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 from .projection import CappedSimplex, Roots
 from .threshold_search import filled, level_of, room_for_ties
@@ -161,7 +161,7 @@ class TopKRisk(Risk):
             weights *= c[rows]
         mass = float(weights.sum())
         change = gradient if mass == 0.0 else gradient - weights * (float(gradient.sum()) / mass)
-        return DiagonalCurvature(rows, weights, (mu / following - 1.0) * change)
+        return Curvature(rows, weights, (mu / following - 1.0) * change)
 
     def _largest(self, scores: Array, gain: float) -> tuple[float, float, Array]:
         """Give the places to the largest ``(2/N) f - gain [positive]``.

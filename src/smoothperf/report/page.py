@@ -22,7 +22,7 @@ from .threshold import threshold_section
 from .weights_table import weights_section
 
 SOLVERS = {
-    "auto": "Newton's method for pairs of few features, else L-BFGS",
+    "auto": "L-BFGS",
     "lbfgs": "L-BFGS",
     "nesterov": "Nesterov's accelerated gradient",
     "newton": "Newton's method",

@@ -23,15 +23,7 @@ It is for few features: then it needs a fraction of the passes of L-BFGS, the mo
 tens of thousands of features H could be used in conjugate gradients only, which seldom beat L-BFGS.
 
 Log loss, squared hinge and error rates have the diagonal matrix alone, k_i being the second derivatives of the losses;
-of the first two many rows are active throughout, but half a dozen steps are mostly enough. Pairs within queries have
-the Laplacian of the pairs on the ramp (:mod:`smoothperf.measures.pair_curvature`).
-
-Where H takes longer than all the rest of a step, as it does for pairs, a few steps in a row may share one: from step to
-step it is corrected by what the gradient of J_mu did, ``y = g+ - g`` after a step s,
-
-    H+ = H + y y^T / <y, s> - H s (H s)^T / <s, H s>                                          (newton-update)
-
-which is the update of BFGS, of d^2 numbers. H itself is taken again after ``updates`` of these, and where mu shrinks.
+of the first two many rows are active throughout, but half a dozen steps are mostly enough.
 """
 
 from __future__ import annotations
@@ -42,7 +34,6 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from .._validation import whole_number
 from ..design.base import Array
 from ..measures import Curvature
 from ..objective import Point, RegularizedRisk, Run
@@ -55,16 +46,12 @@ from .smoothing import Adaptive, Smoothing
 
 #: Most features: the matrix has 128 MiB, and its factor takes longer than most passes over data.
 MOST_FEATURES = 4096
-#: A Gram matrix and a factor cost little when X has so many times as many entries as they have.
-FEW_FEATURES = 4
 #: Rounding of a Gram matrix, relative to its trace.
 ROUNDING = 1e-15
 #: Iterations without visible progress after which there will be none.
 PATIENCE = 30
 #: Attempts to make the matrix positive definite, with a hundred times as much on the diagonal each time.
 MOST_REPAIRS = 8
-#: Examples for each feature that say well enough where to begin.
-ENOUGH = 32
 
 
 def _gradual() -> Adaptive:
@@ -76,8 +63,8 @@ def _gradual() -> Adaptive:
 class Newton(ConvexSolver):
     """Semismooth Newton method on the smoothed objective, for few features and tight tolerances.
 
-    For measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), error rates, log loss, squared
-    hinge, and pairs within queries.
+    For measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), error rates, log loss and
+    squared hinge.
 
     Parameters
     ----------
@@ -89,8 +76,6 @@ class Newton(ConvexSolver):
         How mu is chosen.
     flatness : float, default=0.5
         The line search ends where the slope is at most this fraction of the initial slope.
-    updates : int, default=0
-        Most steps in a row that do with the last second derivatives, corrected by what gradients have shown since.
     max_planes : int, optional
         Most planes kept for the certificate; 40 by default, with which nothing is lost.
 
@@ -109,22 +94,12 @@ class Newton(ConvexSolver):
     max_iter: int = 1000
     smoothing: Smoothing = field(default_factory=_gradual)
     flatness: float = 0.5
-    updates: int = 0
 
     in_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_flatness(self.flatness)
-        whole_number("updates", self.updates, at_least=0)
-
-    @staticmethod
-    def suits(objective: RegularizedRisk) -> bool:
-        """Whether it is likely to pay: second derivatives are there, and X has far more than d^2 entries."""
-        design = objective.design
-        if not isinstance(objective.penalty, Quadratic):
-            return False
-        return objective.risk.has_curvature and FEW_FEATURES * design.shape[1] ** 2 <= design.n_entries
 
     def _minimise(self, run: Run, monitor: Monitor) -> Result:
         objective = run.objective
@@ -141,7 +116,6 @@ class Newton(ConvexSolver):
             )
         precision = Precision(run.design, patience=PATIENCE)
         point = run.starting_point(monitor.first_mu(self.smoothing))
-        model: Model | None = None
         while True:
             # There are few iterations, and at a minimiser of J_mu the plane may close the gap: no bound is put off.
             monitor.add_plane(point.slope, point.risk.plane, point.steepness, at_once=True)
@@ -156,85 +130,35 @@ class Newton(ConvexSolver):
             if precision.is_stuck(point, monitor.gap):
                 return monitor.result(Status.PRECISION_LIMIT)
 
-            gradient = point.gradient
-            if model is None or mu != point.mu:
-                curvature = second_derivatives(objective, point, mu)
-                model = Model.of(objective, curvature)
-                gradient = predicted_gradient(objective, point, curvature)
-            line = run.along(point, model.direction(gradient))
+            curvature = objective.risk.curvature(point.scores, point.risk, point.mu, mu)
+            line = run.along(point, direction(objective, point, curvature))
             origin = line.origin(mu)
             found = None
             if origin.derivative < 0.0:
                 found = flat_point(line, origin, flatness=self.flatness, first=first_step(point, origin, farthest=1.0))
-            if found is None and mu == point.mu and model.n_updates == 0:
+            if found is None and mu == point.mu:
                 return monitor.result(Status.PRECISION_LIMIT)
-            # Downhill for the old mu but not for the new one: stay, and take the new gradient here. Or not downhill for
-            # a matrix that was corrected: stay, and take a new matrix.
+            # Downhill for the old mu but not for the new one: stay, and take the new gradient here.
             following = line.point(found or origin)
-            if found is None or mu != point.mu or not model.has_curvature or model.n_updates == self.updates:
-                model = None
-            else:
-                model.learn(following.coef - point.coef, following.gradient - point.gradient)
             run.give_back(point, but=following)
             point = following
 
 
-def second_derivatives(objective: RegularizedRisk, point: Point, mu: float) -> Curvature:
-    """Those of the smoothed risk for the mu to follow, or what a risk has in their place at zero weights."""
-    risk = objective.risk
-    first = risk.first_curvature(ENOUGH * objective.design.shape[1]) if point.coef_square == 0.0 else None
-    return risk.curvature(point.scores, point.risk, point.mu, mu) if first is None else first
-
-
-@dataclass
-class Model:
-    """H for a step: (newton-hessian) at some point, with the corrections (newton-update) since.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (d, d)
-        H; it is symmetric.
-    rounding : float
-        That of its entries.
-    has_curvature : bool
-        Whether there is more to it than the regulariser.
-    n_updates : int
-        Corrections.
-    """
-
-    matrix: Array
-    rounding: float
-    has_curvature: bool = True
-    n_updates: int = 0
-
-    @classmethod
-    def of(cls, objective: RegularizedRisk, curvature: Curvature) -> Model:
-        """H where a risk has some curvature."""
-        matrix, trace = curvature.hessian(objective.design)
-        np.fill_diagonal(matrix, matrix.diagonal() + objective.alpha)
-        return cls(matrix, ROUNDING * trace, has_curvature=curvature.rows.size > 0)
-
-    def direction(self, gradient: Array) -> Array:
-        """``-H^-1 g``."""
-        rounding = self.rounding
-        for _ in range(MOST_REPAIRS):
-            matrix = self.matrix.copy()  # which its factor overwrites
-            np.fill_diagonal(matrix, self.matrix.diagonal() + rounding)
-            _, solution, failed = dposv(matrix.T, gradient, lower=True, overwrite_a=True)
-            if not failed:
-                direction: Array = -solution
-                return direction
-            rounding *= 100.0  # which made it indefinite, as centring may when columns have large means
-        return -gradient
-
-    def learn(self, step: Array, change: Array) -> None:
-        """Correct H by how the gradient has changed along a step."""
-        product = self.matrix @ step
-        expected, found = float(step @ product), float(step @ change)
-        self.n_updates += 1
-        if min(expected, found) > 0.0:  # but for rounding, as J_mu is strongly convex
-            self.matrix += np.outer(change / found, change)
-            self.matrix -= np.outer(product / expected, product)
+def direction(objective: RegularizedRisk, point: Point, curvature: Curvature) -> Array:
+    """``-H^-1 g``, of (newton-hessian) and (newton-predictor)."""
+    gradient = predicted_gradient(objective, point, curvature)
+    hessian, trace = curvature.hessian(objective.design)
+    np.fill_diagonal(hessian, hessian.diagonal() + objective.alpha)
+    rounding = ROUNDING * trace
+    for _ in range(MOST_REPAIRS):
+        matrix = hessian.copy()  # which its factor overwrites
+        np.fill_diagonal(matrix, hessian.diagonal() + rounding)
+        _, solution, failed = dposv(matrix.T, gradient, lower=True, overwrite_a=True)
+        if not failed:
+            step: Array = -solution
+            return step
+        rounding *= 100.0  # which made it indefinite, as centring may when columns have large means
+    return -gradient
 
 
 def predicted_gradient(objective: RegularizedRisk, point: Point, curvature: Curvature) -> Array:

@@ -27,7 +27,6 @@ import math
 import numpy as np
 
 from ..design.base import Array
-from ..measures import DiagonalCurvature
 from ..objective import LARGEST_SCORE, Point
 from ..segments import PenalisedRun
 from .proximal_model import no_columns, proximal_step
@@ -64,7 +63,7 @@ class RowModel:
             return None
         curvature = run.risk.curvature(point.scores, point.risk, point.mu, mu)
         n, d = run.design.shape
-        if not isinstance(curvature, DiagonalCurvature) or not 0 < curvature.rows.size <= FEW_ROWS * n:
+        if not 0 < curvature.rows.size <= FEW_ROWS * n:
             return None
         X = run.design.by_columns(curvature.rows)
         X.data /= np.repeat(units, np.diff(X.indptr))
