@@ -14,7 +14,7 @@ from smoothperf import MeasureClassifier
 
 HERE = Path(smoothperf.__file__).parent
 #: So many modules a newcomer has to read at most, to follow one fit from beginning to end.
-MOST_MODULES = 25
+MOST_MODULES = 28
 CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
 

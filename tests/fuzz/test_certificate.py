@@ -18,6 +18,7 @@ from fuzz.generator import Problem, generate
 from oracles import LONG_EPS
 from smoothperf import LBFGS, MeasureClassifier, Status
 from smoothperf.certificate import Planes
+from smoothperf.design import as_design
 from smoothperf.estimators.linear import ZeroModelWarning
 from smoothperf.estimators.problem import make_solver
 from smoothperf.io import open_store
@@ -86,7 +87,7 @@ def planes(problem: Problem) -> Planes:
     """The planes of a run of the problem's solver, which an estimator does not keep."""
     measure, settings = get_measure(problem.measure), problem.settings
     X = open_store(problem.X).design() if isinstance(problem.X, Path) else problem.X
-    design = Bias(measure, settings["fit_intercept"], settings["intercept_scaling"]).design(X, low_memory=False)
+    design = Bias(measure, settings["fit_intercept"], settings["intercept_scaling"]).design(as_design(X))
     objective = RegularizedRisk(design, measure.bind(problem.y, problem.weights), problem.alpha)
     solver = make_solver(problem.solver, tol=settings["tol"], max_iter=settings["max_iter"], smoothing="adaptive")
     return solver.run(objective, keep_planes=20).planes
@@ -134,7 +135,7 @@ def test_a_penalty_keeps_the_promises(seed, tmp_path, monkeypatch):
     if rng.random() < 0.5:
         monkeypatch.setattr(working_set, "MANY_COLUMNS", 2)
         monkeypatch.setattr(working_set, "FIRST", 1)
-    objective = RegularizedRisk(bias.design(X, low_memory=False), risk, penalty)
+    objective = RegularizedRisk(bias.design(as_design(X)), risk, penalty)
     tol, limit = max(settings["tol"], 1e-9), min(settings["max_iter"], 100)
     result = LBFGS(tol=tol, max_iter=limit).run(objective)
 

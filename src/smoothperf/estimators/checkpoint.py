@@ -67,10 +67,8 @@ class Checkpoint:
             warnings.warn(f"{error} The fit goes on.", CheckpointWarning, stacklevel=2)
 
 
-def checkpoint_of(estimator: Any, training: Training[Any, Any], start: Array | None) -> Observer | None:
-    """What keeps the model so far while an estimator is fitted, if it has a ``checkpoint``."""
-    if estimator.checkpoint is None:
-        return None
+def checkpoint_of(estimator: Any, training: Training[Any, Any], start: Array | None) -> Observer:
+    """An observer that keeps the model so far while an estimator with a ``checkpoint`` is fitted."""
     checkpoint, objective = Checkpoint(estimator, begun=start is not None), training.objective(estimator.alpha)
 
     def observe(row: TraceRow, weights: Weights) -> None:

@@ -60,6 +60,7 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
     n_threads: int | None
     verbose: int
     callback: Callback | None
+    checkpoint: Any
     n_features_in_: int
     coef_: Array
     objective_: float
@@ -83,7 +84,8 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
         with use_threads(self.n_threads):
             training = Training(task, candidate, rows, solver)
             training.check()
-            result = training.fit(self.alpha, start, callback, checkpoint_of(self, training, start))
+            observer = None if self.checkpoint is None else checkpoint_of(self, training, start)
+            result = training.fit(self.alpha, start, callback, observer)
             return training, result, training.ending(self.alpha, result)
 
     def _keep_ending(self, result: Result, ending: Ending) -> None:
