@@ -735,7 +735,12 @@ def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("record", "compare"))
     parser.add_argument("file", type=Path)
-    parser.add_argument("--only", nargs="+", default=("",), help="cases whose names have one of these in them")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=("",),
+        help="cases with one of these in their names; later commands need earlier ones",
+    )
     parser.add_argument("--without", nargs="+", default=(), help="fields that may differ, such as intercept_")
     given = parser.parse_args(None if arguments is None else list(arguments))
     with threadpool_limits(1):
