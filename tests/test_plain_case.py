@@ -1,4 +1,4 @@
-"""The plain case is plain: how many modules a fit to arrays in memory goes through."""
+"""The plain case is plain: which modules a fit to arrays in memory goes through; benchmarks/house.py counts them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import smoothperf
 from smoothperf import MeasureClassifier
 
 HERE = Path(smoothperf.__file__).parent
-#: So many modules a newcomer has to read at most, to follow one fit from beginning to end.
-MOST_MODULES = 28
 CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
 
@@ -43,7 +41,7 @@ def is_named(module: str, text: str) -> bool:
     return any(re.search(rf"(?<![\w/]){re.escape(each)}", text) for each in (module, name))
 
 
-def test_a_fit_to_arrays_in_memory_goes_through_few_modules():
+def test_a_fit_to_arrays_in_memory_goes_through_the_modules_of_the_tour():
     rng = np.random.default_rng(0)
     X = sp.random_array((400, 30), density=0.2, format="csr", rng=rng)
     y = np.where(X @ rng.normal(size=30) + 0.1 * rng.normal(size=400) > 0, 1, 0)
@@ -51,7 +49,6 @@ def test_a_fit_to_arrays_in_memory_goes_through_few_modules():
     model.fit(X, y)  # what happens only once in a process does not count
     entered = modules_entered(lambda: model.fit(X, y))
     assert "objective.py" in entered
-    assert len(entered) <= MOST_MODULES, sorted(entered)
     for rare in ("dask", "report", "cli", "paper"):
         assert not any(name.startswith(rare) for name in entered)
     tour = CONTRIBUTING.read_text("utf-8").partition("\n## One fit, from door to door\n")[2].partition("\n## ")[0]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import twins
 from problems import random_scored, searching
-from smoothperf.kernels import reference
 from smoothperf.kernels._best_flips import best_flips, prefix_sums
 from smoothperf.kernels._flips import flip_along, ramp_table
 from smoothperf.kernels._levels import level_sets, ramp_masses
@@ -68,7 +68,7 @@ def test_ramps_flip_what_their_twin_does(seed, width):
     gradient = np.full(scores.size, np.nan)
     inner = flip_along(scores, positive.view(np.uint8), weights, *tables, 0.25, gradient)
     expected, sum_of_all = expected_gradient(
-        scores, positive, weights, 0.25, lambda x, label: reference.flips_along(x, *ramps[label], width)
+        scores, positive, weights, 0.25, lambda x, label: twins.flips_along(x, *ramps[label], width)
     )
     np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-12 * (1.0 if weights is None else 20.0))
     assert inner == pytest.approx(sum_of_all, rel=1e-9, abs=1e-11 * (1.0 + np.abs(scores).sum()))
@@ -82,7 +82,7 @@ def test_prefix_sums(seed):
     scores, _, weights = random_rows(rng)
     x = np.sort(scores)
     found, expected = np.full((2, 3, x.size + 1), np.nan)
-    for module_sums, (mass, first, second) in ((prefix_sums, found), (reference.prefix_sums, expected)):
+    for module_sums, (mass, first, second) in ((prefix_sums, found), (twins.prefix_sums, expected)):
         module_sums(x, weights, None if weights is None else mass, first, second)
     sizes = np.cumsum([np.ones_like(x), np.abs(x), x**2], axis=1).max(axis=1, initial=0.0)
     for one, other, size in zip(found, expected, sizes, strict=True):
@@ -113,7 +113,7 @@ def test_best_flips(p, r, seed, steep):
     loss, slope = FractionalLoss(p, r, (p + r) * problem.masses[0]), steep / problem.c.sum()
     value, missed, false, _ = best_flips(*sides, loss, slope)
     size = 1.0 + steep * np.abs(problem.scores).max()
-    assert value == pytest.approx(reference.fractional_best(*rows, loss, slope), abs=1e-12 * size)
+    assert value == pytest.approx(twins.fractional_best(*rows, loss, slope), abs=1e-12 * size)
     # The flips that it names are worth that.
     cost = 0.0
     for side, weight in zip(sides, (missed, false), strict=True):
@@ -129,7 +129,7 @@ def test_best_flips_of_nothing():
     loss = FractionalLoss(1.0, 1.0, 2.0)
     for positives, negatives in (([], []), ([-1.0], []), ([], [-1.0, 2.0])):
         margins, positive = np.array(positives + negatives), np.arange(len(positives + negatives)) < len(positives)
-        expected = reference.fractional_best(margins, positive, np.ones(margins.size), loss, 0.5)
+        expected = twins.fractional_best(margins, positive, np.ones(margins.size), loss, 0.5)
         assert best_flips(side_of(positives), side_of(negatives), loss, 0.5)[0] == pytest.approx(expected)
 
 
@@ -141,10 +141,10 @@ def test_level_sets(p, r, seed, width):
     sides, (margins, positive, c) = both_sides(problem)
     loss, slope, nu = FractionalLoss(p, r, (p + r) * problem.masses[0]), 2.0 / problem.c.sum(), 0.05
     value, _, _, levels, _ = level_sets(*sides, loss, slope, width, nu, 64)
-    expected, beta = reference.fractional_levels(margins, positive, c, loss, slope, width, nu, 64)
+    expected, beta = twins.fractional_levels(margins, positive, c, loss, slope, width, nu, 64)
     size = 1.0 + np.abs(margins).max()
     assert value == pytest.approx(expected, abs=1e-11 * size)
-    of_negatives, of_positives = (reference.flips_along(margins, z, levels[2], width) for z in levels[3:])
+    of_negatives, of_positives = (twins.flips_along(margins, z, levels[2], width) for z in levels[3:])
     np.testing.assert_allclose(np.where(positive, of_positives, of_negatives)[c > 0], beta[c > 0], rtol=0, atol=1e-8)
 
 
@@ -176,7 +176,7 @@ def test_masses_of_ramps_are_those_of_their_twin_or_a_little_less(seed, width):
     weights = rng.exponential(size=margins.size) if seed % 2 else None
     side = sorted_side(margins.copy(), weights, np.empty(margins.size + 1), np.empty(margins.size + 1))
     c = np.ones(margins.size) if weights is None else weights
-    expected = np.array([c @ reference.flips_along(margins, np.array([place]), np.ones(1), width) for place in z])
+    expected = np.array([c @ twins.flips_along(margins, np.array([place]), np.ones(1), width) for place in z])
     masses = ramp_masses(side, z, width)
     np.testing.assert_allclose(masses, expected, rtol=1e-9, atol=1e-9)
     assert (masses <= expected * (1.0 + 1e-14)).all()

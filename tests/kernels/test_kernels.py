@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+import twins
 from problems import frozen, searching
 from smoothperf import kernels
-from smoothperf.kernels import reference
 from smoothperf.kernels._roc_area import RampTable, sweep_bins
 
 EPS = np.finfo(np.float64).eps
@@ -79,8 +79,8 @@ def test_gather(data, A, pieces, ones):
     x, levels = data.draw(vectors(A.columns)), drawn_levels(data, A)
     out, expected, size = np.full((3, A.rows), 7.0)
     kernels.gather(*A[:3], ones, levels, x, out, pieces)
-    reference.gather(*A[:3], ones, levels, x, expected, 1)
-    reference.gather(*A.absolute()[:3], ones, None if levels is None else np.abs(levels), np.abs(x), size, 1)
+    twins.gather(*A[:3], ones, levels, x, expected, 1)
+    twins.gather(*A.absolute()[:3], ones, None if levels is None else np.abs(levels), np.abs(x), size, 1)
     assert (np.abs(out - expected) <= error_of_sums(len(A.data)) * size).all()
 
 
@@ -96,9 +96,9 @@ def test_scatter(data, A, pieces, ones, clear):
     g, levels = data.draw(vectors(A.rows)), drawn_levels(data, A)
     out, expected, size = np.full((3, A.columns), 7.0)
     scatter(*A[:3], ones, g, out, pieces, levels=levels, clear=clear)
-    scatter(*A[:3], ones, g, expected, levels=levels, clear=clear, module=reference)
+    scatter(*A[:3], ones, g, expected, levels=levels, clear=clear, module=twins)
     size_of_levels = None if levels is None else np.abs(levels)
-    scatter(*A.absolute()[:3], ones, np.abs(g), size, levels=size_of_levels, module=reference)
+    scatter(*A.absolute()[:3], ones, np.abs(g), size, levels=size_of_levels, module=twins)
     assert (np.abs(out - expected) <= error_of_sums(len(A.data)) * size).all()
 
 
@@ -164,8 +164,8 @@ def test_half_gram(data, A):
     weights = data.draw(vectors(len(rows)))
     out, expected, size = np.full((3, A.columns, A.columns), 7.0)
     kernels.half_gram(*A[:3], rows, weights, out)
-    reference.half_gram(*A[:3], rows, weights, expected)
-    reference.half_gram(*A.absolute()[:3], rows, np.abs(weights), size)
+    twins.half_gram(*A[:3], rows, weights, expected)
+    twins.half_gram(*A.absolute()[:3], rows, np.abs(weights), size)
     assert (np.abs(out - expected) <= error_of_sums(len(rows) * (len(A.data) + 1)) * size).all()
     kernels.half_gram(A.indptr, A.indices.astype(np.uint16), A.data, rows, weights, again := np.full_like(out, 7.0))
     assert (again == out).all()
@@ -174,7 +174,7 @@ def test_half_gram(data, A):
 @searching(30)
 @given(A=sparse_arrays(), distinct=st.booleans())
 def test_row_norms(A, distinct):
-    expected = reference.row_norms(A.indptr, A.data, distinct)
+    expected = twins.row_norms(A.indptr, A.data, distinct)
     assert kernels.row_norms(A.indptr, A.data, distinct) == pytest.approx(expected, rel=1e-14)
     if distinct:
         squares = [
@@ -241,7 +241,7 @@ def test_huber_sums(data, m, n, seed):
     weights = data.draw(st.sampled_from([None, frozen(rng.exponential(size=m))]))
     found, expected = np.empty((2, n))
     kernels.huber_sums(a, weights, z, kappa, found)
-    reference.huber_sums(a, weights, z, kappa, expected)
+    twins.huber_sums(a, weights, z, kappa, expected)
     # A difference of sums of squares divided by kappa.
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=64 * EPS * 40.0 * 8.0 * m / kappa)
 
@@ -257,7 +257,7 @@ def test_sorted_hinges(seed):
         lists.append(frozen(np.sort(10.0 ** rng.choice([-9, 0, 0, 9]) * (numbers + rng.choice([0, 9])))))
     a, z = lists
     size = a.size * z.size * (np.abs(a).max(initial=0.0) + np.abs(z).max(initial=0.0))
-    assert kernels.sorted_hinges(a, z) == pytest.approx(reference.sorted_hinges(a, z), abs=1e-13 * size)
+    assert kernels.sorted_hinges(a, z) == pytest.approx(twins.sorted_hinges(a, z), abs=1e-13 * size)
 
 
 @searching(30)
@@ -273,7 +273,7 @@ def test_pointwise_hinges(data, n, seed):
     gradients = np.full((2, n), np.nan)
     found, expected = (
         module.pointwise_hinges(scores, positive, weights, *costs, kappa, 0.7, gradient, pieces)
-        for module, gradient in zip((kernels, reference), gradients, strict=True)
+        for module, gradient in zip((kernels, twins), gradients, strict=True)
     )
     np.testing.assert_allclose(*gradients, rtol=8 * EPS, atol=0.0)
     np.testing.assert_allclose(found[:3], expected[:3], rtol=1024 * EPS)
@@ -297,7 +297,7 @@ def test_smooth_losses(data, n, seed):
         gradients = np.tile(exponentials, (2, 1))
         found, expected = (
             getattr(module, name)(scores, positive, weights, *more, 0.7, direction, gradient, pieces)
-            for module, gradient in zip((kernels, reference), gradients, strict=True)
+            for module, gradient in zip((kernels, twins), gradients, strict=True)
         )
         np.testing.assert_allclose(*gradients, rtol=8 * EPS, atol=0.0)
         x = np.maximum(0.0, 1.0 - np.where(positive, 1.0, -1.0) * scores)
@@ -380,7 +380,7 @@ def pair_lists(draw):
 
 def assert_same_ramps(problem, kappa):
     (value, height, hinges, slopes, reach, crowd, excess), gradient = problem.run(ramps_of_pairs, kappa)
-    (value_, height_, hinges_, slopes_, reach_, crowd_, excess_), gradient_ = problem.run(reference.pair_ramps, kappa)
+    (value_, height_, hinges_, slopes_, reach_, crowd_, excess_), gradient_ = problem.run(twins.pair_ramps, kappa)
     c = np.ones(len(problem.scores)) if problem.weights is None else problem.weights
     ordered_mass, other_mass = c[problem.ordered_rows].sum(), c[problem.other_rows].sum()
     length = 2.0 * np.abs(problem.scores - problem.centre).max() + abs(problem.margin)
@@ -465,7 +465,7 @@ def test_maximise_on_simplex(seed, size, rank, scale):
     def value(x):
         return linear @ x - scale / 2.0 * np.sum((factor.T @ x) ** 2)
 
-    x, x_ = (module.maximise_on_simplex(gram, scale, linear, start) for module in (kernels, reference))
+    x, x_ = (module.maximise_on_simplex(gram, scale, linear, start) for module in (kernels, twins))
     assert x.min() >= 0.0
     assert x.sum() == pytest.approx(1.0, abs=1e-14)
     assert value(x) >= value(x_) - 1e-9 * (1.0 + scale)
@@ -481,7 +481,7 @@ def test_along(data, n, step, pieces):
     start, direction = data.draw(vectors(n)), data.draw(vectors(n))
     out, expected = np.full((2, n), np.nan)
     kernels.along(start, step, direction, out, pieces)
-    reference.along(start, step, direction, expected)
+    twins.along(start, step, direction, expected)
     np.testing.assert_allclose(out, expected, rtol=0, atol=4 * EPS * (np.abs(start) + np.abs(step * direction)).max())
 
 
@@ -504,7 +504,7 @@ def test_sums_with_inner_products(seed, shifted, terms):
         ]
         return numbers, np.concatenate([total, s, y])
 
-    (numbers, sums), (expected_numbers, expected_sums) = results(kernels), results(reference)
+    (numbers, sums), (expected_numbers, expected_sums) = results(kernels), results(twins)
     np.testing.assert_allclose(numbers, expected_numbers, rtol=0, atol=1e-13)
     np.testing.assert_allclose(sums, expected_sums, rtol=1e-14, atol=1e-15)
 
@@ -529,7 +529,7 @@ def test_two_loop(seed, shifted, terms, rows, count):
     for array in (steps, changes, curvatures, order):
         array.flags.writeable = False
     kernels.two_loop(steps, changes, curvatures, order, 0.3, terms, shift, p)
-    reference.two_loop(steps, changes, curvatures, order, 0.3, terms, shift, expected)
+    twins.two_loop(steps, changes, curvatures, order, 0.3, terms, shift, expected)
     np.testing.assert_allclose(p, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
 
 
@@ -560,7 +560,7 @@ def test_minimise_model(seed, d, rank, n_rows, bounded):
     arrays = (gradient, start, s, q, lower, upper)
     found, expected = start.copy(), start.copy()
     sweeps = kernels.minimise_model(*arrays, 0.7, u, m, *sparse, found, 1e-14, 100_000)
-    reference.minimise_model(*arrays, 0.7, u, m, *sparse, expected, 1e-14, 100_000)
+    twins.minimise_model(*arrays, 0.7, u, m, *sparse, expected, 1e-14, 100_000)
     assert 1 <= sweeps < 100_000
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
     assert ((found >= lower) & (found <= upper)).all()

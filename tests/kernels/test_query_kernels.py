@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import twins
 from smoothperf import kernels
-from smoothperf.kernels import reference
 
 EPS = np.finfo(np.float64).eps
 searching = settings(deadline=None, max_examples=100, derandomize=True)
@@ -84,7 +84,7 @@ seeds = st.integers(0, 10**6)
 @searching
 def test_rankings(seed, lengths):
     task = Task(seed, *lengths)
-    (sums, gradient), (expected, expected_gradient) = task.rank(kernels), task.rank(reference)
+    (sums, gradient), (expected, expected_gradient) = task.rank(kernels), task.rank(twins)
     size = 1.0 + np.abs(task.scores).max()
     # The twin works with keys as large as scores / mu.
     slack = 1e-13 * (size + (size / task.mu if task.mu > 0.0 else 0.0))
@@ -97,7 +97,7 @@ def test_rankings(seed, lengths):
 @searching
 def test_hinges(seed, most):
     task = Task(seed, most)  # of up to 30 documents all pairs are looked at, of 500 not
-    found, expected = task.hinges(kernels), task.hinges(reference)
+    found, expected = task.hinges(kernels), task.hinges(twins)
     size = 1.0 + np.abs(task.scores).max()
     for values, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(values, wanted, atol=1e-11 * size * task.n, rtol=1e-11)
@@ -109,7 +109,7 @@ def test_documents_are_sorted_stably(seed):
     task = Task(seed, most=200)
     found, expected = np.empty(task.n, dtype=np.intp), np.empty(task.n, dtype=np.intp)
     kernels.sort_documents(task.scores, task.starts, found, 1)
-    reference.sort_documents(task.scores, task.starts, expected, 1)
+    twins.sort_documents(task.scores, task.starts, expected, 1)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -144,7 +144,7 @@ def test_documents_that_are_not_sorted_get_no_discount(places, scale, ties):
         expected = np.empty(n)
         expected[np.argsort(-z, kind="stable")] = discount
         if mu > 0.0:
-            expected = reference.project_on_permutahedron(z, discount)
+            expected = twins.project_on_permutahedron(z, discount)
         np.testing.assert_allclose(gradient, expected, atol=1e-14 * (1.0 + scale) * n, rtol=0)
         assert sums[1] == pytest.approx(expected @ z, rel=1e-12, abs=1e-12 * (1.0 + scale**2))
         assert gradient.sum() == pytest.approx(discount.sum(), abs=1e-13 * (1.0 + scale))

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import twins
 from problems import frozen, random_scored, searching
-from smoothperf.kernels import _roc_bins, reference
+from smoothperf.kernels import _roc_bins
 
 EPS = np.finfo(np.float64).eps
 seeds = st.integers(0, 10**6)
@@ -40,7 +41,7 @@ def test_moments(seed, pieces, n, ramps):
     span = (rows[0].min(), rows[0].max()) if len(rows[0]) else (0.0, 1.0)
     found, expected = np.full((2, 2 * pieces, bins, 2, 4), np.nan)
     ends = _roc_bins.bin_moments(*rows, *grid, *span, found)
-    assert ends == reference.bin_moments(*rows, *grid, *span, expected)
+    assert ends == twins.bin_moments(*rows, *grid, *span, expected)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-12, atol=0.0)
     if len(rows[0]):
         # A score that there is no bin for is noticed, wherever it is.
@@ -65,7 +66,7 @@ def test_lines(seed, bins, r, width):
     moments = moments_of(np.random.default_rng(seed), bins, width)
     lines, expected_lines = np.full((2, bins, 2, 2), np.nan)
     found = _roc_bins.bin_lines(moments, width, r, lines)
-    expected = reference.bin_lines(moments, width, r, expected_lines)
+    expected = twins.bin_lines(moments, width, r, expected_lines)
     negatives, positives = moments[:, 0, 0].sum(), moments[:, 1, 0].sum()
     # Windows slide over bins, with errors relative to what has been in them.
     off = 64 * EPS * bins
@@ -87,7 +88,7 @@ def test_gradient(seed, pieces, n, ramps, directed):
     lines, direction = frozen(rng.normal(size=(bins, 2, 2))), frozen(rng.normal(size=scores.size)) if directed else None
     gradient, expected_gradient = np.full((2, scores.size), np.nan)
     found = _roc_bins.bin_gradient(*rows, *grid, lines, -0.7, direction, gradient, pieces)
-    expected = reference.bin_gradient(*rows, *grid, lines, -0.7, direction, expected_gradient, 1)
+    expected = twins.bin_gradient(*rows, *grid, lines, -0.7, direction, expected_gradient, 1)
     c = (np.ones(scores.size) if weights is None else weights) * 5.0 * (1.0 + grid[2])
     assert (np.abs(gradient - expected_gradient) <= 16 * EPS * c).all()
     sizes = c.sum(), c @ np.abs(scores), c.sum() if direction is None else c @ np.abs(direction)

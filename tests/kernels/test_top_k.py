@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import twins
 from problems import frozen, random_scored, searching
-from smoothperf.kernels import _top_k, reference
+from smoothperf.kernels import _top_k
 
 EPS = np.finfo(np.float64).eps
 #: Scales that are powers of 2 round nothing, so that values at an end are there for both.
@@ -45,7 +46,7 @@ def test_collect(seed, line, pieces):
     (kept, other), (kept_weights, other_weights) = np.full((2, 2, len(scores)), np.nan)
     found, expected = (
         module.collect(scores, positive, weights, *line, low, high, *room, pieces)
-        for module, room in ((_top_k, (kept, kept_weights)), (reference, (other, other_weights)))
+        for module, room in ((_top_k, (kept, kept_weights)), (twins, (other, other_weights)))
     )
     assert found == expected  # weights are quarters, so sums are exact
     for piece, (negatives, positives, _) in enumerate(found):
@@ -62,7 +63,7 @@ def test_sample(seed, line, step):
     _, scores, positive, _ = rows(seed)
     out, expected = np.full((2, -(-len(scores) // step)), np.nan)
     _top_k.sample(scores, positive, *line, step, out)
-    reference.sample(scores, positive, *line, step, expected)
+    twins.sample(scores, positive, *line, step, expected)
     np.testing.assert_allclose(out, expected, rtol=4 * EPS, atol=4 * EPS)
 
 
@@ -73,7 +74,7 @@ def test_sums_at(seed, scale):
     values = scale * scores
     tau = some_of(rng, values)
     mass, lost, active = _top_k.sums_at(tau, values, weights)
-    expected, left, inside = reference.sums_at(tau, values, weights)
+    expected, left, inside = twins.sums_at(tau, values, weights)
     allowed = 64 * EPS * (1.0 + expected)
     assert mass + lost == pytest.approx(expected + left, abs=allowed)
     assert abs(lost) <= EPS * mass
@@ -92,7 +93,7 @@ def told(search, values, weights, above=0.0):
     """The search of a group: sums are made elsewhere."""
     go_on = True
     while go_on:
-        mass, lost, active = reference.sums_at(search.tau, values, weights)
+        mass, lost, active = twins.sums_at(search.tau, values, weights)
         go_on = search.tell(math.fsum((mass, lost, above, -search.total)), active)
 
 
@@ -104,7 +105,7 @@ def test_root_search(seed, share, start):
     values, weights, c = problem.scores, problem.weights, problem.c
     total = share * c.sum()
     size = 1.0 + np.abs(values).max()
-    u = np.clip(values - reference.root(values, weights, total), 0.0, 1.0)
+    u = np.clip(values - twins.root(values, weights, total), 0.0, 1.0)
     for run in (lambda search: search.search(values, weights, 0.0), lambda search: told(search, values, weights)):
         search = _top_k.RootSearch(total, start, values.min() - 1.0, values.max(), True)
         run(search)
@@ -127,7 +128,7 @@ def test_root_search_knows_on_which_side_of_an_interval_the_root_is(seed, share,
     low, high = np.sort(rng.choice([*values, *rng.normal(size=3)], size=2, replace=False))
     search = _top_k.RootSearch(total, rng.normal(), low, high, False)
     search.search(values, weights, above)
-    at_low, at_high = (sum(reference.sums_at(end, values, weights)[:2]) + above - total for end in (low, high))
+    at_low, at_high = (sum(twins.sums_at(end, values, weights)[:2]) + above - total for end in (low, high))
     if abs(at_low) > 1e-9 * total and abs(at_high) > 1e-9 * total:
         assert search.outside == (-1 if at_low < 0.0 else 1 if at_high > 0.0 else 0)
         if search.outside == 0:
@@ -148,11 +149,11 @@ def test_cells(seed, count, total):
     high = low + float(rng.choice([0.5, 1.0, 4.0]))
     cells, expected = np.full((2, count + 1), 0.5)
     _top_k.weigh_cells(values, weights, low, high, cells)
-    reference.weigh_cells(values, weights, low, high, expected)
+    twins.weigh_cells(values, weights, low, high, expected)
     assert (cells == expected).all()  # weights are quarters
     above = float(rng.integers(0, 3))
     found = _top_k.cut_of_cells(cells, above, total, low, high)
-    assert found == pytest.approx(reference.cut_of_cells(cells, above, total, low, high), rel=1e-14)
+    assert found == pytest.approx(twins.cut_of_cells(cells, above, total, low, high), rel=1e-14)
 
 
 @searching(40)
@@ -163,14 +164,14 @@ def test_sums_of_cells_and_what_is_in_two_of_them(seed, per_unit, size):
     low = float(rng.integers(-5, 3)) / 2.0
     table, expected = np.full((2, 3, size), 0.5)
     _top_k.sum_cells(values, weights, low, per_unit, table)
-    reference.sum_cells(values, weights, low, per_unit, expected)
+    twins.sum_cells(values, weights, low, per_unit, expected)
     assert (table[:2] == expected[:2]).all()  # weights are quarters
     np.testing.assert_allclose(table[2], expected[2], rtol=1e-13, atol=1e-12 * per_unit)
     one, other = (int(cell) for cell in rng.integers(0, size, size=2))
     arguments = values, weights, low, per_unit, size, one, other
     kept, kept_weights, others, other_weights = np.full((4, len(values) + 1), np.nan)
     found = _top_k.pick_cells(*arguments, kept, kept_weights)
-    assert found == reference.pick_cells(*arguments, others, other_weights)
+    assert found == twins.pick_cells(*arguments, others, other_weights)
     assert (kept[:found] == others[:found]).all()
     assert (kept_weights[:found] == other_weights[:found]).all()
     if found:
@@ -211,7 +212,7 @@ def test_finish(seed, pieces, large, data):
     gradient, expected_gradient = np.full((2, len(scores)), np.nan)
     line = scores, positive, weights, scale, shift, shift_step, 0.1, 0.4, 0.7, *root, direction
     found = _top_k.finish(*line, gradient, pieces)
-    expected = reference.finish(*line, expected_gradient, 1)
+    expected = twins.finish(*line, expected_gradient, 1)
     c = np.ones(len(scores)) if weights is None else weights
     # v is rounded before tau is taken off, or after.
     off = 16 * EPS * (8.0 + abs(tau) + scale * np.abs(scores).max(initial=0.0))

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+import twins
 from smoothperf import kernels
-from smoothperf.kernels import reference
 
 TESTS = Path(__file__).parent.parent
 #: What computes nothing: how much memory ``scatter`` wants. A test of that kernel fails if it is too little.
 NOTHING_COMPUTED = {"_sparse.room_for_sums"}
-#: What each kernel is held to, a twin in ``reference`` or else what the library has no part in, and by which test.
+#: What each kernel is held to, a twin in ``twins.py`` or else what the library has no part in, and by which test.
 HELD_TO = {
     "_best_flips.best_flips": ("fractional_best", "kernels/test_flips.py::test_best_flips"),
     "_best_flips.prefix_sums": ("prefix_sums", "kernels/test_flips.py::test_prefix_sums"),
@@ -78,7 +78,7 @@ def defined(module):
 
 def compiled():
     """All of them, in all modules that were built."""
-    names = [found.name for found in pkgutil.iter_modules(kernels.__path__) if found.name != "reference"]
+    names = [found.name for found in pkgutil.iter_modules(kernels.__path__)]
     assert "_pool" in names  # the threads of the others, which offers nothing to Python
     modules = {name: importlib.import_module(f"{kernels.__name__}.{name}") for name in names}
     return {f"{name}.{function}" for name, module in modules.items() for function in defined(module)}
@@ -91,8 +91,8 @@ def test_every_kernel_is_held_to_something():
 def test_every_twin_is_that_of_a_kernel():
     # The twin of what computes nothing, and a part of ``rank_queries``, which measures are held to as well.
     others = {"room_for_sums", "project_on_permutahedron"}
-    twins = {twin for twin, _ in HELD_TO.values() if " " not in twin}
-    assert defined(reference) == twins | others
+    named = {twin for twin, _ in HELD_TO.values() if " " not in twin}
+    assert defined(twins) == named | others
 
 
 @pytest.mark.parametrize(

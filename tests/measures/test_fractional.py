@@ -13,11 +13,11 @@ import oracles
 from problems import plainly_scored, searching
 from smoothperf import BMRM, LBFGS, Contingency, FBeta, Jaccard
 from smoothperf.design import as_design
-from smoothperf.kernels.reference import fractional_best, fractional_levels
 from smoothperf.measures import get_measure
 from smoothperf.measures.flips import BestFlips
 from smoothperf.measures.fractional_risk import SOFT_SHARE, levels
 from smoothperf.objective import RegularizedRisk
+from twins import fractional_best, fractional_levels
 
 every_measure = pytest.mark.parametrize(
     "measure", [FBeta(), FBeta(2.0), FBeta(0.5), FBeta(0.1), Jaccard()], ids=lambda measure: measure.name

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
+import twins
 from problems import searching
 from smoothperf import LBFGS, ErrorRate, FBeta, PartialROCArea, ROCArea, Status
 from smoothperf.design import BiasedDesign, as_design
-from smoothperf.kernels import reference
 from smoothperf.objective import RegularizedRisk
 from smoothperf.penalties import ElasticNet
 from smoothperf.solvers import proximal_model
@@ -30,7 +30,7 @@ def test_a_step_is_the_minimiser_whatever_the_units(seed):
     expected = coef.copy()
     pay = penalty.s, penalty.q, penalty.lower, penalty.upper
     whole = B + 0.1 * np.eye(d)
-    reference.minimise_model(slope, coef, *pay, 0.0, whole, np.eye(d), *no_columns(d), expected, 1e-15, 20_000)
+    twins.minimise_model(slope, coef, *pay, 0.0, whole, np.eye(d), *no_columns(d), expected, 1e-15, 20_000)
     units = 10.0 ** rng.uniform(-3.0, 3.0, size=d)
     # sigma is the same for all weights in their units, so it is part of the matrix here.
     scaled = whole / np.outer(units, units)
@@ -62,7 +62,7 @@ def test_linear_systems_save_sweeps(monkeypatch):
 
     exact = zero.copy()
     pay = penalty.s, penalty.q, penalty.lower, penalty.upper
-    reference.minimise_model(slope, zero, *pay, 1e-9, B, np.eye(20), *no_columns(20), exact, 1e-14, 3000)
+    twins.minimise_model(slope, zero, *pay, 1e-9, B, np.eye(20), *no_columns(20), exact, 1e-14, 3000)
     assert value(found) <= value(exact) + 1e-6 * abs(value(exact))
     assert value(found) < value(few) - 1e-4 * abs(value(found))
 

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
+import twins
 from problems import gaussians
 from smoothperf import LBFGS, PRBEP, PrecisionAtK, ROCArea, SquaredHinge, Status
 from smoothperf.design import BiasedDesign, as_design
-from smoothperf.kernels import reference
 from smoothperf.objective import RegularizedRisk
 from smoothperf.penalties import ElasticNet
 from smoothperf.segments import PenalisedRun
@@ -41,7 +41,7 @@ def test_a_step_minimises_the_model(n_features, few_columns, measure, mu, follow
     none = np.zeros(n_features + 1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0), 0
     slope = point.slope + rows.T @ curvature.change
     pay = penalty.s, penalty.q, penalty.lower, penalty.upper
-    reference.minimise_model(slope, point.coef, *pay, sigma, hessian, np.eye(n_features), *none, expected, 1e-14, 5000)
+    twins.minimise_model(slope, point.coef, *pay, sigma, hessian, np.eye(n_features), *none, expected, 1e-14, 5000)
     found = RowModel().step(run, point, following, np.ones(n_features))
     np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
 

@@ -1,4 +1,4 @@
-"""Compiled inner loops. :mod:`smoothperf.kernels.reference` has the same in NumPy, for reading and testing."""
+"""Compiled inner loops; tests/twins.py has the same in NumPy, for reading and testing."""
 
 from ._permutahedron import rank_queries, sort_documents
 from ._pointwise import logistic_losses, pointwise_hinges, squared_hinges

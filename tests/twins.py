@@ -1,7 +1,7 @@
 """The kernels in plain NumPy: same results, for rows in memory.
 
 They say what the compiled kernels compute, in a few lines each. The tests hold the two equal. They are slower and
-use more memory (``pair_ramps`` forms the pairs), so nothing but the tests and the benchmarks calls them.
+use more memory (``pair_ramps`` forms the pairs), so nothing but the tests calls them.
 """
 
 from __future__ import annotations
