@@ -22,7 +22,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +34,7 @@ from ..solvers import Callback, ConvexSolver, Result, Status, TraceRow
 from ..solvers.continuation import Continuation, Solution
 from ..solvers.penalised_path import PenalisedContinuation, continuation, largest_alpha
 from ..solvers.retargeting import value_of_start
+from ..threads import cached_property
 from .bias import Bias
 from .tight import LabelStart, retargeting
 

@@ -15,7 +15,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from ..penalties import ElasticNet, Penalty, Quadratic
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.continuation import Continuation, Solution
 from ..solvers.penalised_path import PenalisedContinuation, continuation
+from ..threads import cached_property
 from .bias import Bias
 from .candidates import Candidate
 from .linear import scores_of
