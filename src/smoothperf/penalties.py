@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -33,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._validation import positive_number
+from .threads import cached_property
 
 Array = NDArray[np.float64]
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
+from .._validation import vector
 from ..io.model_file import kept_in_files
 
 Array = NDArray[np.float64]
@@ -25,6 +26,9 @@ class Sigmoid:
     slope: float
     offset: float
 
+    def __post_init__(self) -> None:
+        vector("slope and offset", [self.slope, self.offset])
+
     def probabilities(self, scores: Array) -> Array:
         """The chance of a positive."""
         chances: Array = 0.5 * (1.0 - np.tanh(0.5 * (self.slope * scores + self.offset)))  # never overflows
@@ -38,6 +42,12 @@ class Isotonic:
 
     scores: tuple[float, ...]
     chances: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        scores = vector("scores", self.scores)
+        chances = vector("chances", self.chances, length=scores.size)
+        if scores.size == 0 or np.any(np.diff(scores) < 0.0) or np.abs(chances - 0.5).max() > 0.5 + 1e-9:
+            raise ValueError("an isotonic calibration has scores that rise, and the chance of a positive at each")
 
     def probabilities(self, scores: Array) -> Array:
         """The chance of a positive."""

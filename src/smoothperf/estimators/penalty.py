@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from .._validation import shown
 from ..penalties import ElasticNet, Penalty, Quadratic
+from ..threads import cached_property
 
 Array = NDArray[np.float64]
 #: Longest text of a value that an error shows.

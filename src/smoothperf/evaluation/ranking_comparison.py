@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from ..measures import NDCG, Queries, QueryMeasure
+from ..threads import cached_property
 from .comparison import Outcome
 from .query_scores import QueryScores, query_resamples
 

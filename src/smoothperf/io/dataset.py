@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,7 +112,34 @@ def data_error(
 ) -> DataError:
     """Make the error for a file and, where one is to blame, its line (counted from 1)."""
     where = os.fspath(path) if line is None else f"{os.fspath(path)}, line {line}"
-    return kind(" ".join(f"{where}: {reason}".split()))
+    return kind(f"{' '.join(where.split())}: {one_line(reason)}")
+
+
+@contextmanager
+def damage_as_data_error(path: Path, what: str) -> Iterator[None]:
+    """Turn into one line whatever a damaged file makes a library raise that reads it, which nobody can list."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as error:
+        raise data_error(path, f"{what}: {error}") from error
+
+
+def one_line(text: str) -> str:
+    r"""Return what a message says as one line of at most 400 characters, all of them printable.
+
+    Messages of libraries quote files, in which anything may be.
+
+    Examples
+    --------
+    >>> print(one_line("on two\nlines, with \x1b in it"))
+    on two lines, with \x1b in it
+    >>> len(one_line("9" * 1_000_000))
+    400
+    """
+    shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in " ".join(text.split()))
+    return shown if len(shown) <= 400 else f"{shown[:295]} ... {shown[-100:]}"
 
 
 def check_column(name: str, found: list[str], path: Path) -> None:

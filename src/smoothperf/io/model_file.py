@@ -28,6 +28,9 @@ from .. import __version__, measures, solvers
 from .._files import written_whole
 from ..solvers import smoothing
 from ..solvers.result import Status, Trace, TraceRow
+from .annotated import check_attributes
+from .dataset import one_line
+from .npz import read_array
 from .tables import TableColumn, TableEncoder
 
 T = TypeVar("T")
@@ -49,6 +52,10 @@ PARTS |= {part.__name__: part for part in (TableEncoder, TableColumn)}
 NOT_KEPT = ("callback", "checkpoint")
 #: Numbers in an array of which no more than this share is not zero are kept with their places.
 FEW = 0.25
+#: Arrays that are kept: truth values, numbers and text.
+KINDS = "biufU"
+#: What an entry of an array of labels may be.
+LABELS = (str, bool, int, float, np.generic)
 #: A date that every archive gets, so that its bytes depend on the model only.
 NO_DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -65,6 +72,10 @@ def kept_in_files(kind: type[T]) -> type[T]:
 
 class ModelFileError(ValueError):
     """A model file cannot be written or read; one line says which file, and why."""
+
+
+def _error(path: str | os.PathLike[str], reason: str) -> ModelFileError:
+    return ModelFileError(f"{path}: {one_line(reason)}")
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
@@ -96,7 +107,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     """
     if type(model) not in MODELS.values():
         known = " or ".join(MODELS)
-        raise ModelFileError(f"{path}: a {type(model).__name__} cannot be saved, only a {known}.")
+        raise _error(path, f"a {type(model).__name__} cannot be saved, only a {known}.")
     check_is_fitted(model)
     arrays = Arrays()
     try:
@@ -104,7 +115,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     except TypeError as error:
         of_measure = str(error).startswith("measure")
         remedy = ' To keep the predictions without it, set_params(measure="roc_area") first.' if of_measure else ""
-        raise ModelFileError(f"{path}: not written, as {error}.{remedy}") from error
+        raise _error(path, f"not written, as {error}.{remedy}") from error
     header = {"format": FORMAT, "version": VERSION, "smoothperf": __version__, "model": description}
     try:
         with written_whole(path) as file, zipfile.ZipFile(file, "w") as archive:
@@ -112,7 +123,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
             for name, content in arrays.members.items():
                 _add(archive, name, content)
     except OSError as error:
-        raise ModelFileError(f"{path}: cannot be written: {error.strerror or error}.") from error
+        raise _error(path, f"cannot be written: {error.strerror or error}.") from error
     return Path(path)
 
 
@@ -137,20 +148,23 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     try:
         with zipfile.ZipFile(path) as archive:
             if HEADER not in archive.namelist():
-                raise ModelFileError(f"{path}: not a model file of smoothperf: it is an archive without {HEADER}.")
+                raise _error(path, f"not a model file of smoothperf: it is an archive without {HEADER}.")
             header = json.loads(archive.read(HEADER))
             _check_version(header, path)
-            return decode(header["model"], archive)
+            model = decode(header["model"], archive)
+            if type(model) not in MODELS.values():
+                raise ValueError(f"there is a {type(model).__name__} in place of a model")
+            return model
     except ModelFileError:
         raise
     except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read: {error.strerror or error}.") from error
+        raise _error(path, f"cannot be read: {error.strerror or error}.") from error
     except zipfile.BadZipFile as error:
         kind = "truncated or damaged" if _begins_like_an_archive(path) else "not a model file of smoothperf"
-        raise ModelFileError(f"{path}: {kind}: {' '.join(str(error).split())}.") from error
+        raise _error(path, f"{kind}: {error}.") from error
     except Exception as error:  # whatever a damaged file can lead to, it is the file that is wrong
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ModelFileError(f"{path}: damaged, or written by another version of smoothperf: {what}.") from error
+        what = f"{type(error).__name__}: {error}"
+        raise _error(path, f"damaged, or written by another version of smoothperf: {what}.") from error
 
 
 @dataclass
@@ -207,7 +221,7 @@ def encode(value: Any, arrays: Arrays, name: str) -> Any:
             "values": arrays.add(value.ravel()[places], f"{name}.values"),
             "shape": list(value.shape),
         }
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
+    if isinstance(value, np.ndarray) and value.dtype.kind in KINDS:
         return {"type": "array", "member": arrays.add(value, name), "shape": list(value.shape)}
     if isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim == 1:
         return {"type": "objects", "items": [part(child, i) for i, child in enumerate(value.tolist())]}
@@ -274,7 +288,9 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
             rows = zip(*(columns[column.name].tolist() for column in fields(TraceRow)), strict=True)
             return Trace([TraceRow(*row) for row in rows])
         case "object":
-            return PARTS[value["class"]](**contents("fields"))
+            part = PARTS[value["class"]](**contents("fields"))
+            check_attributes(part)
+            return part
         case "model":
             parameters = contents("parameters")
             for key in NOT_KEPT:
@@ -285,6 +301,7 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
                 if not is_fitted_attribute(key):
                     raise ValueError(f"{key!r} is not the name of a fitted attribute")
                 setattr(model, key, child)
+            check_attributes(model)
             _check_shapes(model)
             return model
     raise ValueError(f"unknown type {value['type']!r}")
@@ -292,7 +309,9 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
 
 def _member(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     """An array of an archive."""
-    array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
+    array = read_array(io.BytesIO(archive.read(name)))
+    if array.dtype.kind not in KINDS:
+        raise ValueError(f"arrays of type {array.dtype} are not kept in model files")
     return array
 
 
@@ -307,15 +326,24 @@ def _check_shapes(model: Any) -> None:
             raise ValueError(f"{name} must be an array of float64 of shape {shape}")
         if not np.isfinite(numbers).all():
             raise ValueError(f"{name} must be finite")
-    for name, count in {**model._labels_in_files, "feature_names_in_": d}.items():
-        entries = getattr(model, name, None)
-        if entries is None and name == "feature_names_in_":
-            continue
-        if not isinstance(entries, np.ndarray) or entries.shape != (count,):
-            raise ValueError(f"{name} must be an array of {count} entries")
+    for name, count in model._labels_in_files.items():
+        _check_entries(name, getattr(model, name), count, LABELS)
+    if hasattr(model, "feature_names_in_"):
+        _check_entries("feature_names_in_", model.feature_names_in_, d, str)
+    if hasattr(model, "pos_label_") and not (
+        isinstance(model.pos_label_, LABELS) and model.pos_label_ in model.classes_.tolist()
+    ):
+        raise ValueError("pos_label_ must be one of classes_")
     encoder = getattr(model, "table_encoder_", None)
     if encoder is not None and not (isinstance(encoder, TableEncoder) and len(encoder.feature_names) == d):
         raise ValueError(f"table_encoder_ must make {d} features")
+
+
+def _check_entries(name: str, entries: Any, count: int, kind: Any) -> None:
+    if not isinstance(entries, np.ndarray) or entries.shape != (count,):
+        raise ValueError(f"{name} must be an array of {count} entries")
+    if not all(isinstance(entry, kind) for entry in entries.tolist()):
+        raise ValueError(f"{name} holds what cannot be there")
 
 
 def is_fitted_attribute(name: str) -> bool:
@@ -325,7 +353,7 @@ def is_fitted_attribute(name: str) -> bool:
 
 def _plain_dtype(text: str) -> np.dtype[Any]:
     dtype = np.dtype(text)
-    if dtype.kind not in "biufU":
+    if dtype.kind not in KINDS:
         raise ValueError(f"scalars of type {text!r} are not kept in model files")
     return dtype
 
@@ -337,12 +365,14 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 def _check_version(header: Any, path: str | os.PathLike[str]) -> None:
-    if not isinstance(header, dict) or header.get("format") != FORMAT or not isinstance(header.get("version"), int):
-        raise ModelFileError(f"{path}: not a model file of smoothperf: its {HEADER} says something else.")
-    if header["version"] > VERSION:
-        raise ModelFileError(
-            f"{path}: written by smoothperf {header.get('smoothperf')} in version {header['version']} of the format; "
-            f"smoothperf {__version__} reads up to version {VERSION}: upgrade smoothperf."
+    version = header.get("version") if isinstance(header, dict) and header.get("format") == FORMAT else None
+    if type(version) is not int or version < 1:
+        raise _error(path, f"not a model file of smoothperf: its {HEADER} says something else.")
+    if version > VERSION:
+        raise _error(
+            path,
+            f"written by smoothperf {header.get('smoothperf')} in version {version} of the format; "
+            f"smoothperf {__version__} reads up to version {VERSION}: upgrade smoothperf.",
         )
 
 

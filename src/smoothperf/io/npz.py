@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sys
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,24 +20,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._files import written_whole
 from . import labels
-from .dataset import DataError, data_error
+from .dataset import damage_as_data_error, data_error
+
+#: What is said of an archive that cannot be read.
+DAMAGED = "it is damaged or not a NumPy archive of this kind"
 
 
 def read_npz(
     file: io.BufferedReader, path: Path, *, labelled: bool
 ) -> tuple[Any, NDArray[Any] | None, list[str] | None]:
     """Read features, labels and, if there is an array ``feature_names``, the names of the features."""
-    with damage_as_data_error(path):
-        with np.load(file, allow_pickle=False) as archive:
-            found = set(archive.files)
+    with damage_as_data_error(path, DAMAGED):
+        with zipfile.ZipFile(file) as archive:
+            found = {name.removesuffix(".npy") for name in archive.namelist()}
             if not found & {"X", "format"}:
                 inside = ", ".join(sorted(found)) or "nothing"
                 raise data_error(path, f"it has neither a sparse matrix nor an array X, but {inside}")
             y = None
             if labelled:
-                y = archive["y"] if "y" in found else labels_beside(path)
-            names = [str(name) for name in archive["feature_names"]] if "feature_names" in found else None
-            X: Any = archive["X"] if "X" in found else None
+                y = read_member(archive, "y") if "y" in found else labels_beside(path)
+            names = feature_names(archive) if "feature_names" in found else None
+            X: Any = read_member(archive, "X") if "X" in found else None
         if X is None:
             file.seek(0)
             X = _sparse(sp.load_npz(file))
@@ -47,15 +51,25 @@ def read_npz(
     return as_floats(X), None if y is None else checked_labels(y, X.shape[0], path), names
 
 
-@contextmanager
-def damage_as_data_error(path: Path) -> Iterator[None]:
-    """Turn into one line whatever a damaged archive makes its readers raise, which nobody can list."""
-    try:
-        yield
-    except DataError:
-        raise
-    except Exception as error:
-        raise data_error(path, f"it is damaged or not a NumPy archive of this kind: {error}") from error
+def read_array(stream: IO[bytes]) -> NDArray[Any]:
+    """Read an array that NumPy has written; nothing is unpickled, and text has no characters that there are not."""
+    array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    if array.dtype.kind == "U" and array.nbytes:
+        characters = np.frombuffer(array.tobytes(), np.dtype("u4").newbyteorder(array.dtype.byteorder))
+        if characters.max() > sys.maxunicode:
+            raise ValueError(f"text with a character {characters.max():#x}, which is none")
+    return array
+
+
+def read_member(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """Read an array of an archive."""
+    with archive.open(f"{name}.npy") as stream:
+        return read_array(stream)
+
+
+def feature_names(archive: zipfile.ZipFile) -> list[str]:
+    """Read the names of the features."""
+    return [str(name) for name in read_member(archive, "feature_names")]
 
 
 def check_columns(shape: tuple[int, int], names: list[str] | None, path: Path) -> None:
@@ -155,8 +169,8 @@ def labels_beside(path: Path) -> NDArray[Any]:
     beside = path.with_name(f"{path.stem}.y.npy")
     if not beside.exists():
         raise data_error(path, f"no labels: neither an array y in it nor a file {beside.name} beside it")
-    found: NDArray[Any] = np.load(beside, allow_pickle=False)
-    return found
+    with beside.open("rb") as file:
+        return read_array(file)
 
 
 def _sparse(loaded: Any) -> sp.csr_matrix:

@@ -17,14 +17,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .dataset import Chunk, data_error
+from .dataset import Chunk, damage_as_data_error, data_error
 from .npz import (
+    DAMAGED,
     as_floats,
     check_columns,
     check_numbers,
     checked_labels,
-    damage_as_data_error,
+    feature_names,
     labels_beside,
+    read_member,
     read_npz,
 )
 
@@ -46,7 +48,7 @@ class _Member:
 
 def npz_chunks(file: io.BufferedReader, path: Path, n_entries: int) -> Iterator[Chunk]:
     """Yield the rows of an archive, about so many entries at a time; see :func:`~smoothperf.io.npz.read_npz`."""
-    with damage_as_data_error(path), zipfile.ZipFile(file) as archive:
+    with damage_as_data_error(path, DAMAGED), zipfile.ZipFile(file) as archive:
         found = {name.removesuffix(".npy") for name in archive.namelist()}
         dense = _open(archive, "X") if "X" in found else None
         is_csr = dense is None and "format" in found and _format(archive) == "csr"
@@ -55,10 +57,10 @@ def npz_chunks(file: io.BufferedReader, path: Path, n_entries: int) -> Iterator[
             X, y, names = read_npz(file, path, labelled=True)
             yield Chunk(X, y, 1.0, names)
             return
-        names = [str(name) for name in _read(archive, "feature_names")] if "feature_names" in found else None
-        n, d = dense.shape if dense is not None else (int(length) for length in _read(archive, "shape"))
+        names = feature_names(archive) if "feature_names" in found else None
+        n, d = dense.shape if dense is not None else (int(length) for length in read_member(archive, "shape"))
         check_columns((n, d), names, path)
-        y = checked_labels(_read(archive, "y") if "y" in found else labels_beside(path), n, path)
+        y = checked_labels(read_member(archive, "y") if "y" in found else labels_beside(path), n, path)
         done = 0
         for X in _sparse(archive, path, n, d, n_entries) if dense is None else _dense(dense, n_entries):
             check_numbers(X, path, first_row=done + 1)
@@ -76,7 +78,7 @@ def _dense(member: _Member, n_entries: int) -> Iterator[NDArray[Any]]:
 
 
 def _sparse(archive: zipfile.ZipFile, path: Path, n: int, d: int, n_entries: int) -> Iterator[sp.csr_matrix]:
-    indptr = _read(archive, "indptr").astype(np.int64)
+    indptr = read_member(archive, "indptr").astype(np.int64)
     indices, data = _open(archive, "indices"), _open(archive, "data")
     if (
         indptr.shape != (n + 1,)
@@ -107,12 +109,6 @@ def _open(archive: zipfile.ZipFile, name: str) -> _Member:
     return _Member(stream, shape, dtype, by_rows=not fortran_order)
 
 
-def _read(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    with archive.open(f"{name}.npy") as stream:
-        found: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
-        return found
-
-
 def _format(archive: zipfile.ZipFile) -> str:
-    name = _read(archive, "format").item()
+    name = read_member(archive, "format").item()
     return name.decode("latin-1") if isinstance(name, bytes) else str(name)

@@ -11,17 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import labels
-from .dataset import Chunk, DataError, NotNumbersError, check_column, data_error
+from .dataset import Chunk, DataError, NotNumbersError, check_column, damage_as_data_error, data_error
 from .delimited import label_column, missing_query, query_column, remedy
+
+#: What is said of a file that cannot be read.
+DAMAGED = "it is not a sound Parquet file"
 
 
 def read_parquet(
     file: io.BufferedReader, path: Path, label: str | None, query: str | None = None, *, labelled: bool
 ) -> tuple[NDArray[np.float64], NDArray[Any] | None, list[str], NDArray[Any] | None]:
     """Read features, labels, the names of the features, and queries; see :func:`~smoothperf.io.read_data`."""
-    table = _table(file, path)
-    table, qid = _without_queries(_without_index(table, {label, query}), path, label, query)
-    X, y, names = _arrays(table, path, label, labelled=labelled)
+    with damage_as_data_error(path, DAMAGED):
+        table = _table(file, path)
+        table, qid = _without_queries(_without_index(table, {label, query}), path, label, query)
+        X, y, names = _arrays(table, path, label, labelled=labelled)
     return X, None if y is None else labels.tidy(y), names, qid
 
 
@@ -31,7 +35,7 @@ def parquet_chunks(
     """Yield the same, about so many entries at a time; labels as they are in the file."""
     pa, pq = _pyarrow(path)
     done = 0
-    try:
+    with damage_as_data_error(path, DAMAGED):
         whole = pq.ParquetFile(file, pre_buffer=False)  # a buffer would keep the whole file in memory
         for batch in whole.iter_batches(batch_size=max(1, n_entries // len(whole.schema_arrow.names))):
             table = _without_index(pa.Table.from_batches([batch]), {label, query})
@@ -39,8 +43,6 @@ def parquet_chunks(
             X, y, names = _arrays(table, path, label, labelled=True, first_row=done + 1)
             done += table.num_rows
             yield Chunk(X, y, done / whole.metadata.num_rows, names, qid=qid)
-    except (pa.ArrowException, OSError, MemoryError) as error:
-        raise data_error(path, f"it is not a sound Parquet file: {error}") from error
     if done == 0:
         raise data_error(path, "there are no examples in it")
 
@@ -55,11 +57,7 @@ def _pyarrow(path: Path) -> tuple[Any, Any]:
 
 
 def _table(file: io.BufferedReader, path: Path) -> Any:
-    pa, pq = _pyarrow(path)
-    try:
-        return pq.read_table(file)
-    except (pa.ArrowException, OSError, MemoryError) as error:
-        raise data_error(path, f"it is not a sound Parquet file: {error}") from error
+    return _pyarrow(path)[1].read_table(file)
 
 
 def _without_index(table: Any, wanted: Collection[str | None]) -> Any:
@@ -141,28 +139,32 @@ def columns_of(
     The index of a pandas frame is left out, unless it is ``also`` asked for.
     """
     pa, _ = _pyarrow(path)
-    table = _without_index(_table(file, path), {*also, *(only or ())})
-    if only is not None:
-        table = table.select([name for name in table.column_names if name in only])
     columns: dict[str, NDArray[Any]] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if _is_number(pa, kind):
-            # Whole numbers beyond 2^53 are rounded, as those of a text are.
-            values = column.cast(pa.int8()) if pa.types.is_boolean(kind) else column.cast(pa.float64(), safe=False)
-            columns[name] = np.array([np.nan if value is None else value for value in values.to_pylist()], dtype=float)
-        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            columns[name] = np.array([value or "" for value in column.to_pylist()], dtype=str)
-        else:
-            raise data_error(path, f"column {name!r} holds {kind}; use numbers, truth values or text")
+    with damage_as_data_error(path, DAMAGED):
+        table = _without_index(_table(file, path), {*also, *(only or ())})
+        if only is not None:
+            table = table.select([name for name in table.column_names if name in only])
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+            if _is_number(pa, kind):
+                # Whole numbers beyond 2^53 are rounded, as those of a text are.
+                values = column.cast(pa.int8()) if pa.types.is_boolean(kind) else column.cast(pa.float64(), safe=False)
+                columns[name] = np.array(
+                    [np.nan if value is None else value for value in values.to_pylist()], dtype=float
+                )
+            elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+                columns[name] = np.array([value or "" for value in column.to_pylist()], dtype=str)
+            else:
+                raise data_error(path, f"column {name!r} holds {kind}; use numbers, truth values or text")
     return columns
 
 
 def texts_of(file: io.BufferedReader, path: Path, name: str) -> list[str]:
     """Read one column as text, whatever it holds, exactly; "" for what is missing."""
-    table = _table(file, path)
-    check_column(name, list(table.column_names), path)
-    return ["" if value is None else str(value) for value in table.column(name).to_pylist()]
+    with damage_as_data_error(path, DAMAGED):
+        table = _table(file, path)
+        check_column(name, list(table.column_names), path)
+        return ["" if value is None else str(value) for value in table.column(name).to_pylist()]
 
 
 def _is_number(pa: Any, kind: Any) -> bool:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from ..design.base import Array
 from ..measures import Risk
 from ..objective import RegularizedRisk, StartingWithScores
 from ..penalties import Separable
+from ..threads import cached_property
 from .base import Solver
 from .continuation import planes_to_keep
 from .smoothing import mu_for

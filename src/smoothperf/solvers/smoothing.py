@@ -10,7 +10,7 @@ open.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from .._validation import positive_number
 from ..measures import Risk
@@ -37,6 +37,7 @@ def _checked_deviation(deviation: float | None) -> None:
         raise ValueError(f"deviation must lie between {LEAST:g} and {MOST:g}, got {deviation!r}; try 1e-3.")
 
 
+@runtime_checkable
 class Smoothing(Protocol):
     """A rule for mu."""
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from ..design import Design
 from ..measures import Risk
 from ..objective import RegularizedRisk, StartingWithScores
 from ..penalties import ElasticNet, Penalty, Quadratic
+from ..threads import cached_property
 from .base import ConvexSolver
 from .continuation import Continuation, Solution
 from .monitor import Callback

@@ -11,7 +11,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from ..penalties import Penalty, Quadratic
 from ..solvers import Result
 from ..solvers.continuation import Solution
 from ..solvers.tight_path import ConvexStart
+from ..threads import cached_property
 
 Array = NDArray[np.float64]
 RowNumbers = NDArray[np.intp]

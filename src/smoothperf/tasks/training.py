@@ -11,7 +11,6 @@ Along falling alphas a convex risk hands on its planes (:mod:`smoothperf.solvers
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Generic
 
 from ..measures import Risk
@@ -23,6 +22,7 @@ from ..solvers.continuation import Continuation, Solution
 from ..solvers.penalised_path import PenalisedContinuation, continuation, largest_alpha
 from ..solvers.story import Sequel
 from ..solvers.tight_path import ConvexStart, TightContinuation
+from ..threads import cached_property
 from .base import Array, C, Candidate, Ending, K, Rows, Task
 
 #: Tolerance for risks that are sums over examples, as a share of that for others: their values are small where
