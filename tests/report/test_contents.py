@@ -18,8 +18,9 @@ from problems import TunedError
 from smoothperf import PRBEP, MeasureClassifier
 from smoothperf.evaluation import resamples
 from smoothperf.report import gather, render_report
-from smoothperf.report.contents import BINS, TRACE_COLUMNS, _raw_thresholds, traced
+from smoothperf.report.contents import BINS, _raw_thresholds
 from smoothperf.report.thinning import separating_thresholds
+from smoothperf.report.training import TRACE_COLUMNS, traced
 from smoothperf.solvers import LBFGS, Status, Trace, TraceRow
 
 

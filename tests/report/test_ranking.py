@@ -11,8 +11,8 @@ from problems import graded
 from smoothperf import NDCG, MeasureRanker, MeasureRankerCV, ZeroModelWarning
 from smoothperf.measures import Queries, get_query_measure
 from smoothperf.report import gather_ranking, render_ranking_report
-from smoothperf.report.ranking_contents import WORST
-from smoothperf.report.single_feature import best_single_feature
+from smoothperf.report.queries.contents import WORST
+from smoothperf.report.queries.single_feature import best_single_feature
 
 from .test_page import HOSTILE, Elements
 

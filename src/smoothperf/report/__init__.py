@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from .contents import ReportContents, gather
 from .page import render_report
-from .ranking_contents import RankingContents, gather_ranking
-from .ranking_page import render_ranking_report
+from .queries.contents import RankingContents, gather_ranking
+from .queries.page import render_ranking_report
 
 __all__ = [
     "RankingContents",

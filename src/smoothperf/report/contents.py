@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import __version__
 from ..evaluation import Ranking, interval, resamples, tells_nothing
 from ..measures import Measure, get_measure
 from ..measures.sorted_scores import Counts
 from .bands import Band, precision_at, rate_places, recall_at, recall_places
 from .penalty import has_bounds, penalty_words
-from .thinning import column_extremes, separating_thresholds, thin_cuts
+from .thinning import separating_thresholds, thin_cuts
+from .training import Training, made_now, training_of
 from .weights import Weights, weights_of
 
 if TYPE_CHECKING:
@@ -25,74 +24,9 @@ Array = NDArray[np.float64]
 
 #: Measures of the whole ranking, which no threshold changes.
 RANKING_MEASURES = ("prbep", "roc_area", "average_precision")
-#: Most points of the convergence curves.
-TRACE_COLUMNS = 150
 BINS = 60
 #: Share of the scores at either end that the outermost bins may swallow, so that one outlier does not flatten the rest.
 TAIL = 5e-4
-
-
-@dataclass(frozen=True)
-class Training:
-    """What was trained and how far it got.
-
-    Attributes
-    ----------
-    measure, solver : str
-        Names as the estimator takes them.
-    trained_with, bound : str
-        The measure whose risk was minimised, which may be another one, and whether that is the "convex" or the "tight".
-    decides : bool
-        Whether the measure is one of decisions, which a threshold makes.
-    alpha, tol : float
-        Strength of the regulariser, and the gap that was asked for.
-    rows : tuple of (int, int) or None
-        Negative and positive training rows; None in models of earlier versions, which do not know.
-    origin : dict of str to str
-        "date" and "smoothperf", the version, of the fit, and "data", the name of the training file, as far as known.
-    n_features, n_iter, passes : int
-        Columns of X, iterations, and products with X and its transpose.
-    seconds : float
-        Time of the fit.
-    objective, lower_bound, gap : float
-        The certificate. For the tight bound there is no lower bound (NaN), and the gap is what a convex step may gain.
-    status : str
-        How the run ended, in words.
-    converged : bool
-        Whether the gap is within the tolerance.
-    trace : dict of str to ndarray
-        Columns ``iteration``, ``passes``, ``objective`` (best so far), ``lower_bound`` and ``gap``; empty arrays if
-        the model does not know its past.
-    penalty : dict of str to str
-        What weights cost and where they may lie, in words, as far as that is not the default.
-    bounded : bool
-        Whether weights were kept within bounds: the certificate speaks of such weights only.
-    averaged : dict of str to float
-        Shares of what a model is an average of, the first being what all else here is about; empty if it is none.
-    """
-
-    measure: str
-    trained_with: str
-    bound: str
-    solver: str
-    decides: bool
-    alpha: float
-    tol: float
-    rows: tuple[int, int] | None
-    origin: dict[str, str]
-    n_features: int
-    n_iter: int
-    passes: int
-    seconds: float
-    objective: float
-    lower_bound: float
-    gap: float
-    status: str
-    converged: bool
-    trace: dict[str, Array]
-    penalty: dict[str, str] = field(default_factory=dict)
-    bounded: bool = False
-    averaged: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -253,51 +187,6 @@ def gather(
     )
 
 
-def _training(model: MeasureClassifier) -> Training:
-    result = model.result_
-    counts: Any = getattr(model, "class_count_", None)
-    return Training(
-        measure=get_measure(model.measure).name,
-        trained_with=model.trained_with.name,
-        bound=getattr(model, "bound", "convex"),
-        solver=model.solver if isinstance(model.solver, str) else type(model.solver).__name__.lower(),
-        decides=get_measure(model.measure).fits_bias,
-        alpha=float(getattr(model, "alpha_", model.alpha)),
-        tol=float(model.tol),
-        rows=None if counts is None else tuple(counts[:: int(model._sign)].tolist()),
-        origin=dict(getattr(model, "origin_", {})),
-        n_features=int(model.coef_.shape[1]),
-        n_iter=int(model.n_iter_),
-        passes=int(result.n_matvec + result.n_rmatvec),
-        seconds=float(result.seconds),
-        objective=float(model.objective_),
-        lower_bound=float(model.lower_bound_),
-        gap=float(result.reached),
-        status=result.status.value,
-        converged=bool(result.reached <= model.tol),
-        trace=traced(result.trace),
-        penalty=penalty_words(model),
-        bounded=has_bounds(model),
-    )
-
-
-def made_now() -> str:
-    """When a page is made, and by which version."""
-    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC by smoothperf {__version__}"
-
-
-def traced(trace: Any) -> dict[str, Array]:
-    """Return the columns of a trace, thinned if they are long."""
-    columns = {name: trace[name] for name in ("iteration", "passes", "objective", "lower_bound", "gap")}
-    columns["objective"] = np.minimum.accumulate(columns["objective"])
-    passes = columns["passes"]
-    if passes.shape[0] <= 4 * TRACE_COLUMNS:
-        return columns
-    # The gap never rises, so the first and last of a column are its extremes, for the bounds too.
-    kept = column_extremes(passes / passes[-1], columns["gap"], TRACE_COLUMNS)
-    return {name: values[kept] for name, values in columns.items()}
-
-
 def _judged(
     ranking: Ranking, positive: NDArray[np.bool_], trained_for: Measure, n_resamples: int, seed: int
 ) -> tuple[dict[str, tuple[float, float, float]], tuple[Band, Band]]:
@@ -372,4 +261,19 @@ def _histogram(positive: NDArray[np.bool_], scores: Array) -> Histogram:
         positive=np.histogram(inside[positive], edges)[0],
         negative=np.histogram(inside[~positive], edges)[0],
         beyond=int(((scores < low) | (scores > high)).sum()),
+    )
+
+
+def _training(model: MeasureClassifier) -> Training:
+    measure = get_measure(model.measure)
+    counts: Any = getattr(model, "class_count_", None)
+    return training_of(
+        model,
+        measure.name,
+        model.trained_with.name,
+        getattr(model, "bound", "convex"),
+        decides=measure.fits_bias,
+        rows=None if counts is None else tuple(counts[:: int(model._sign)].tolist()),
+        penalty=penalty_words(model),
+        bounded=has_bounds(model),
     )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluation import QueryScores, drawn_interval, query_columns, query_resamples, tells_nothing
-from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
-from .contents import Training, made_now, traced
+from ...evaluation import QueryScores, drawn_interval, query_columns, query_resamples, tells_nothing
+from ...measures import NDCG, Queries, QueryMeasure, get_query_measure
+from ..training import Training, made_now, training_of
 from .single_feature import SingleFeature, best_single_feature
 
 if TYPE_CHECKING:
-    from ..estimators.ranker import MeasureRanker
+    from ...estimators.ranker import MeasureRanker
 
 Array = NDArray[np.float64]
 #: A value and its 95 % interval.
@@ -203,29 +203,9 @@ def gather_ranking(
 
 
 def _training(model: MeasureRanker) -> Training:
-    result, trained_with = model.result_, model.trained_with
-    return Training(
-        measure=get_query_measure(model.measure).full_name,
-        trained_with=trained_with.measure.full_name,
-        bound=trained_with.bound,
-        solver=model.solver if isinstance(model.solver, str) else type(model.solver).__name__.lower(),
-        decides=False,
-        alpha=float(model.alpha),
-        tol=float(model.tol),
-        rows=None,
-        origin=getattr(model, "origin_", {}),
-        averaged=getattr(model, "averaged_", {}),
-        n_features=int(model.coef_.size),
-        n_iter=int(model.n_iter_),
-        passes=int(result.n_matvec + result.n_rmatvec),
-        seconds=float(result.seconds),
-        objective=float(model.objective_),
-        lower_bound=float(model.lower_bound_),
-        gap=float(result.reached),
-        status=result.status.value,
-        converged=bool(result.reached <= model.tol),
-        trace=traced(result.trace),
-    )
+    measure, trained_with = get_query_measure(model.measure), model.trained_with
+    averaged = getattr(model, "averaged_", {})
+    return training_of(model, measure.full_name, trained_with.measure.full_name, trained_with.bound, averaged=averaged)
 
 
 def _judged(

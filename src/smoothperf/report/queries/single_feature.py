@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from ..measures import Queries, QueryMeasure
+from ...measures import Queries, QueryMeasure
 
 Array = NDArray[np.float64]
 #: Most features that are tried; each costs as much as judging a model twice.

@@ -1,6 +1,6 @@
 """The page of a report on a ranker: how its measure is spread over queries, the worst of them, and what it gains.
 
-The frame, the style and the part about training are those of :mod:`smoothperf.report.page`; there is no script.
+The frame and the style are those of :mod:`smoothperf.report.page`; there is no script.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluation import title_of
-from .charts import Axis, Chart
-from .contents import Training
-from .page import SOLVERS, banner, certificate, convergence, framed, risk_of, tag_of, tile, training_tile
-from .ranking_contents import RankingContents, WorstQuery
+from ...evaluation import title_of
+from ..charts import Axis, Chart
+from ..page import framed, tile
+from ..training import SOLVERS, Training, banner, certificate, convergence, facts_list, risk_of, tag_of, training_tile
+from .contents import RankingContents, WorstQuery
 
 Array = NDArray[np.float64]
 BINS = 20
@@ -234,8 +234,7 @@ def _facts(contents: RankingContents) -> str:
         "Model file": contents.model_name,
         "Data file": contents.data_name,
     }
-    items = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
-    return f'<div class="card"><dl class="facts">{items}</dl></div>'
+    return facts_list(facts)
 
 
 def _signed(value: float) -> str:
