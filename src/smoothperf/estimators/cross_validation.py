@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import choice, vector, whole_number
+from .._validation import choice, whole_number
 from ..io.model_file import is_fitted_attribute
 from ..measures import Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
@@ -29,7 +29,7 @@ from .choice import LEVELS, HeldOut, LabelRace, Step, check_any_splits
 from .classifier import MeasureClassifier
 from .linear import LinearMeasureClassifier, make_callback, report_end
 from .path import checked_alphas
-from .problem import check_suits, example_weights, labelled_rows, make_solver, penalty_of, refuse_store
+from .problem import check_suits, example_weights, labelled_rows, make_solver, penalty_of
 from .search import (
     OF_THE_CHOICE,
     Part,
@@ -201,7 +201,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         base_scores: ArrayLike | None = None,
     ) -> Self:
@@ -209,10 +209,11 @@ class MeasureClassifierCV(LinearMeasureClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            Dense in any order, CSR or CSC.
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Dense in any order, CSR or CSC. Of a store, rows of folds are copied into memory.
         y : array-like of shape (n,)
-            Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive.
+            Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed for a store,
+            which has them.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights, in training and in the scores on held-out rows.
         base_scores : array-like of shape (n,), optional
@@ -226,7 +227,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     def _fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         base_scores: ArrayLike | None = None,
     ) -> _HeldOutScores:
@@ -241,12 +242,9 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             choice("calibration", self.calibration, METHODS)
         point = _checked_point(self.operating_point)
         check_n_threads(self.n_threads)
-        refuse_store(X, "cross-validation")
         given = labelled_rows(self, X, y, sample_weight)
         X, examples = given.X, given.examples
         self._keep_labels(given.pair, given.counts)
-        if sample_weight is not None:
-            sample_weight = vector("sample_weight", sample_weight)
         base = given.base_scores(base_scores)
         penalties = {ratio: penalty_of(self, X.shape[1], ratio) for ratio in ratios}
         for candidate in candidates:
@@ -269,7 +267,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             levels,
             open_end=self.alphas is None,
         )
-        self._compare(race, X, examples.positive, sample_weight, base, settings)
+        self._compare(race, X, examples.positive, given.sample_weight, base, settings)
         with use_threads(self.n_threads):
             rows = Rows(X, examples, settings, base)
             winner, index, trail, result = self._winner(race, rows, solver)

@@ -18,7 +18,7 @@ from ..solvers.continuation import Continuation, Solution
 from ..solvers.penalised_path import PenalisedContinuation, continuation, largest_alpha
 from .classifier import MeasureClassifier
 from .linear import scores_of
-from .problem import ACCEPTED, LabelledRows, Problem, known_labels, refuse_store
+from .problem import ACCEPTED, LabelledRows, Problem, known_labels, taken
 from .tight import starting_solver
 from .tight_path import SafeStart, TightContinuation, tight_labels
 
@@ -110,8 +110,9 @@ def _checked_validation(validation: Sequence[Any], rows: LabelledRows, *, based:
             if based
             else "validation has base_scores, but the rows to train on have none: give base_scores=, too."
         )
-    refuse_store(X, "validation")
-    X = check_array(X, input_name="validation X", **ACCEPTED)
+    given = taken(X, y, weights)
+    y, weights = given.y, given.sample_weight
+    X = check_array(given.X, input_name="validation X", **ACCEPTED)
     if X.shape[1] != rows.X.shape[1]:
         raise ValueError(f"validation X has {X.shape[1]} features but X has {rows.X.shape[1]}; they must match.")
     try:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import choice, positive_number, shown, vector, whole_number
+from ..io.store import Store
 from ..measures import Measure, QueryMeasure
 from ..solvers import Callback, Solver, Status
 from ..solvers.continuation import Solution
@@ -18,7 +19,7 @@ from ..threads import use_threads
 from .classifier import MeasureClassifier
 from .label_path import LabelPath
 from .linear import make_callback
-from .problem import as_store
+from .problem import opened
 from .ranker import MeasureRanker
 from .ranking_path import RankingPath
 
@@ -222,7 +223,8 @@ def regularization_path(
         losses, ROC area and error rates without a bias; for other measures at an alpha of which a few short runs have
         certified that there is none within tol.
     validation : tuple (X, y), (X, y, sample_weight) or (X, y, sample_weight, base_scores), optional
-        Data to score every solution on; with queries (X, y, qid) or (X, y, qid, sample_weight). Weights may be None.
+        Data to score every solution on; with queries (X, y, qid) or (X, y, qid, sample_weight). Weights may be None,
+        and so may everything that a store as X has.
     sample_weight : array-like of shape (n,), optional
         Non-negative weights; an integer weight c stands for c copies. With queries, the same for all rows of one.
     base_scores : array-like of shape (n,), optional
@@ -265,6 +267,7 @@ def regularization_path(
     ((4, 30), True)
     """
     grid = None if alphas is None else checked_alphas(alphas)
+    X = opened(X)
     shared: dict[str, Any] = {
         "tol": tol,
         "max_iter": max_iter,
@@ -304,8 +307,7 @@ def regularization_path(
 
 def _has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:
     """Whether rows are documents of queries: of those that are given, or that a store has."""
-    store = as_store(X)
-    return qid is not None or group is not None or (store is not None and store.has_queries)
+    return qid is not None or group is not None or (isinstance(X, Store) and X.has_queries)
 
 
 def _refuse_what_is_for_labels(**given: Any) -> None:

@@ -19,7 +19,6 @@ from ..threads import check_n_threads, use_threads
 from .choice import LEVELS, Step
 from .linear import make_callback, report_end
 from .path import checked_alphas
-from .problem import refuse_store
 from .ranker import LinearRanker, MeasureRanker, check_ranks, solver_of
 from .ranking_candidates import RankingCandidate, candidates_for
 from .ranking_choice import HeldOutQueries, QueryRace, QueryRows, QueryTrail, Rows, query_splits
@@ -163,14 +162,14 @@ class MeasureRankerCV(LinearRanker):
     ) -> Self:
         """Choose, and fit to all rows; arguments as in :meth:`MeasureRanker.fit`.
 
-        Weights count in training and in the scores on held-out queries.
+        Weights count in training and in the scores on held-out queries. Of a store, rows of folds are copied into
+        memory.
         """
         measure = get_query_measure(self.measure)
         candidates = candidates_for(measure, self.bound)
         solver = solver_of(self)
         check_ranks(solver, *(candidate.measure for candidate in candidates))
         check_n_threads(self.n_threads)
-        refuse_store(X, "cross-validation")
         X, queries = self._queries(X, y, qid, group, sample_weight)
         if self.bound == "auto":  # grades may be huge where the measure does not look at their size
             candidates = tuple(one for one in candidates if one.measure.takes(queries.grades))

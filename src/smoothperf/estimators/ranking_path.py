@@ -17,8 +17,8 @@ from ..solvers.continuation import Continuation, Solution
 from ..solvers.penalised_path import PenalisedContinuation, continuation
 from ..threads import check_n_threads
 from .linear import scores_of
-from .problem import ACCEPTED, refuse_store
-from .ranker import MeasureRanker, check_ranks, solver_of
+from .problem import ACCEPTED, taken
+from .ranker import MeasureRanker, check_ranks, queries_of, query_ids, solver_of
 from .ranking_candidates import candidate_for
 from .ranking_choice import QueryRows
 from .tight_path import TightContinuation
@@ -88,11 +88,12 @@ def _checked_validation(validation: Sequence[Any], n_features: int) -> tuple[Any
             f"{type(validation).__name__} of {len(validation) if hasattr(validation, '__len__') else 'no'} entries."
         )
     X, y, qid, weights = (*validation, None)[:4]
-    refuse_store(X, "validation")
-    X = check_array(X, input_name="validation X", **ACCEPTED)
+    given = taken(X, y, weights)
+    y, ids, weights = given.y, queries_of(given.store, qid, None), given.sample_weight
+    X = check_array(given.X, input_name="validation X", **ACCEPTED)
     if X.shape[1] != n_features:
         raise ValueError(f"validation X has {X.shape[1]} features but X has {n_features}; they must match.")
     try:
-        return X, Queries.of(vector("y", y, length=X.shape[0]), qid, weights)
+        return X, Queries.of(vector("y", y, length=X.shape[0]), query_ids(X.shape[0], ids, None), weights)
     except ValueError as error:
         raise ValueError(f"validation: {error}") from error

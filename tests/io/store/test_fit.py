@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from smoothperf.design.stored import BUFFERS
 
 from smoothperf import MeasureClassifier, MeasureClassifierCV, regularization_path
 from smoothperf.design import StoredDesign, as_design
-from smoothperf.design.stored import BUFFERS
 from smoothperf.io import StoreError, open_store
 from smoothperf.threads import use_threads
 

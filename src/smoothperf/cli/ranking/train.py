@@ -154,9 +154,6 @@ def _train(documents: Dataset, settings: dict[str, Any], kind: str, watch: Watch
     scaling = Scaling.of(kind, documents.X)
     model = MeasureRanker(**settings, callback=watch)
     with warnings.catch_warnings(record=True, action="always") as caught:
-        if documents.format == "store":
-            model.fit(documents.X)
-        else:
-            model.fit(scaling.apply(documents.X), documents.y, qid=documents.qid)
+        model.fit(scaling.apply(documents.X), documents.y, qid=documents.qid)
     model.coef_ = scaling.unscaled(model.coef_)
     return TrainedRanker(model, documents, "", caught, interrupted=watch.interrupted)
