@@ -12,7 +12,6 @@ from problems import searching
 from smoothperf.design import BiasedDesign, SharedDesign, as_design
 from smoothperf.design.base import Design
 from smoothperf.design.contents import contents
-from smoothperf.io import Store, StoreWriter
 
 MATRICES = arrays(
     np.float64,
@@ -51,8 +50,8 @@ def test_float32_is_the_same_number():
     assert contents(as_design(X)) == contents(as_design(X.astype(np.float64))) == contents(as_design(sp.csr_array(X)))
 
 
-def test_many_pieces(tmp_path):
-    """Long rows, empty rows, indices of two bytes, and blocks of a store."""
+def test_many_pieces():
+    """Long rows, empty rows, indices of two bytes."""
     X = sp.random_array((500, 400), density=0.4, rng=0, format="csr")
     X.data[: X.indptr[20]] = 0.0
     X.eliminate_zeros()
@@ -60,11 +59,6 @@ def test_many_pieces(tmp_path):
     assert (
         contents(as_design(X)) == contents(as_design(X).with_short_indices()) == contents(as_design(X.tocsc())) == found
     )
-    with StoreWriter(tmp_path / "s", block_size=5000) as writer:
-        writer.add(X, np.arange(500) % 2)
-    store = Store(tmp_path / "s")
-    assert len(store.blocks) > 3
-    assert contents(store.design()) == found
 
 
 def test_whole_numbers_differ_too():

@@ -238,15 +238,13 @@ def test_pairs_of_few_features_are_newtons(data):
     np.testing.assert_array_equal(fixed[0].coef_, fixed[1].coef_)  # who asks for a mu gets what it was meant for
 
 
-def test_other_errors(data, tmp_path):
+def test_other_errors(data):
     X, y, qid = data
     for ranker in (MeasureRanker(solver="newton"), MeasureRankerCV(solver=Newton())):
         with pytest.raises(ValueError, match='use "lbfgs"'):
             ranker.fit(X, y, qid=qid)
     with pytest.raises(ValueError, match="measure must be one of"):
         MeasureRanker("prbep").fit(X, y, qid=qid)
-    with pytest.raises(ValueError, match="needs the rows in memory"):
-        MeasureRankerCV().fit(tmp_path / "rows.store", y, qid=qid)
     ranker = MeasureRanker("pairs").fit(X, y, qid=qid)
     with pytest.raises(ValueError, match="got neither"):
         ranker.score(X, y)

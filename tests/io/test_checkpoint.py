@@ -168,7 +168,7 @@ def test_other_problems_are_refused(data, file, change, message):
 def test_the_same_data_in_another_form_are_the_same_data(data, file, tmp_path):
     X, y = data
     interrupted((sp.csr_matrix(X), y), file, after=3)
-    with StoreWriter(tmp_path / "s", block_size=500) as writer:
+    with StoreWriter(tmp_path / "s") as writer:
         writer.add(sp.csr_matrix(X), y)
     begin = file.read_bytes()
     for same in [(X, y), (np.asfortranarray(X), y), (sp.csc_matrix(X), y), (tmp_path / "s",)]:
@@ -293,7 +293,7 @@ def test_no_room_later_loses_nothing(data, file, full_disk, tmp_path):
 def test_kill_9_and_resume(data, tmp_path):
     X, y = data
     file, model = tmp_path / "fit.checkpoint", tmp_path / "model"
-    with StoreWriter(tmp_path / "train.store", block_size=1000) as writer:
+    with StoreWriter(tmp_path / "train.store") as writer:
         writer.add(X, y)
     command = [
         *(sys.executable, "-m", "smoothperf", "train", tmp_path / "train.store", "-o", model, "--threads", "1"),

@@ -40,6 +40,9 @@ class _Appended:
         # Without a buffer: nothing is left to write, and to fail, when the file is closed after an error.
         self._file = open(path, "wb", buffering=0)  # noqa: SIM115 (closed by finish, or close)
         self._size, self._crc32 = 0, 0
+
+    def begin(self) -> None:
+        """Write the header of an empty array."""
         self._write(self._header())
 
     def append(self, numbers: NDArray[Any]) -> None:
@@ -54,6 +57,7 @@ class _Appended:
         self._file.close()
         old = self._path.rename(self._path.with_suffix(".old"))
         new = _Appended(self._path, self.kind if kind is None else kind, self._width)
+        new.begin()
         with open(old, "rb") as file:
             file.seek(len(self._header()))
             while content := file.read(PIECE * self.kind.itemsize):
@@ -121,6 +125,7 @@ class StoreWriter:
         self.labels, self.queries = Column("label", "labels"), Column("query", "queries")
         self._has: set[str] | None = None
         self._is_sparse: bool | None = None
+        self._is_broken = False
         #: What only the source of the data knows.
         self.n_features: int | None = None
         self.feature_names: list[str] | None = None
@@ -158,6 +163,7 @@ class StoreWriter:
         sample_weight : array-like of shape (m,), optional
             Their weights, 0 or more. For all rows or for none.
         """
+        self._is_broken = True  # until all is there: some of it would not go together
         given: Any = X if sp.issparse(X) else np.asarray(X)
         if given.ndim != 2:
             raise store_error(self._path, f"rows have the shape {given.shape}; two dimensions are needed")
@@ -184,11 +190,13 @@ class StoreWriter:
             raise self._cannot_write(error) from error
         self._n_rows += n
         self._width = max(self._width, width)
+        self._is_broken = False
 
     def move_columns(self) -> None:
         """Move the columns of all rows so far by one to the right, in the file as well."""
-        self._arrays["indices"] = self._arrays["indices"].change(lambda indices: indices + 1)
-        self._width += 1
+        if self._is_sparse:
+            self._arrays["indices"] = self._arrays["indices"].change(lambda indices: indices + 1)
+            self._width += 1
 
     def _finite(self, values: NDArray[Any], starts: NDArray[Any]) -> NDArray[Any]:
         """The values of rows that begin where it is said, of the type of the store; all must be finite."""
@@ -219,7 +227,7 @@ class StoreWriter:
     def _append_sparse(self, rows: Any, values: NDArray[Any]) -> None:
         if not self._arrays:
             for name, kind in (("indptr", np.int32), ("indices", np.int32), ("values", self._type)):
-                self._arrays[name] = _Appended(self._folder / f"{name}.npy", kind)
+                self._new(name, kind)
             self._arrays["indptr"].append(np.zeros(1))
         starts = rows.indptr - rows.indptr[0] + np.int64(self._n_entries)
         self._n_entries = int(starts[-1])
@@ -230,7 +238,7 @@ class StoreWriter:
 
     def _append_dense(self, values: NDArray[Any]) -> None:
         if not self._arrays:
-            self._arrays["rows"] = _Appended(self._folder / "rows.npy", self._type, values.shape[1])
+            self._new("rows", self._type, values.shape[1])
             self._width = values.shape[1]
         if values.shape[1] != self._width:
             raise store_error(self._path, f"rows have {self._width} features and then {values.shape[1]}")
@@ -254,6 +262,8 @@ class StoreWriter:
 
     def _complete(self) -> None:
         """Complete the files and write the index."""
+        if self._is_broken:
+            raise store_error(self._path, "not written, as some rows could not be added")
         if not self._n_rows:
             raise store_error(self._path, "there are no examples to write")
         n_features = self._width if self.n_features is None else whole_number("n_features", self.n_features, at_least=1)
@@ -290,8 +300,12 @@ class StoreWriter:
             os.fsync(file.fileno())
 
     def _append_whole(self, name: str, numbers: NDArray[Any]) -> None:
-        self._arrays[name] = _Appended(self._folder / f"{name}.npy", numbers.dtype)
+        self._new(name, numbers.dtype)
         self._arrays[name].append(numbers)
+
+    def _new(self, name: str, kind: Any, width: int | None = None) -> None:
+        self._arrays[name] = _Appended(self._folder / f"{name}.npy", kind, width)
+        self._arrays[name].begin()
 
     def _cannot_write(self, error: OSError) -> StoreError:
         before = "; the store that was there is as it was" if self._path.exists() else ""
