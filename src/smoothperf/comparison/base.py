@@ -109,7 +109,9 @@ class Judge(ABC, Generic[K]):
     def draws(self, known: K, number: int, seed: int) -> Iterator[Array]:
         """How often each row or query is drawn, so many times."""
 
-    def cross_validated(self, train_all: Callable[[Rows[K]], Iterator[Trained]]) -> Callable[[Rows[K]], list[Fitted[K]]]:
+    def cross_validated(
+        self, train_all: Callable[[Rows[K]], Iterator[Trained]]
+    ) -> Callable[[Rows[K]], list[Fitted[K]]]:
         """All models that ``train_all`` makes of rows, with their scores of held-out folds."""
 
         def train(rows: Rows[K]) -> list[Fitted[K]]:

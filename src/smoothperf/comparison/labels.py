@@ -46,7 +46,9 @@ class LabelJudge(Judge[Examples]):
         """Stratified folds; no more than there are rows of the rarer class."""
         positive = rows.judged.positive
         rarer = int(min(positive.sum(), (~positive).sum()))
-        splitter = StratifiedKFold(min(whole_number("folds", folds, at_least=2), rarer), shuffle=True, random_state=seed)
+        splitter = StratifiedKFold(
+            min(whole_number("folds", folds, at_least=2), rarer), shuffle=True, random_state=seed
+        )
         yield from splitter.split(positive, positive)
 
     def check(self, rows: LabelRows, folds: int) -> None:
@@ -73,9 +75,7 @@ class LabelJudge(Judge[Examples]):
         at = int(values.argmax())
         return float(values[at]), ranking.threshold_at(at)
 
-    def judged(
-        self, column: str, known: Examples, scores: Array, threshold: float
-    ) -> Callable[[Array | None], float]:
+    def judged(self, column: str, known: Examples, scores: Array, threshold: float) -> Callable[[Array | None], float]:
         """The measure of a decision at a threshold, or of the order."""
         if id(scores) not in self._rankings:
             self._rankings[id(scores)] = scores, Ranking(known.positive, scores)
@@ -148,7 +148,9 @@ def _path_of(estimator: Any) -> Callable[[Rows[Examples]], Iterator[Trained]]:
         model = clone(estimator)
         for C in C_GRID:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # their tolerance is no certificate; ours is counted
+                warnings.simplefilter(
+                    "ignore", ConvergenceWarning
+                )  # their tolerance is no certificate; ours is counted
                 model.set_params(C=C).fit(rows.X, rows.judged.positive)
             yield f"C {C:.2g}", _Linear(model.coef_[0].copy(), float(model.intercept_[0]))
 

@@ -73,9 +73,7 @@ class QueryJudge(Judge[Queries]):
         means = [QueryScores.of(self._measures[column], *part).mean() for part in held_out]
         return (float(np.nanmean(means)) if np.isfinite(means).any() else -np.inf), 0.0
 
-    def judged(
-        self, column: str, known: Queries, scores: Array, threshold: float
-    ) -> Callable[[Array | None], float]:
+    def judged(self, column: str, known: Queries, scores: Array, threshold: float) -> Callable[[Array | None], float]:
         """The mean over queries; where none was drawn that counts, that of all."""
         found = QueryScores.of(self._measures[column], known, scores)
 
