@@ -15,7 +15,7 @@ from ..io.model_file import kept_in_files
 from ..measures import Measure
 from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
-from ..penalties import UNPENALISED, BoundPenalty, Separable
+from ..penalties import UNPENALISED, BoundPenalty
 from ..solvers import Callback, Result, Solver
 from ..solvers.smoothing import Smoothing
 from ..threads import use_threads
@@ -322,7 +322,7 @@ def warn_of_zero_model(
 
 def warn_of_limits(penalty: BoundPenalty, coef: Array, names: Any = None) -> None:
     """Say so if the weight of a feature that costs nothing has grown as large as it may without bounds of its own."""
-    if isinstance(penalty, Separable) and (held := penalty.held(coef)).size:
+    if (held := penalty.held(coef)).size:
         feature = Features(coef.size, names).named(int(held[0]))
         warnings.warn(
             f"The weight of {feature}, which has no penalty, is on the limit of {UNPENALISED:g} that the certificate "

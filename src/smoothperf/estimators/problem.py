@@ -284,7 +284,7 @@ def check_suits(
             f'bound="tight" is for measures whose risk is a maximum over labelings, which that of {measure.name!r} is '
             'not; use bound="convex".'
         )
-    if isinstance(solver, ConvexSolver) and solver.quadratic_only and isinstance(penalty, ElasticNet):
+    if isinstance(solver, ConvexSolver) and solver.quadratic_only and penalty is not None and not penalty.is_quadratic:
         name = type(solver).__name__.lower()
         raise ValueError(f'solver "{name}" knows the quadratic penalty only; use "lbfgs" with others.')
     if isinstance(solver, Newton) and not risk.has_curvature:

@@ -26,7 +26,7 @@ from ..measures import Measure, Risk, ROCArea
 from ..measures.examples import Examples
 from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
-from ..penalties import ElasticNet, Penalty, Quadratic
+from ..penalties import Penalty, Quadratic
 from ..solvers import Callback, ConvexSolver, Result, Solver
 from ..solvers.continuation import Continuation, Solution
 from ..solvers.penalised_path import PenalisedContinuation, continuation
@@ -127,7 +127,7 @@ class Trail(ABC):
         """The alpha of a level."""
         if self._settings.literal:
             return level
-        if not isinstance(self._penalty, ElasticNet) or self._penalty.l1_ratio == 0.0:
+        if not self._penalty.has_absolute_values:
             return level / self._risk.score_scale**2
         return STRONGEST * self._largest_alpha * math.sqrt(level / self._settings.first_level)
 
