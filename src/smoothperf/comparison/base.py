@@ -2,9 +2,9 @@
 
 Fair play: all get the same rows, and make all choices by folds of them. Ours is what the estimators that choose
 (:class:`~smoothperf.MeasureClassifierCV`, :class:`~smoothperf.MeasureRankerCV`) make of a measure. The others choose,
-for each measure by itself, the strength of their regularisation. Where a decision is judged, all choose the threshold on
-the scores of held-out rows. Other rows judge. So a model that is behind in a column is behind although it was tuned for
-that column.
+for each measure by itself, the strength of their regularisation. Where a decision is judged, all choose the threshold
+on the scores of held-out rows. Other rows judge. So a model that is behind in a column is behind although it was tuned
+for that column.
 
 Noise: rows of the judging parts, or whole queries, are drawn again with replacement, the same for all methods. The
 interval of a difference is that of these paired values; two methods whose interval holds 0 are called a tie. In a table

@@ -41,6 +41,8 @@ class LabelJudge(Judge[Examples]):
         self._own = {column: measure for column, measure in self._trained_for.items() if column not in COLUMNS}
         self.columns = [*COLUMNS, *self._own]
         self._rankings: dict[int, tuple[Array, Ranking]] = {}  # by the identity of scores, which are kept for that
+        self._draw: Array | None = None
+        self._measured: dict[tuple[Ranking, float], dict[str, float]] = {}
 
     def splits(self, rows: Rows[Examples], folds: int, seed: int = 0) -> Iterator[tuple[Any, Any]]:
         """Stratified folds; no more than there are rows of the rarer class."""
@@ -87,8 +89,14 @@ class LabelJudge(Judge[Examples]):
         return resamples(known.positive, number, seed)
 
     def _score(self, column: str, ranking: Ranking, threshold: float, draw: Array | None) -> float:
-        measure = self._own.get(column)
-        return ranking.measures(threshold, draw)[column] if measure is None else ranking.score(measure, threshold, draw)
+        if (measure := self._own.get(column)) is not None:
+            return ranking.score(measure, threshold, draw)
+        if draw is not self._draw:  # the usual measures of a draw are found together
+            self._draw, self._measured = draw, {}
+        key = ranking, threshold
+        if key not in self._measured:
+            self._measured[key] = ranking.measures(threshold, draw)
+        return self._measured[key][column]
 
     def methods(self, solvers: Sequence[str] = ("lbfgs",), **settings: Any) -> list[Method[Examples]]:
         """Return our methods, one for every measure and solver, and scikit-learn's two.

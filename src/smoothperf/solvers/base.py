@@ -10,7 +10,6 @@ from .._validation import positive_number, whole_number
 from ..certificate import Planes
 from ..design.base import Array
 from ..objective import RegularizedRisk, Run
-from ..penalties import Quadratic
 from ..segments import PenalisedRun
 from ..threads import one_blas_thread
 from .monitor import Callback, Monitor, Observer
@@ -104,6 +103,8 @@ class ConvexSolver(Solver):
 
     #: Whether vectors must be weights, however many columns X has.
     in_weights: ClassVar[bool] = False
+    #: Whether it knows no other penalty than the quadratic one.
+    quadratic_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,8 +127,12 @@ class ConvexSolver(Solver):
         whole_number("keep_planes", keep_planes, at_least=0)
         with one_blas_thread(unless=objective.design.wants_blas_threads):
             run: Run
-            if isinstance(objective.penalty, Quadratic):
+            if objective.penalty.is_quadratic:
                 run = Run(objective, start, in_weights=self.in_weights)
+            elif self.quadratic_only:
+                raise ValueError(
+                    f"{type(self).__name__} minimises with the quadratic penalty only; use LBFGS for other penalties."
+                )
             else:
                 run = PenalisedRun(objective, start)
             monitor = Monitor(
