@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .columns import TABLES, table_chunks
 from .dataset import Chunk, Dataset, data_error
-from .delimited import csv_chunks
-from .parquet import parquet_chunks
 from .read import format_of, read_data
 from .store import is_store
 from .store.former import begins_as_former_store, former_chunks
@@ -72,12 +71,10 @@ def open_chunks(
                 svmlight_chunks(file, path, share, n_entries=n_entries, n_features=n_features, zero_based=zero_based),
             )
             return
-        if format == "csv":
-            chunks = csv_chunks(file, path, share, label, query, n_entries)
-        elif format == "npz":
-            chunks = _pieces(read_data(path, format=format), n_entries)
+        if format in TABLES:
+            chunks = table_chunks(file, path, format, share, label, query, n_entries)
         else:
-            chunks = parquet_chunks(file, path, label, query, n_entries)
+            chunks = _pieces(read_data(path, format=format), n_entries)
         yield format, _with_columns(chunks, path, n_features)
 
 

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from .chunks import open_chunks
+from .columns import TABLES
 from .labels import from_text, queries_from_text
 from .store.writer import StoreWriter
 
@@ -90,7 +91,7 @@ def convert(
                 if progress is not None:
                     progress(chunk.share, n_rows)
             writer.feature_names, writer.zero_based = chunk.feature_names, chunk.zero_based
-            if found == "csv":
+            if found in TABLES:
                 writer.labels.tidy, writer.queries.tidy = from_text, queries_from_text
             writer.source = {"name": Path(source).name, "format": found}
     return Path(target)
