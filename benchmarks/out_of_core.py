@@ -4,8 +4,8 @@ A store of random sparse rows is generated piece by piece, then a process trains
 anonymous memory, which no file is behind, is limited (``setrlimit``, RLIMIT_DATA). It reads the files three times from
 their beginning to their end with nothing else to do, too: before, between and after two runs. Before every product with
 X, and before each of these readings, the pages of the files are dropped from the process and from the system's cache
-(``madvise``, ``posix_fadvise``; the files were synced when they were written), so that all bytes come from the disk.
-The time that dropping takes is not counted on either side. The best of the three readings counts.
+(``madvise``, ``posix_fadvise``; the files were synced when they were written): all bytes come from the disk. The
+time that dropping takes is not counted on either side. The best of the three readings counts.
 
 With ``--warm`` nothing is dropped: then it is the speed of products with files that are in the system's cache.
 
