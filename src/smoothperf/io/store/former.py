@@ -32,6 +32,8 @@ ALIGNMENT = 64
 
 def begins_as_former_store(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as such a store does; False if it cannot be read."""
+    if not os.path.isfile(path):  # to open a pipe would be to wait for whoever writes to it
+        return False
     try:
         with open(path, "rb") as file:
             return file.read(len(MAGIC)) == MAGIC
