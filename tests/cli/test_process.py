@@ -148,6 +148,17 @@ def test_help_comes_without_the_libraries_that_training_needs():
     assert "Train a linear model" in done.stdout
 
 
+def test_only_tables_need_pandas(train_file, tmp_path):
+    # scikit-learn imports it, too, where it can: so it is hidden, not looked for.
+    code = (
+        "import sys; sys.modules['pandas'] = None; import smoothperf.cli; "
+        f"smoothperf.cli.app(['train', {str(train_file)!r}, '-a', '1e-3', '-q', '-o', {str(tmp_path / 'model')!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "model").exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_a_terminal_shows_live_progress(train_file, tmp_path):
     import os

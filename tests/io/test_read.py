@@ -229,6 +229,49 @@ def test_csv_numbers_are_those_of_float(write):
     np.testing.assert_array_equal(data.X[:, 0], [float(text) for text in texts])
 
 
+def test_csv_numbers_are_those_of_float_to_the_bit(write):
+    rng = np.random.default_rng(0)
+    texts = [repr(value) for value in rng.integers(0, 2**63, 20_000).view(float).tolist()]
+    texts += [f"{a}.{b}{c}e{d}" for a, b, c, d in rng.integers(1, 10**9, (20_000, 4)) % [10, 10**9, 10**9, 250]]
+    texts = [text for text in texts if np.isfinite(float(text))]
+    data = read_data(write("a.csv", "y,a\n" + "".join(f"1,{text}\n" for text in texts)), label="y")
+    assert data.X[:, 0].tobytes() == np.array([float(text) for text in texts]).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["9" * 30, "-1"], [1e30, -1]),
+        (["18446744073709551615", "-1"], [2.0**64, -1]),
+        ([" 3 ", "+4"], [3, 4]),
+        (["True", "False"], [1, 0]),
+        (["true", "true"], [1, 1]),
+    ],
+)
+def test_csv_numbers_and_truth_of_all_kinds(write, texts, expected):
+    data = read_data(write("a.csv", "y,a\n" + "".join(f"1,{text}\n" for text in texts)), label="y")
+    np.testing.assert_array_equal(data.X[:, 0], expected)
+
+
+def test_lines_are_those_of_the_file_where_fields_have_line_breaks(write):
+    text = 'y,a,b\n"two\nlines",1,2\n\n"three\n\nlines",3,4\nx,5,{}\n'
+    assert read_data(write("a.csv", text.format(6)), label="y").y.tolist() == ["two\nlines", "three\n\nlines", "x"]
+    assert complaint(write("b.csv", text.format("six")), label="y").startswith("line 8: column 'b' holds 'six'")
+    assert complaint(write("c.csv", text.format("6,7")), label="y").startswith("line 8: 4 fields where")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_table_from_a_pipe(tmp_path, monkeypatch):
+    monkeypatch.setattr("smoothperf.io.columns.ENTRIES", 4)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = "a,town,y\n" + "1,7,0\n" * 5 + "2,Rome,1\n" * 5
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    assert read_table(pipe, label="y", format="csv").columns["town"].tolist() == ["7"] * 5 + ["Rome"] * 5
+    writer.join()
+
+
 def test_csv_with_many_rows(write):
     # More rows than NumPy reads at once, with blank lines between: line numbers must not drift.
     lines = ["y,a", *("\n1,2" if row % 7 == 0 else "-1,3" for row in range(120_000))]
@@ -245,18 +288,22 @@ WRONG_TABLES = {
     "only labels": ("y\n1\n2\n", "y", "there are no features: 'y' is the only column"),
     "no rows": ("a,y\n", "y", "there are no examples in it"),
     "word": ("a,y\n1,1\n\nred,1\n", "y", "line 4: column 'a' holds 'red', which is not a number"),
-    "missing value": ("a,y,b\n1,1,2\n2,1,\n", "y", "line 3: column 'b' is missing"),
+    "missing value": ("a,y,b\n1,1,2\n2,1,\n", "y", "line 3: column 'b' has no value; remove or fill such rows"),
     "missing label": ("a,y\n1,1\n2,\n", "y", "line 3: the label, column 'y', is missing"),
     "short line": ("a,b,y\n1,2,3\n1,2\n", "y", "line 3: 2 fields where the first line names 3 columns"),
     "long line": ("a,b,y\n1,2,3\n1,2,3,4\n", "y", "line 3: 4 fields where the first line names 3 columns"),
     "long line of words": (
         "a,b,y\n1,2,3,yes\n1,2,no\n",
         "y",
-        "line 2: more fields than the first line names columns, which are 3",
+        "line 2: 4 fields where the first line names 3 columns",
     ),
     "all lines long": ("a,y\n\n1,2,3\n1,2,3\n", "y", "line 3: 3 fields where the first line names 2 columns"),
     "all lines short": ("a,b,y\n1,2\n1,2\n", "y", "line 2: 2 fields where the first line names 3 columns"),
-    "not finite": ("a,y\n1,1\n\nnan,1\n", "y", "line 4: column 'a' holds nan; remove or replace"),
+    "both truth and numbers": ("a,y\n1,1\nTrue,1\n", "y", "line 3: column 'a' holds 'True', which is not a number"),
+    "underscore": ("a,y\n1,1\n1_0,1\n", "y", "line 3: column 'a' holds '1_0', which is not a number"),
+    "zero byte": ("a,y\n1,1\n1\0,1\n", "y", "line 3: there is a zero byte in it"),
+    "open quotes": ('a,y\n1,1\n2,"1\n3,1\n', "y", "line 3: it cannot be read further"),
+    "not finite": ("a,y\n1,1\n\nnan,1\n", "y", "line 4: column 'a' has no value; remove or fill such rows"),
     "infinite": ("a,y\n1,1\n-inf,1\n", "y", "line 3: column 'a' holds -inf; remove or replace"),
     "column without name": (",a,y\n0,1,1\n", "y", "line 1: column 1 has no name"),
     "column twice": ("a,a,y\n0,1,1\n", "y", "line 1: the column 'a' occurs twice"),
@@ -302,10 +349,10 @@ def test_csv_without_labels(write, text, label):
     ("text", "reason"),
     [
         (TABLE, "line 2: column 'y' holds 'ham', which is not a number; encode such columns first, or say so if it"),
-        ("a,b\n1,2\n\nnan,1\n", "line 4: column 'a' holds nan; remove or replace"),
+        ("a,b\n1,2\n\nnan,1\n", "line 4: column 'a' has no value; remove or fill such rows"),
         ("a,b\n\n1,2,3\n", "line 3: 3 fields where the first line names 2 columns"),
         ("a,b\n1,2\n3\n", "line 3: 1 fields where the first line names 2 columns"),
-        ("a,b\n1,\n", "line 2: column 'b' is missing"),
+        ("a,b\n1,\n", "line 2: column 'b' has no value; remove or fill such rows"),
         ("a,b\n", "there are no examples in it"),
     ],
 )
@@ -485,13 +532,24 @@ def test_parquet_of_pandas_with_categories(tmp_path):
     assert data.y.tolist() == ["ham", "spam"]
 
 
+def test_parquet_columns_are_taken_as_those_of_csv(tmp_path):
+    path = parquet(tmp_path / "a", a=["1", " 2.5"], b=["True", "False"], y=["1", "-1"], q=["7", "8"])
+    data = read_data(path, label="y", query="q")
+    np.testing.assert_array_equal(data.X, [[1, 1], [2.5, 0]])
+    assert (data.y.tolist(), data.qid.tolist()) == ([1, -1], [7, 8])
+    with open_chunks(path, n_entries=5, label="y", query="q") as (_, chunks):
+        assert np.vstack([chunk.X for chunk in chunks]).tolist() == data.X.tolist()
+
+
 def test_wrong_parquet(tmp_path, write):
     path = parquet(tmp_path / "a", a=[1.0, None], b=["red", "blue"], c=[1.0, float("nan")], y=[1, 2])
-    assert complaint(path, label="y") == "column 'a' has no value in row 2; remove or fill such rows"
+    assert complaint(path, label="y") == "row 2: column 'a' has no value; remove or fill such rows"
     path = parquet(tmp_path / "a", b=["red", "blue"], y=[1, 2])
-    assert complaint(path, label="y") == "column 'b' holds string, not numbers; encode such columns first"
+    assert (
+        complaint(path, label="y") == "row 1: column 'b' holds 'red', which is not a number; encode such columns first"
+    )
     path = parquet(tmp_path / "a", c=[1.0, float("nan")], y=[1, 2])
-    assert complaint(path, label="y") == "column 'c' holds nan in row 2; remove or replace it"
+    assert complaint(path, label="y") == "row 2: column 'c' has no value; remove or fill such rows"
     assert complaint(path) == "say with label= or --label which column holds the labels; there are 'c', 'y'"
     path = parquet(tmp_path / "a", c=[1.0, 2.0], y=[[1], [2]])
     assert complaint(path, label="y").startswith("its labels are of the type object")

@@ -106,6 +106,37 @@ def test_what_is_missing_and_what_tells_nothing(tmp_path):
         TableEncoder.fit(only)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_truth_values_are_numbers_in_every_format(tmp_path, suffix):
+    frame = pd.DataFrame(
+        {"a": [True, False, True], "b": pd.array([True, None, False], dtype="boolean"), "y": [0, 1, 1]}
+    )
+    table = read_table(saved(frame, tmp_path / f"a{suffix}"), label="y")
+    encoder = TableEncoder.fit(table)
+    assert encoder.feature_names == ["a", "b", "b missing"]
+    np.testing.assert_array_equal(encoder.transform(table), [[1, 1, 0], [0, 0.5, 1], [1, 0, 0]])
+
+
+def test_words_that_look_like_numbers_stay_as_they_are_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("smoothperf.io.columns.ENTRIES", 4)
+    rows = ["007,1,True"] * 3 + [",,"] + ["B 7,2,1"] * 3
+    file = written(tmp_path, "code,a,b,y\n" + "".join(f"{row},{at % 2}\n" for at, row in enumerate(rows)))
+    encoder = TableEncoder.fit(read_table(file, label="y"))
+    names = ["code=007", "code=B 7", "code missing", "a", "a missing", "b=1", "b=True", "b missing"]
+    assert encoder.feature_names == names
+    new = written(tmp_path, "a,code,b\n3,007,1\n4,7,True\n", "new.csv")
+    found = encoder.transform(read_table(new, labelled=False, encoder=encoder)).toarray()
+    np.testing.assert_array_equal(found, [[1, 0, 0, 3, 0, 1, 0, 0], [0, 0, 0, 4, 0, 0, 1, 0]])
+
+
+def test_a_model_of_words_knows_truth_values_of_every_format(tmp_path):
+    encoder = TableEncoder([TableColumn("a", words=["False", "True"])], [])
+    for suffix in (".csv", ".parquet"):
+        file = saved(pd.DataFrame({"a": [True, False]}), tmp_path / f"a{suffix}")
+        found = encoder.transform(read_table(file, labelled=False, encoder=encoder)).toarray()
+        np.testing.assert_array_equal(found, [[0, 1], [1, 0]])
+
+
 def test_tables_of_numbers_stay_what_they_were(tmp_path):
     file = written(tmp_path, "a,b,y\n0.1,2,1\n1e-3,4,0\n")
     X = read_data(file, label="y").X

@@ -119,46 +119,32 @@ def as_examples(
 
 def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, stored: bool) -> Dataset:
     """Read examples in the form that they have, or that others had."""
-    from ..io import read_data
-    from ..io.dataset import NotNumbersError
+    from ..io import Dataset, read_data
+    from ..io.read import read_file
     from ..io.store import is_store, open_store
-    from ..io.tables import TableEncoder, is_table, read_table
+    from ..io.tables import TableEncoder, read_table
 
-    label, format = form.label, form.format
-    if stored and label is None and is_store(path, format):
+    if stored and form.label is None and is_store(path, form.format):
         return _columns_as(as_dataset(open_store(path)), like)
-    by_name = like is not None and like.feature_names is not None and is_table(path, format)
+    options: dict[str, Any] = {"label": form.label, "query": form.query, "labelled": labelled, "format": form.format}
     if like is not None and like.encoder is not None:
-        only = [column.name for column in like.encoder.columns]
-        table = read_table(path, label=label, query=form.query, labelled=labelled, format=format, only=only)
-        return table.encoded(like.encoder)
-    try:
-        data = read_data(
-            path,
-            label=label,
-            query=form.query,
-            labelled=labelled,
-            format=format,
-            n_features=None if like is None or by_name else like.n_features,
-            zero_based=form.zero_based,
-        )
-    except NotNumbersError:
-        if like is not None and not by_name:
-            raise
-        if like is None:
-            table = read_table(path, label=label, query=form.query, labelled=labelled, format=format)
-            return table.encoded(TableEncoder.fit(table))
-        # The words may be in columns that training did not have, which are left out.
-        names = like.feature_names or []
-        table = read_table(path, label=label, query=form.query, labelled=labelled, format=format, only=names)
-        return replace(table.encoded(TableEncoder.of_numbers(names)), encoder=None)
-    return _columns_as(data, like)
+        return read_table(path, encoder=like.encoder, **options).encoded(like.encoder)
+    options |= {"n_features": None if like is None else like.n_features, "zero_based": form.zero_based}
+    if like is not None and like.feature_names is None:
+        return _columns_as(read_data(path, **options), like)
+    numbers = None if like is None else TableEncoder.of_numbers(like.feature_names or ())
+    found = read_file(path, encoder=numbers, **options)
+    if isinstance(found, Dataset):
+        return _columns_as(found, like)
+    if numbers is not None:
+        return replace(found.encoded(numbers), encoder=None)
+    return found.plain() if found.is_plain else found.encoded(TableEncoder.fit(found))
 
 
 def _columns_as(data: Dataset, like: Likeness | None) -> Dataset:
     """Bring columns that have names into the order of training; those that it did not have are left out."""
+    from ..io.columns import check_names
     from ..io.dataset import data_error
-    from ..io.tables import check_names
 
     if like is None:
         return data

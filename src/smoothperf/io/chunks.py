@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .columns import TABLES, table_chunks
 from .dataset import Chunk, data_error
-from .delimited import csv_chunks
 from .npz_stream import npz_chunks
-from .parquet import parquet_chunks
 from .read import format_of
 from .store import open_store
 from .streams import opened
@@ -64,12 +63,10 @@ def open_chunks(
                 svmlight_chunks(file, path, share, n_entries=n_entries, n_features=n_features, zero_based=zero_based),
             )
             return
-        if format == "csv":
-            chunks = csv_chunks(file, path, share, label, query, n_entries)
+        if format in TABLES:
+            chunks = table_chunks(file, path, format, share, label, query, n_entries)
         elif format == "npz":
             chunks = npz_chunks(file, path, n_entries)
-        elif format == "parquet":
-            chunks = parquet_chunks(file, path, label, query, n_entries)
         else:
             chunks = _store_chunks(path)
         yield format, _with_columns(chunks, path, n_features)

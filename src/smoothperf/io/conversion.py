@@ -9,7 +9,8 @@ from pathlib import Path
 
 from .._validation import whole_number
 from .chunks import open_chunks
-from .labels import from_text, queries_from_text
+from .columns import TABLES
+from .labels import queries_from_text, typed
 from .store.writer import BLOCK_SIZE, StoreWriter
 
 #: Bytes of an entry in a table of numbers, which chunks of rows are before they become sparse.
@@ -100,8 +101,8 @@ def convert(
                 if progress is not None:
                     progress(chunk.share, n_rows)
             writer.feature_names, writer.zero_based = chunk.feature_names, chunk.zero_based
-            if found == "csv":
-                writer.tidy = lambda texts: from_text(texts.tolist())
+            if found in TABLES:
+                writer.tidy = typed
                 writer.queries.tidy = queries_from_text
             writer.source = {"name": Path(source).name, "format": found}
     return Path(target)

@@ -65,8 +65,8 @@ class Chunk:
     X : csr_matrix or ndarray of shape (m, width)
         Features, finite numbers; of text in svmlight format as many columns as have occurred. The last chunk has all.
     y : ndarray of shape (m,)
-        Labels as they were read, before :func:`~smoothperf.io.labels.tidy` or
-        :func:`~smoothperf.io.labels.from_text` has seen all of them.
+        Labels as they were read, before :func:`~smoothperf.io.labels.tidy` or, of tables,
+        :func:`~smoothperf.io.labels.typed` has seen all of them.
     share : float
         Share of the file that has been read, up to the end of this chunk.
     feature_names : list of str or None
@@ -103,16 +103,10 @@ class DataError(ValueError):
     """
 
 
-class NotNumbersError(DataError):
-    """A table has words in it, or values are missing; :mod:`smoothperf.io.tables` can make numbers of such tables."""
-
-
-def data_error(
-    path: str | os.PathLike[str], reason: str, *, line: int | None = None, kind: type[DataError] = DataError
-) -> DataError:
+def data_error(path: str | os.PathLike[str], reason: str, *, line: int | None = None) -> DataError:
     """Make the error for a file and, where one is to blame, its line (counted from 1)."""
     where = os.fspath(path) if line is None else f"{os.fspath(path)}, line {line}"
-    return kind(f"{' '.join(where.split())}: {one_line(reason)}")
+    return DataError(f"{' '.join(where.split())}: {one_line(reason)}")
 
 
 @contextmanager

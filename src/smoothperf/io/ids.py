@@ -6,14 +6,16 @@ import io
 import os
 from pathlib import Path
 
+from .columns import TABLES, open_source
 from .dataset import check_column, data_error
-from .parquet import texts_of
+from .parquet import Parquet
 from .read import format_of
 from .streams import uncompressed
-from .tables import read_table
 
 #: The name of the comments in svmlight files: what follows a ``#``.
 COMMENT = "comment"
+#: Rows that are read at a time.
+ROWS = 1 << 16
 
 
 def read_ids(path: str | os.PathLike[str], name: str, *, format: str | None = None) -> list[str]:
@@ -39,16 +41,17 @@ def read_ids(path: str | os.PathLike[str], name: str, *, format: str | None = No
     path = Path(path)
     with uncompressed(path) as file:
         found = format_of(file, path, format, None)
-        if found == "parquet":
-            return texts_of(file, path, name)
         if found == "svmlight":
             if name != COMMENT:
                 raise data_error(path, f"an svmlight file has no column {name!r}; {COMMENT!r} is what follows a #")
             return _comments(file)
-    table = read_table(path, labelled=False, format=format)
-    check_column(name, list(table.columns), path)
-    texts: list[str] = table.texts(name).tolist()
-    return texts
+        if found not in TABLES:
+            raise data_error(path, f"a file of the {found} format has no named columns; CSV and Parquet have")
+        with open_source(file, path, found, [name]) as source:
+            check_column(name, source.names, path)
+            if isinstance(source, Parquet):
+                return source.texts(name)
+            return [text for columns, _ in source.parts([name], [name], ROWS) for text in columns[name].tolist()]
 
 
 def _comments(file: io.BufferedReader) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,33 @@ def from_text(texts: list[str]) -> NDArray[Any]:
     return whole_if_possible(numbers) if np.isfinite(numbers).all() else np.array(texts)
 
 
+def numbers_from_text(texts: list[str]) -> NDArray[np.float64] | None:
+    """Find the numbers in a column of text, NaN where one is missing, 0 and 1 for truth values; None if it has words.
+
+    Examples
+    --------
+    >>> numbers_from_text(["1", "", "2.5"]), numbers_from_text(["true", "false", "NA"]), numbers_from_text(["1", "b"])
+    (array([1. , nan, 2.5]), array([ 1.,  0., nan]), None)
+    """
+    present = set(texts) - MISSING
+    if any(present <= words for words in TRUTH):
+        value = {text: float(text.lower() == "true") for text in present}
+    elif all(map(is_number, present)):
+        value = {text: float(text) for text in present}
+    else:
+        return None
+    return np.array([value.get(text, np.nan) for text in texts])
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number; underscores, which Python allows, are for words."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
 def queries_from_text(texts: list[str]) -> NDArray[Any]:
     """Find the type of queries that were read as text: numbers if all of them are, as other files may write them.
 
@@ -52,6 +80,14 @@ def queries_from_text(texts: list[str]) -> NDArray[Any]:
     """
     found = from_text(texts)
     return np.array(texts) if found.dtype.kind == "b" else found
+
+
+def typed(values: NDArray[Any], of_text: Callable[[list[str]], NDArray[Any]] = from_text) -> NDArray[Any]:
+    """Bring labels of a table into their type: those that are text into the one that the text tells."""
+    if values.dtype.kind != "U":
+        return tidy(values)
+    texts, codes = np.unique(values, return_inverse=True)
+    return of_text(texts.tolist())[codes]
 
 
 def problem_of(y: NDArray[Any], n_rows: int, *, first_row: int = 1) -> str | None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._validation import choice, whole_number
+from .columns import TABLES, Table, read_columns
 from .dataset import Dataset, data_error
-from .delimited import DELIMITERS, read_csv
+from .delimited import DELIMITERS
 from .npz import read_npz
-from .parquet import read_parquet
 from .store import open_store
 from .store.layout import MAGIC as STORE
 from .streams import COMPRESSED_SUFFIXES, uncompressed
 from .svmlight import read_svmlight
+
+if TYPE_CHECKING:
+    from .tables import TableEncoder
 
 FORMATS = ("svmlight", "npz", "csv", "parquet", "store")
 MAGIC = {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"PAR1": "parquet", STORE: "store"}
@@ -48,7 +51,7 @@ def read_data(
     npz       What :func:`write_npz` writes: the arrays of ``scipy.sparse.save_npz``, or a dense array ``X``, with the
               labels as an array ``y`` in the same file, or beside NAME.npz in NAME.y.npy.
     csv       Text with the names of the columns in the first line and commas, semicolons or tabs between the fields.
-              All columns but ``label`` and ``query`` must be numbers, none missing.
+              All columns but ``label`` and ``query`` must be numbers or truth values, none missing.
     parquet   The same as a Parquet file; needs pyarrow (``pip install 'smoothperf[parquet]'``).
     store     What :func:`smoothperf.io.convert` writes, read whole; to train without that, pass the path to ``fit``.
     ========  =========================================================================================================
@@ -99,9 +102,38 @@ def read_data(
     """
     if n_features is not None:
         whole_number("n_features", n_features, at_least=1)
+    found = read_file(
+        path, label=label, query=query, labelled=labelled, format=format, n_features=n_features, zero_based=zero_based
+    )
+    if isinstance(found, Dataset):
+        return found
+    unnamed = not labelled and label is None
+    data = found.plain(", or say so if it holds the labels" if unnamed else "")
+    hint = "" if labelled else "; if a column holds the labels, say which"
+    _check_width(found.path, data.X.shape[1], n_features, hint)
+    return data
+
+
+def read_file(
+    path: str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    query: str | None = None,
+    labelled: bool = True,
+    format: str | None = None,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+    encoder: TableEncoder | None = None,
+) -> Dataset | Table:
+    """Read a file as :func:`read_data` does, but CSV and Parquet as a table, with columns of any kind.
+
+    Of a table, only the columns that an ``encoder`` knows are read, if there is one; ``n_features`` is not for them.
+    """
     path = Path(path)
     with uncompressed(path) as file:
         format = format_of(file, path, format, label, query)
+        if format in TABLES:
+            return read_columns(file, path, format, label, query, labelled=labelled, encoder=encoder)
         X: Any
         y: Any
         qid: Any = None
@@ -112,19 +144,19 @@ def read_data(
         zero_based = None
         if format == "npz":
             X, y, names = read_npz(file, path, labelled=labelled)
-        elif format == "store":
+        else:
             store = open_store(path)
             X, y, names, zero_based = store.read(), store.labels(), store.feature_names, store.zero_based
             y, qid = y if labelled else None, store.qid()
-        else:
-            read = read_csv if format == "csv" else read_parquet
-            X, y, names, qid = read(file, path, label, query, labelled=labelled)
-    if n_features is not None and X.shape[1] != n_features:
-        hint = (
-            "" if labelled or names is None or X.shape[1] < n_features else "; if a column holds the labels, say which"
-        )
-        raise data_error(path, f"it has {X.shape[1]} features where {n_features} are expected{hint}")
+    _check_width(path, X.shape[1], n_features)
     return Dataset(X, y, format, names, path, zero_based, qid=qid)
+
+
+def _check_width(path: Path, found: int, n_features: int | None, hint: str = "") -> None:
+    """Refuse another number of features than is expected; the hint is for more."""
+    if n_features is not None and found != n_features:
+        more = hint if found > n_features else ""
+        raise data_error(path, f"it has {found} features where {n_features} are expected{more}")
 
 
 def format_of(

@@ -237,7 +237,7 @@ WRONG = {
     "c.csv": (b"a,y\n" + b"1,0\n" * 300 + b"x,1\n", {"label": "y"}, "line 302: column 'a' holds 'x', which is"),
     "d.csv": (b"a,y\n" + b"1,0\n" * 300 + b"1,\n", {"label": "y"}, "line 302: the label, column 'y', is missing"),
     "e.csv": (b"a,y\n" + b"1,0\n" * 300 + b"1,2,3\n", {"label": "y"}, "line 302: 3 fields where"),
-    "f.csv": (b"a,y\n" + b"1,0\n" * 300 + b"nan,1\n", {"label": "y"}, "line 302: column 'a' holds nan"),
+    "f.csv": (b"a,y\n" + b"1,0\n" * 300 + b"nan,1\n", {"label": "y"}, "line 302: column 'a' has no value"),
     "g.svm": (b"\n\n", {}, "there are no examples in it"),
     "h.svm": (b"1 1:2\n", {"label": "y"}, "has no named columns"),
     "i.svm": (gzip.compress(b"1 1:2\n" * 9000)[:-20], {}, "it cannot be read"),
@@ -266,7 +266,7 @@ def test_rows_of_parquet_and_npz_are_named(tmp_path, monkeypatch):
     values = np.ones(100)
     values[77] = np.inf
     pd.DataFrame({"a": values, "y": np.arange(100) % 2}).to_parquet(tmp_path / "p.parquet")
-    with pytest.raises(DataError, match="column 'a' holds inf in row 78"):
+    with pytest.raises(DataError, match="row 78: column 'a' holds inf"):
         convert(tmp_path / "p.parquet", tmp_path / "out.store", label="y", block_size=1)
     for X in (values.reshape(-1, 1), sp.csr_matrix(values.reshape(-1, 1))):
         write_npz(tmp_path / "n.npz", X, np.arange(100) % 2)
