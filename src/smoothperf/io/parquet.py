@@ -28,7 +28,7 @@ class Parquet:
             import pyarrow.parquet
         except ModuleNotFoundError as error:
             raise data_error(path, "Parquet files need pyarrow: pip install 'smoothperf[parquet]'") from error
-        with damage_as_data_error(self._path, DAMAGED):
+        with damage_as_data_error(path, DAMAGED):
             # A buffer would keep the whole file in memory.
             self._file = pyarrow.parquet.ParquetFile(file, pre_buffer=False)
             self._schema = self._file.schema_arrow
@@ -49,34 +49,22 @@ class Parquet:
             if name not in kept and not (_is_number(self._kind(name)) or _is_text(self._kind(name))):
                 kind = self._kind(name)
                 raise data_error(self._path, f"column {name!r} holds {kind}; use numbers, truth values or text")
-        for batch in self._batches(n_rows, wanted):
-            with damage_as_data_error(self._path, DAMAGED):
-                part = {name: self._values(batch.column(name), name in kept) for name in wanted}
-            yield part, None
+        with damage_as_data_error(self._path, DAMAGED):
+            for batch in self._file.iter_batches(batch_size=n_rows, columns=wanted):
+                yield {name: self._values(batch.column(name), name in kept) for name in wanted}, None
 
     def texts(self, name: str) -> list[str]:
         """Return a column as text, whatever it holds, exactly; "" for what is missing."""
-        texts: list[str] = []
-        for batch in self._batches(1 << 16, [name]):
-            with damage_as_data_error(self._path, DAMAGED):
-                texts += ["" if value is None else str(value) for value in batch.column(name).to_pylist()]
-        return texts
+        with damage_as_data_error(self._path, DAMAGED):
+            batches = self._file.iter_batches(columns=[name])
+            values = [value for batch in batches for value in batch.column(name).to_pylist()]
+            return ["" if value is None else str(value) for value in values]
 
     def _kind(self, name: str) -> Any:
         import pyarrow as pa
 
         kind = self._schema.field(name).type
         return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-    def _batches(self, n_rows: int, columns: list[str]) -> Iterator[Any]:
-        with damage_as_data_error(self._path, DAMAGED):
-            batches = self._file.iter_batches(batch_size=n_rows, columns=columns)
-        while True:
-            with damage_as_data_error(self._path, DAMAGED):
-                batch = next(batches, None)
-            if batch is None:
-                return
-            yield batch
 
     def _values(self, column: Any, kept: bool) -> NDArray[Any]:
         import pyarrow as pa
