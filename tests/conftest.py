@@ -24,7 +24,7 @@ LONG = (
     "cluster/test_ranker.py",
     "estimators/test_penalties.py",
     "cli/test_measures.py",
-    "evaluation/test_comparison.py",
+    "comparison/test_labels.py",
 )
 
 

@@ -18,7 +18,7 @@ LAYERS = (
     ("cli",),
     ("__init__",),  # what users import; it imports nothing before it is asked for
     ("paper", "report"),
-    ("plots", "dask"),
+    ("plots", "dask", "comparison"),
     ("estimators", "datasets", "scorers"),
     ("tasks",),
     ("io",),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +16,9 @@ from ._files import Form, as_examples, check_training, label_named, read_others,
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
-    from ..evaluation.comparison import Outcome
+    from ..comparison import Judge, Line, Method
     from ..io import Dataset
+    from ..tasks.base import Rows
 
 DEFAULT_MEASURES = ("prbep", "roc_area")
 
@@ -79,17 +83,28 @@ def compare(
     form = Form(label, format, zero_based, query)
     rows = read_rows(screen, data, form)
 
-    from ..evaluation import comparison
-    from .ranking.compare import ranking_outcomes
+    from .. import comparison
     from .ranking.documents import is_ranking, refuse_for_rankings
 
-    settings = {"bound": bound, "tol": tol, "max_iter": max_iter, "n_threads": threads}
-    how: dict[str, Any] = {"folds": folds, "kind": kind, "bootstrap": bootstrap, "seed": seed}
     if is_ranking(screen, rows, measures):
         refuse_for_rankings(pos_label=pos_label)
-        lines, about = ranking_outcomes(screen, rows, test, form, measures, solvers, settings, **how)
+        sets, judge, methods, about = _of_queries(screen, rows, test, form, measures)
     else:
-        lines, about = _outcomes(screen, rows, test, form, measures, solvers, settings, **how, pos_label=pos_label)
+        sets, judge, methods, about = _of_labels(screen, rows, test, form, measures, folds, pos_label)
+    splits = _splits(judge, *sets, folds=folds, seed=seed, kind=kind)
+    ways = methods(solvers, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
+    times = f", {len(splits)} times" if len(splits) > 1 else ""
+    screen.say(f"Training {len(ways)} kinds of models on {splits[0][0].size_words()}{times}")
+    # No warnings: missed tolerances are counted, and the table says the rest.
+    with warnings.catch_warnings(action="ignore"), screen.progress.status("Training"):
+        lines = comparison.compare(
+            splits,
+            ways,
+            judge,
+            n_resamples=bootstrap,
+            seed=seed,
+            tell=lambda text: screen.progress.print(text, soft_wrap=True),
+        )
     marks = {column: comparison.best_or_tied(lines, column) for column in lines[0].values}
     verdicts = [comparison.verdict(lines, column) for column in marks]
     _tell(screen, lines, marks, verdicts, f"Mean of {folds} folds" if test is None else f"On {test}")
@@ -100,6 +115,7 @@ def compare(
         {
             "command": "compare",
             **about,
+            "splits": len(splits),
             "seed": seed,
             "scale": kind,
             "bound": bound,
@@ -113,53 +129,63 @@ def compare(
         raise typer.Exit(MISSED_TOLERANCE)
 
 
-def _outcomes(
-    screen: Screen,
-    rows: Dataset,
-    test: Path | None,
-    form: Form,
-    measures: list[str],
-    solvers: list[str],
-    settings: dict[str, Any],
-    *,
-    folds: int,
-    kind: str,
-    bootstrap: int,
-    seed: int,
-    pos_label: str | None,
-) -> tuple[list[Outcome], dict[str, Any]]:
-    """Let all train, and judge them; return the lines of the table, and the data for machines."""
-    import warnings
-
-    from ..estimators.contenders import contenders
+def _of_labels(
+    screen: Screen, rows: Dataset, test: Path | None, form: Form, measures: list[str], folds: int, pos_label: str | None
+) -> tuple[list[Rows[Any]], Judge[Any], Callable[..., list[Method[Any]]], dict[str, Any]]:
+    """Return rows, with others to judge on if there are any; the columns, the lines, and data for machines."""
+    from ..comparison import LabelJudge
     from ..estimators.problem import encode_labels, known_labels
-    from ..evaluation import comparison
+    from ..tasks.labels import LabelRows
 
     examples = as_examples(screen, rows, form, pos_label=pos_label)
     others = None if test is None else read_others(screen, test, examples, form)
-    classes, positive = encode_labels(examples.y, label_named(examples, pos_label))
-    players = contenders(measures or DEFAULT_MEASURES, solvers, **settings)
+    pair, positive = encode_labels(examples.y, label_named(examples, pos_label))
+    sets: list[Rows[Any]] = [LabelRows(examples.X, pair, positive)]
+    judge = LabelJudge(measures or DEFAULT_MEASURES)
     if others is None:
-        splits = list(comparison.cross_validation_splits(examples.X, positive, folds=folds, seed=seed, scale=kind))
+        judge.check(positive, folds)
     else:
-        judge = known_labels(others.y, classes, length=others.X.shape[0])
-        splits = [comparison.held_out_split(examples.X, positive, others.X, judge, scale=kind)]
-    times = f", {len(splits)} times" if len(splits) > 1 else ""
-    screen.say(f"Training {len(players)} kinds of models on {len(splits[0].train[1]):,} rows{times}")
-    # No warnings: missed tolerances are counted, and the table says the rest.
-    with warnings.catch_warnings(action="ignore"), screen.progress.status("Training"):
-        lines = comparison.compare(
-            splits,
-            players,
-            n_resamples=bootstrap,
-            seed=seed,
-            tell=lambda text: screen.progress.print(text, soft_wrap=True),
-        )
-    data = {"data": summary(examples), "test": None if others is None else summary(others), "splits": len(splits)}
-    return lines, data
+        sets.append(LabelRows(others.X, pair, known_labels(others.y, pair, length=others.X.shape[0])))
+    about = {"data": summary(examples), "test": None if others is None else summary(others)}
+    return sets, judge, judge.methods, about
 
 
-def _tell(screen: Screen, lines: list[Outcome], marks: dict[str, list[bool]], verdicts: list[str], how: str) -> None:
+def _of_queries(
+    screen: Screen, rows: Dataset, test: Path | None, form: Form, measures: list[str]
+) -> tuple[list[Rows[Any]], Judge[Any], Callable[..., list[Method[Any]]], dict[str, Any]]:
+    """Return the same for documents of queries."""
+    from ..comparison import QueryJudge
+    from ..comparison.queries import suits_trees
+    from ..tasks.queries import QueryRows
+    from .ranking.documents import DEFAULT_MEASURE, as_documents, queries_of, read_other_documents, summary
+
+    measures = measures or [DEFAULT_MEASURE]
+    documents = as_documents(screen, rows, measures)
+    others = None if test is None else read_other_documents(screen, test, documents, form, measures)
+    sets: list[Rows[Any]] = [QueryRows(part.X, queries_of(part)) for part in (documents, others) if part is not None]
+    judge = QueryJudge(measures, [part.known for part in sets])
+    methods = partial(judge.methods, trees=suits_trees(documents.y))
+    about = {"data": summary(documents), "test": None if others is None else summary(others)}
+    return sets, judge, methods, about
+
+
+def _splits(
+    judge: Judge[Any], rows: Rows[Any], others: Rows[Any] | None = None, *, folds: int, seed: int, kind: str
+) -> list[tuple[Rows[Any], Rows[Any]]]:
+    """Return rows to train on and rows to judge on, scaled as the former ask for."""
+    from ..design.scaling import Scaling
+
+    if others is None:
+        pairs = [(rows.part(train), rows.part(test)) for train, test in judge.splits(rows, folds, seed)]
+    else:
+        pairs = [(rows, others)]
+    for train, test in pairs:
+        scaling = Scaling.of(kind, train.X)
+        train.X, test.X = scaling.apply(train.X), scaling.apply(test.X)
+    return pairs
+
+
+def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], verdicts: list[str], how: str) -> None:
     """Show the table, the verdicts, and what was chosen."""
     from ..evaluation import title_of
 
@@ -180,7 +206,7 @@ def _tell(screen: Screen, lines: list[Outcome], marks: dict[str, list[bool]], ve
             screen.say(f"{line.name[0].upper()}{line.name[1:]}, chosen: {_counted(line)}", wrap=True)
 
 
-def _document(line: Outcome, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
+def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
     """Return a line of the table for machines."""
     import numpy as np
 
@@ -202,7 +228,7 @@ def _document(line: Outcome, marks: dict[str, list[bool]], at: int) -> dict[str,
     }
 
 
-def _counted(line: Outcome) -> str:
+def _counted(line: Line) -> str:
     """Say what was chosen, and in how many splits if not always the same."""
     from collections import Counter
 

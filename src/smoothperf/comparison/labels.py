@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -18,7 +19,6 @@ from ..estimators.classifier_cv import MeasureClassifierCV
 from ..evaluation import Ranking, column_of, resamples, title_of
 from ..measures import Examples, Measure, get_measure
 from ..tasks.base import Rows
-from ..tasks.labels import LabelRows
 from .base import C_GRID, FOLDS, Array, Fitted, Judge, Method, Trained
 
 #: The columns of every table; another one is added for each other measure that is trained for. F1 and accuracy are of
@@ -53,9 +53,9 @@ class LabelJudge(Judge[Examples]):
         )
         yield from splitter.split(positive, positive)
 
-    def check(self, rows: LabelRows, folds: int) -> None:
+    def check(self, positive: NDArray[np.bool_], folds: int) -> None:
         """Refuse rows of which there are too few to be judged by so many folds."""
-        rarer = min(rows.counts)
+        rarer = int(min(positive.sum(), (~positive).sum()))
         if rarer < 2 * folds:
             raise ValueError(
                 f"{folds} folds need {2 * folds} examples of each class, but one has {rarer}; use fewer folds."

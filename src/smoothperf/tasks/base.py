@@ -101,6 +101,10 @@ class Rows(ABC, Generic[K]):
         return self.known
 
     @abstractmethod
+    def size_words(self) -> str:
+        """How many rows or queries there are, in words."""
+
+    @abstractmethod
     def part(self, numbers: RowNumbers) -> Self:
         """Some of the rows, by number or as a mask."""
 

@@ -153,6 +153,10 @@ class LabelRows(Rows[Examples]):
         """The labels, without the weights of classes."""
         return Examples(self.positive, self.sample_weight)
 
+    def size_words(self) -> str:
+        """How many rows there are, in words."""
+        return f"{self.positive.size:,} rows"
+
     def part(self, numbers: RowNumbers) -> Self:
         """Some of the rows; class weights are those of the part."""
         weights = self.sample_weight

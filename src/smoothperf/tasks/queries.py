@@ -102,6 +102,10 @@ class QueryRows(Rows[Queries]):
         super().__init__(X, low_memory=low_memory)
         self.known = queries
 
+    def size_words(self) -> str:
+        """How many queries there are, in words."""
+        return f"{self.known.sizes.size:,} queries"
+
     def part(self, numbers: RowNumbers) -> Self:
         """Some of the rows, which may be parts of queries."""
         queries = self.known

@@ -8,11 +8,30 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from problems import TunedError
-from smoothperf import BalancedErrorRate, MeasureClassifierCV, PrecisionAtK
-from smoothperf.estimators.contenders import C_GRID, contenders
-from smoothperf.evaluation import column_of, comparison
-from smoothperf.evaluation.comparison import Contender, FittedModel, Outcome, Split
-from smoothperf.measures import get_measure
+from smoothperf import BalancedErrorRate, MeasureClassifierCV, PrecisionAtK, comparison
+from smoothperf.cli.compare import _splits
+from smoothperf.comparison import Fitted, LabelJudge, Line, Method
+from smoothperf.comparison.base import C_GRID
+from smoothperf.comparison.labels import COLUMNS
+from smoothperf.evaluation import column_of
+from smoothperf.measures import Examples, get_measure
+from smoothperf.tasks.labels import LabelRows
+
+PAIR = np.array([False, True])
+
+
+def rows_of(X, positive):
+    return LabelRows(X, PAIR, positive)
+
+
+def compared(splits, methods, judge=None, **options):
+    return comparison.compare(splits, methods, judge or LabelJudge([]), **options)
+
+
+def folded(X, positive, folds):
+    """Rows to train on and rows to judge on, by folds."""
+    rows = rows_of(X, positive)
+    return [(rows.part(train), rows.part(test)) for train, test in LabelJudge().splits(rows, folds)]
 
 
 def problem(n, seed):
@@ -29,7 +48,7 @@ GOOD, BAD = np.array([1.0, 0.0]), np.array([0.0, 1.0])
 
 @pytest.fixture(scope="module")
 def split():
-    return Split(problem(200, 0), problem(400, 2))
+    return rows_of(*problem(200, 0)), rows_of(*problem(400, 2))
 
 
 #: Rows held out, in two folds.
@@ -39,8 +58,8 @@ HELD_OUT = np.vstack([FOLDS[0][0], FOLDS[1][0]]), np.append(FOLDS[0][1], FOLDS[1
 
 def family(*coefs):
     """Models with these weights, which rows held out are scored with too."""
-    return lambda X, positive: [
-        FittedModel(f"number {i}", coef, held_out=[(labels, rows @ coef) for rows, labels in FOLDS])
+    return lambda rows: [
+        Fitted(f"number {i}", lambda X, coef=coef: X @ coef, [(Examples(y), X @ coef) for X, y in FOLDS])
         for i, coef in enumerate(coefs)
     ]
 
@@ -51,8 +70,8 @@ def _midways(scores):
 
 
 def test_chooses_on_rows_held_out_and_judges_on_others(split):
-    [line] = comparison.compare([split], [Contender("one", family(BAD, GOOD))], n_resamples=10)
-    X, positive = split.judge
+    [line] = compared([split], [Method("one", family(BAD, GOOD))], n_resamples=10)
+    X, positive = split[1].X, split[1].positive
     assert line.strengths["roc_area"] == ["number 1"]
     assert line.values["roc_area"] == pytest.approx(roc_auc_score(positive, X @ GOOD))
     # F1 is that of the threshold that is best on the rows held out.
@@ -64,13 +83,13 @@ def test_chooses_on_rows_held_out_and_judges_on_others(split):
 def test_measures_that_no_table_has_get_a_column(split):
     """With a threshold that each contender chooses on rows of its own, by formula or as the measure says."""
     measures = [BalancedErrorRate(), TunedError(), PrecisionAtK(20)]
-    players = [Contender(m.name, family(BAD, GOOD), column_of(m), m) for m in measures]
-    lines = comparison.compare([split], [*players, Contender("other", family(GOOD))], n_resamples=10)
-    X, positive = split.judge
+    methods = [Method(m.name, family(BAD, GOOD), column_of(m)) for m in measures]
+    lines = compared([split], [*methods, Method("other", family(GOOD))], LabelJudge(measures), n_resamples=10)
+    X, positive = split[1].X, split[1].positive
     chosen = HELD_OUT[0] @ GOOD
     cut = max((balanced_accuracy_score(HELD_OUT[1], chosen > t), t) for t in chosen)[1]
     for found in lines:
-        assert list(found.values) == [*comparison.COLUMNS, "balanced_error_rate", "tuned", "precision@20"]
+        assert list(found.values) == [*COLUMNS, "balanced_error_rate", "tuned", "precision@20"]
         assert comparison.level_of(found) == pytest.approx(1 - 0.05 / 8)
         assert found.values["balanced_error_rate"] == pytest.approx(
             balanced_accuracy_score(positive, cut < X @ GOOD), abs=0.01
@@ -83,27 +102,27 @@ def test_measures_that_no_table_has_get_a_column(split):
     assert "(99.4 %:" in comparison.verdict(lines, "precision@20")
 
 
-def test_contenders_for_any_measure():
-    found = contenders(["error_rate", TunedError(), "precision@10"])
-    assert [player.name for player in found[:3]] == ["for accuracy", "for tuned", "for precision@10"]
-    assert [player.trained_for for player in found[:3]] == ["accuracy", "tuned", "precision@10"]
-    split = next(comparison.cross_validation_splits(*problem(120, 4), folds=2))
-    lines = comparison.compare([split], found, n_resamples=5)
+def test_methods_for_any_measure():
+    judge = LabelJudge(["error_rate", TunedError(), "precision@10"])
+    found = judge.methods()
+    assert [method.name for method in found[:3]] == ["for accuracy", "for tuned", "for precision@10"]
+    assert [method.trained_for for method in found[:3]] == ["accuracy", "tuned", "precision@10"]
+    lines = compared(folded(*problem(120, 4), 2)[:1], found, judge, n_resamples=5)
     assert min(line.values["accuracy"] for line in lines) > 0.7
 
 
 def test_equally_good_strengths_prefer_the_strongest(split):
-    [line] = comparison.compare([split], [Contender("one", family(GOOD, 2 * GOOD))], n_resamples=1)
+    [line] = compared([split], [Method("one", family(GOOD, 2 * GOOD))], n_resamples=1)
     assert line.strengths["roc_area"] == ["number 0"]
 
 
 def test_resamples_are_paired_and_follow_the_seed(split):
-    twins = [Contender("one", family(GOOD)), Contender("other", family(3 * GOOD))]
-    one, other = comparison.compare([split], twins, n_resamples=30)
-    for column in comparison.COLUMNS:
+    twins = [Method("one", family(GOOD)), Method("other", family(3 * GOOD))]
+    one, other = compared([split], twins, n_resamples=30)
+    for column in COLUMNS:
         np.testing.assert_allclose(one.samples[column], other.samples[column], atol=1e-12)
     assert np.ptp(one.samples["roc_area"]) > 0.0
-    [again], [another] = (comparison.compare([split], twins[:1], n_resamples=30, seed=seed) for seed in (0, 1))
+    [again], [another] = (compared([split], twins[:1], n_resamples=30, seed=seed) for seed in (0, 1))
     np.testing.assert_array_equal(one.samples["f1"], again.samples["f1"])
     assert not np.array_equal(one.samples["f1"], another.samples["f1"])
 
@@ -112,26 +131,26 @@ def test_splits_share_no_rows_and_cover_all():
     X = np.arange(100.0).reshape(-1, 1)
     positive = np.arange(100) % 4 == 0
     judged = []
-    for split in comparison.cross_validation_splits(X, positive, folds=5):
-        parts = [set(part[0][:, 0]) for part in (split.train, split.judge)]
-        assert set.union(*parts) == set(range(100))
-        assert [len(part) for part in parts] == [80, 20]
-        assert all(np.array_equal(part[1], part[0][:, 0] % 4 == 0) for part in (split.train, split.judge))
-        assert split.judge[1].sum() == 5
-        judged += parts[1]
+    for parts in folded(X, positive, 5):
+        numbers = [set(part.X[:, 0]) for part in parts]
+        assert set.union(*numbers) == set(range(100))
+        assert [len(part) for part in numbers] == [80, 20]
+        assert all(np.array_equal(part.positive, part.X[:, 0] % 4 == 0) for part in parts)
+        assert parts[1].positive.sum() == 5
+        judged += numbers[1]
     assert sorted(judged) == list(range(100))
 
 
 def test_too_few_examples_for_the_folds():
-    X, positive = problem(30, 0)
+    _, positive = problem(30, 0)
     with pytest.raises(ValueError, match="5 folds need 10 examples of each class, but one has"):
-        list(comparison.cross_validation_splits(X, positive & (np.arange(30) < 20), folds=5))
+        LabelJudge().check(positive & (np.arange(30) < 20), 5)
 
 
-def test_real_contenders_learn():
-    splits = list(comparison.cross_validation_splits(*problem(400, 3), folds=2))
-    players = contenders(solvers=["lbfgs", "bmrm"], bound="convex")
-    lines = comparison.compare(splits, players, n_resamples=20)
+def test_real_methods_learn():
+    judge = LabelJudge()
+    methods = judge.methods(["lbfgs", "bmrm"], bound="convex")
+    lines = compared(folded(*problem(400, 3), 2), methods, judge, n_resamples=20)
     assert [line.name for line in lines] == [
         "for PRBEP, lbfgs",
         "for PRBEP, bmrm",
@@ -151,17 +170,17 @@ def test_real_contenders_learn():
 
 
 def test_missed_tolerances_are_counted():
-    players = contenders(["roc_area"], bound="convex", tol=1e-4, max_iter=0)
-    splits = list(comparison.cross_validation_splits(*problem(100, 4), folds=2))
+    judge = LabelJudge(["roc_area"])
+    methods = judge.methods(bound="convex", tol=1e-4, max_iter=0)
     with pytest.warns(ConvergenceWarning):
-        lines = comparison.compare(splits, players[:1], n_resamples=1)
+        lines = compared(folded(*problem(100, 4), 2), methods[:1], judge, n_resamples=1)
     assert lines[0].missed > 0
 
 
 def line(name, trained_for, value, noise, column="prbep"):
-    values = dict.fromkeys(comparison.COLUMNS, 0.5) | {column: value}
-    samples = {key: value + noise * np.linspace(-1, 1, 101) for key in comparison.COLUMNS}
-    return Outcome(name, trained_for, values, samples, {}, 0.0, 0)
+    values = dict.fromkeys(COLUMNS, 0.5) | {column: value}
+    samples = {key: value + noise * np.linspace(-1, 1, 101) for key in COLUMNS}
+    return Line(name, trained_for, values, samples, {}, 0.0, 0)
 
 
 def test_verdicts():
@@ -201,8 +220,8 @@ def test_difference_of_equal_lines_is_a_tie():
 
 
 def test_every_split_draws_rows_of_its_own(split):
-    player = [Contender("one", family(GOOD))]
-    [once], [twice] = (comparison.compare([split] * n, player, n_resamples=300) for n in (1, 2))
+    player = [Method("one", family(GOOD))]
+    [once], [twice] = (compared([split] * n, player, n_resamples=300) for n in (1, 2))
     # The mean of two independent draws spreads less by the root of two; that of one draw taken twice would not.
     assert np.std(twice.samples["roc_area"]) < 0.85 * np.std(once.samples["roc_area"])
 
@@ -210,10 +229,10 @@ def test_every_split_draws_rows_of_its_own(split):
 @pytest.mark.parametrize("measure", ["prbep", "error_rate"])
 def test_ours_is_what_training_gives(split, measure):
     """The same model, cut where it is cut there, in the column of what it was made for."""
-    [player, *_] = contenders([measure])
-    [found] = comparison.compare([split], [player], n_resamples=1)
-    model = MeasureClassifierCV(measure).fit(*split.train)
-    X, positive = split.judge
+    judge = LabelJudge([measure])
+    [found] = compared([split], judge.methods()[:1], judge, n_resamples=1)
+    model = MeasureClassifierCV(measure).fit(split[0].X, split[0].positive)
+    X, positive = split[1].X, split[1].positive
     column = column_of(get_measure(measure))
     assert found.values[column] == pytest.approx(model.score(X, positive))
     assert found.values["roc_area"] == pytest.approx(roc_auc_score(positive, model.decision_function(X)))
@@ -221,19 +240,20 @@ def test_ours_is_what_training_gives(split, measure):
 
 
 def test_others_choose_by_folds_of_the_same_rows(split):
-    [line] = comparison.compare([split], contenders([])[:1], n_resamples=1)
-    X, positive = split.train
+    [line] = compared([split], LabelJudge([]).methods()[:1], n_resamples=1)
+    X, positive = split[0].X, split[0].positive
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": C_GRID}, scoring="roc_auc", cv=folds).fit(
         X, positive
     )
     assert line.strengths["roc_area"] == [f"C {search.best_params_['C']:.2g}"]
-    expected = roc_auc_score(split.judge[1], search.decision_function(split.judge[0]))
+    expected = roc_auc_score(split[1].positive, search.decision_function(split[1].X))
     assert line.values["roc_area"] == pytest.approx(expected, abs=1e-3)
 
 
 def test_judging_rows_are_scaled_as_those_to_train_on():
     X, positive = problem(100, 0)
     X = X * [1e3, 1.0] + [5e4, 0.0]
-    split = comparison.held_out_split(X[:60], positive[:60], X[60:], positive[60:], scale="standard")
-    np.testing.assert_allclose(split.judge[0], (X[60:] - X[:60].mean(axis=0)) / X[:60].std(axis=0))
+    rows, others = rows_of(X[:60], positive[:60]), rows_of(X[60:], positive[60:])
+    [(_, judged)] = _splits(LabelJudge(), rows, others, folds=5, seed=0, kind="standard")
+    np.testing.assert_allclose(judged.X, (X[60:] - X[:60].mean(axis=0)) / X[:60].std(axis=0))
