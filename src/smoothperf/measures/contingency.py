@@ -28,7 +28,7 @@ from ..kernels._flips import ramp_table
 from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, RiskValue, only_in_memory
 from .examples import Examples
 from .flips import SOFT_SHARE, FlipRisk, Side, largest_knot, sorted_side
-from .threshold_search import Cuts
+from .threshold_search import steady_cut
 
 #: Tables with more cells than this make evaluations so slow that a warning is due.
 MANY_CELLS = 10**7
@@ -216,13 +216,14 @@ class Contingency(Measure):
         return 1.0 - float(self._losses(np.array([b]), np.array([c]))[0])
 
     def cut(self, examples: Examples, scores: Array) -> float:
-        """Return where to cut these scores so that delta is lowest; of equally good cuts the lowest."""
+        """Return where to cut these scores: amid the cuts for which delta is almost lowest."""
         only_in_memory(self, examples)
         _check_whole(examples.weights)
-        cuts = Cuts(scores)
-        c = np.ones(examples.count) if examples.weights is None else examples.weights
-        hits = cuts.above(c * examples.positive)
-        return cuts.threshold(int(self._losses(hits[0] - hits, cuts.above(c * ~examples.positive)).argmin()))
+
+        def loss(hits: Array, false: Array) -> Array:
+            return self._losses(examples.positive_weight - hits, false)
+
+        return steady_cut(scores, examples.positive, examples.weights, loss)
 
     def _losses(self, b: Array, c: Array) -> Array:
         """``delta`` of arrays of numbers that go together, checked."""
