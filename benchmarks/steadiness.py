@@ -1,4 +1,7 @@
-"""How much do models move on new rows when nothing that matters changes?
+"""How far models move on new rows when nothing that matters changes: a spread of scores, and a drift of predictions.
+
+The spread is the highest score on new rows less the lowest; the drift is how many more new rows are predicted positive
+where they are most than where they are fewest, as a share of these.
 
 The cut: up to 5,000 rows of a set train, up to 20,000 others judge. Scores are cut for F1 where ``FBeta().threshold``
 says, and where F1 is highest on the rows at hand, which hangs on single examples. What changes ten times is
@@ -7,9 +10,9 @@ says, and where F1 is highest on the rows at hand, which hangs on single example
     noise      scores of held-out rows, by a hundredth of their standard deviation; log loss, alpha 1e-3, five folds
     order      rows trade places, and thus folds; held-out scores as above
 
-The choice: MeasureClassifierCV("f1") as it is, four times with X rounded otherwise and four times with rows in another
-order; MeasureRankerCV("ndcg@10") with queries in another order, and X rounded otherwise. The spread is the highest
-score on new rows less the lowest. Columns of dense sets are standardised, but for "rounding".
+The choice: MeasureClassifierCV("f1") as it is, four times with X rounded otherwise and eight times with rows in another
+order; MeasureRankerCV("ndcg@10") likewise, with queries in another order. Columns of dense sets are standardised, but
+for the cuts of "rounding".
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ Array = NDArray[np.float64]
 
 TRAIN, NEW = 5_000, 20_000
 REPETITIONS = 10
+ROUNDINGS, ORDERS = 4, 8
 CUTS = (
     "campaign",
     "mammography",
@@ -60,6 +64,7 @@ CHOICES = ("mammography", "campaign", "imb-us-crime", "imb-wine-quality", "germa
 RANKINGS = ("ltr-mq2008", "ltr-ohsumed")
 NOISE = 0.01
 MEASURE = FBeta()
+COLUMNS = ("best", "best_spread", "best_drift", "score", "spread", "drift")
 
 
 def main() -> int:
@@ -74,7 +79,7 @@ def main() -> int:
                 print("  ".join(f"{value}" for value in row.values()), flush=True)
     for change in ("rounding", "noise", "order"):
         here = [row for row in rows if row["what"] == "cut" and row["change"] == change]
-        means = {name: np.mean([float(row[name]) for row in here]) for name in ("best", "best_spread", "f1", "spread")}
+        means = {name: np.mean([float(row[name]) for row in here]) for name in COLUMNS}
         print(change, len(here), {name: round(float(mean), 4) for name, mean in means.items()})
     write_csv(options.output / "steadiness.csv", rows)
     return 0
@@ -150,19 +155,21 @@ def scored(folder: Path, name: str, change: str) -> Iterator[tuple[Array, Array,
 
 
 def cuts(folder: Path) -> Iterator[dict[str, Any]]:
-    """The cut: F1 on new rows, and its spread, of the best cut and of the steady one."""
+    """The cut: F1 on new rows, its spread, and the drift, of the best cut and of the steady one."""
     for name in CUTS:
         for change in ("rounding", "noise", "order"):
-            scores = []
+            scores, predicted = [], []
             for y, known, y_new, new in scored(folder, name, change):
                 if tells_nothing(known):
                     break
                 both = best_threshold(y, known), MEASURE.threshold(y, known)
                 scores.append([MEASURE.score(y_new, new - threshold) for threshold in both])
+                predicted.append([np.count_nonzero(new > threshold) for threshold in both])
             if scores:
-                (best, f1), (best_spread, spread) = np.mean(scores, axis=0), np.ptp(scores, axis=0)
-                numbers = {"best": best, "best_spread": best_spread, "f1": f1, "spread": spread}
-                yield row("cut", name, change, numbers)
+                drift = np.ptp(predicted, axis=0) / np.maximum(np.min(predicted, axis=0), 1)
+                measured = np.mean(scores, axis=0), np.ptp(scores, axis=0), drift
+                numbers = np.array(measured).T.ravel()
+                yield row("cut", name, change, dict(zip(COLUMNS, numbers.tolist(), strict=True)))
 
 
 def choices(folder: Path) -> Iterator[dict[str, Any]]:
@@ -171,13 +178,13 @@ def choices(folder: Path) -> Iterator[dict[str, Any]]:
         X, y, new, y_new = parts(folder, name, scaled=True)
         for change in ("rounding", "order"):
             rng, scores, chosen = np.random.default_rng(2), [], []
-            for _ in range(4):
+            for _ in range(ORDERS if change == "order" else ROUNDINGS):
                 order = rng.permutation(y.size) if change == "order" else np.arange(y.size)
                 A = X[order] if change == "order" else rounded_otherwise(X, rng)
                 model = MeasureClassifierCV("f1", n_threads=1).fit(A, y[order])
                 scores.append(MEASURE.score(y_new, model.decision_function(new)))
                 chosen.append(f"{model.trained_for_} {model.alpha_:.0e}")
-            yield row("choice", name, change, {"f1": np.mean(scores), "spread": np.ptp(scores)}, chosen)
+            yield row("choice", name, change, {"score": np.mean(scores), "spread": np.ptp(scores)}, chosen)
 
 
 def rankings(folder: Path) -> Iterator[dict[str, Any]]:
@@ -187,19 +194,19 @@ def rankings(folder: Path) -> Iterator[dict[str, Any]]:
         for change in ("rounding", "order"):
             rng, scores, chosen = np.random.default_rng(3), [], []
             queries = np.unique(data.qid)
-            for _ in range(4):
+            for _ in range(ORDERS if change == "order" else ROUNDINGS):
                 order = rng.permutation(queries) if change == "order" else queries
                 taken = np.concatenate([np.flatnonzero(data.qid == query) for query in order])
                 A = data.X[taken] if change == "order" else rounded_otherwise(data.X[taken], rng)
                 model = MeasureRankerCV("ndcg@10", n_threads=1).fit(A, data.y[taken], qid=data.qid[taken])
                 scores.append(model.score(new.X, new.y, qid=new.qid))
                 chosen.append(f"{model.trained_for_} {model.alpha_:.0e}")
-            yield row("choice", name, change, {"f1": np.mean(scores), "spread": np.ptp(scores)}, chosen)
+            yield row("choice", name, change, {"score": np.mean(scores), "spread": np.ptp(scores)}, chosen)
 
 
 def row(what: str, name: str, change: str, numbers: dict[str, Any], chosen: list[str] | None = None) -> dict[str, Any]:
     """A line of the table."""
-    columns = dict.fromkeys(("best", "best_spread", "f1", "spread"), "")
+    columns = dict.fromkeys(COLUMNS, "")
     counted = "; ".join(f"{times} x {each}" for each, times in Counter(chosen or []).most_common())
     return {
         "what": what,
