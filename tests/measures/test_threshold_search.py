@@ -225,6 +225,23 @@ def test_whole_weights_are_copies_and_their_unit_does_not_matter(problem, expone
     assert weights[scores > found].sum() == np.count_nonzero(copied > above)
 
 
+@searching(30)
+@given(data=st.data(), problem=cut_problems(), name=st.sampled_from(["f1", "f2", "jaccard", "error", "balanced"]))
+def test_weights_of_every_size(data, problem, name):
+    positive, scores, _, lengths = problem
+    exponents = data.draw(st.lists(st.integers(-40, 40), min_size=len(scores), max_size=len(scores)))
+    weights = 10.0 ** np.array(exponents)
+    loss = losses(positive, weights)[name]
+    above = scores > steady_cut(scores, positive, weights, loss)
+    taken = [scores >= level for level in [*scores, np.inf]]
+    least = min(loss(weights[each & positive].sum(), weights[each & ~positive].sum()) for each in taken)
+    assert loss(weights[above & positive].sum(), weights[above & ~positive].sum()) <= 1.3 * max(least, 0.0) + 1e-11
+    there, _ = in_group(
+        lambda p, f, c, together: steady_cut(f, p, c, loss, together), lengths, positive, scores, weights
+    )
+    assert np.isfinite(there)
+
+
 @pytest.mark.parametrize("name", ["f1", "f2", "jaccard", "error", "costs", "balanced"])
 @pytest.mark.parametrize("positives", [1, 7, 500, 993])
 def test_separate_classes_are_cut_midway_between_them(name, positives):

@@ -131,12 +131,13 @@ def steady_cut(
     c = np.ones(scores.shape[0]) if weights is None else weights
     columns = c * positive, c * ~positive
     classes = total(together, *(float(column.sum()) for column in columns))
-    whole, outside = sum(classes), OUTSIDE * min(classes)
+    whole = sum(classes)
+    outside = OUTSIDE * max(min(classes), SLACK * whole)
     rounding = SLACK * float(loss(*(np.array([0.0, weight]) for weight in classes)).max())
 
     def place(predicted: Array) -> Array:
         """Log-odds of the weight that is predicted positive, finite also for none and for all."""
-        odds: Array = np.log((predicted + outside) / (whole - predicted + outside))
+        odds: Array = np.log((predicted + outside) / (np.maximum(whole - predicted, 0.0) + outside))
         return odds
 
     steps = int(place(np.array([whole]))[0] / STEP)
