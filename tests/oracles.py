@@ -11,6 +11,7 @@ Labels ``y`` are in {-1, +1}, ``weights`` are None or non-negative. Five kinds o
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -102,6 +103,32 @@ def highest(planes, scores):
     """The risk that is the maximum of planes; its twin without losses is that of ``(0, slopes)``."""
     losses, slopes = planes
     return float(np.max(losses + slopes @ scores))
+
+
+def steady_places(scores, positive, weights, loss):
+    """(steady-cut) by loops: the function for log-odds, weight and loss of all cuts, places and how close they are."""
+    c = np.ones(len(scores)) if weights is None else weights
+    cuts = []
+    for level in [*sorted(set(scores.tolist())), np.inf]:
+        above = scores >= level
+        hits, false = float(c[above & positive].sum()), float(c[above & ~positive].sum())
+        cuts.append((hits + false, float(loss(hits, false))))
+    whole, outside = cuts[0][0], 0.05 * min(c[positive].sum(), c[~positive].sum())
+    least = min(cut[1] for cut in cuts)
+
+    def odds(weight):
+        return np.log((weight + outside) / (whole - weight + outside))
+
+    places = [k / 32 for k in range(-2000, 2001) if abs(k / 32) <= odds(whole)]
+    rising = cuts[::-1]
+    weights_above = [cut[0] for cut in rising]
+    closeness = []
+    for place in places:
+        wanted = min(max((whole + 2 * outside) / (1 + np.exp(-place)) - outside, 0.0), whole)
+        under, over = rising[bisect_right(weights_above, wanted) - 1], rising[bisect_left(weights_above, wanted)]
+        part = 0.0 if over[0] == under[0] else (wanted - under[0]) / (over[0] - under[0])
+        closeness.append(max(0.0, 1.05 * least - under[1] - part * (over[1] - under[1])))
+    return odds, np.array(cuts), np.array(places), np.array(closeness)
 
 
 def copies(y, weights, *arrays):

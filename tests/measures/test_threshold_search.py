@@ -1,13 +1,14 @@
-"""Thresholds: as much weight above as was asked for, as far as ties allow; the best cut; the same in groups."""
+"""Thresholds: as much weight above as was asked for, as far as ties allow; the steady cut; the same in groups."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oracles
 from groups import parts, run_group
 from problems import searching
-from smoothperf.measures.threshold_search import best_cut, filled, level_of, room_for_ties, threshold_for_weight
+from smoothperf.measures.threshold_search import filled, level_of, room_for_ties, steady_cut, threshold_for_weight
 
 in_groups = searching(20)
 
@@ -116,18 +117,21 @@ def test_scores_without_weight_are_below_the_cut_that_ties_with_others():
     assert threshold_for_weight(scores, weights, 2.0) < 1.0
 
 
-# --- the best cut -----------------------------------------------------------------------------------------------
+# --- the steady cut ---------------------------------------------------------------------------------------------
 
 
-def f_score(positives, beta=1.0):
-    return lambda hits, false: (1.0 + beta**2) * hits / (beta**2 * positives + hits + false)
-
-
-def best_by_trying(scores, positive, weights, worth):
-    """What the best of all cuts is worth."""
-    c = np.ones(len(scores)) if weights is None else weights
-    taken = [scores > cut for cut in [-np.inf, *scores]]
-    return max(worth(c[above & positive].sum(), c[above & ~positive].sum()) for above in taken)
+def losses(positive, weights):
+    """Losses by name, of weights above a cut: F-beta, Jaccard, and costs."""
+    c = np.ones(len(positive)) if weights is None else weights
+    p, n = float(c[positive].sum()), float(c[~positive].sum())
+    return {
+        "f1": lambda hits, false: 1.0 - 2.0 * hits / (p + hits + false),
+        "f2": lambda hits, false: 1.0 - 5.0 * hits / (4.0 * p + hits + false),
+        "jaccard": lambda hits, false: 1.0 - hits / (p + false),
+        "error": lambda hits, false: (p - hits + false) / (p + n),
+        "costs": lambda hits, false: 10.0 * (p - hits) + false,
+        "balanced": lambda hits, false: (1.0 - hits / p + false / n) / 2.0,
+    }
 
 
 FEW_SCORES = [-1e300, -1.0, -0.5, 0.0, -0.0, 5e-324, 1e-300, 0.25, 1.0, float(np.nextafter(1.0, 2.0)), 7.0, 1e300]
@@ -162,34 +166,127 @@ def in_group(program, lengths, *columns):
 
 
 @in_groups
-@given(problem=cut_problems(), beta=st.sampled_from([0.5, 1.0, 2.0]))
-def test_the_best_cut(problem, beta):
+@given(problem=cut_problems(), name=st.sampled_from(["f1", "f2", "jaccard", "error", "costs", "balanced"]))
+def test_the_steady_cut(problem, name):
+    """It is one of those next to the middle of the places that are close to the least loss, and never a bad one."""
     positive, scores, weights, lengths = problem
-    worth = f_score(float(positive.sum() if weights is None else weights[positive].sum()), beta)
-    found = best_cut(scores, positive, weights, worth)
+    loss = losses(positive, weights)[name]
+    odds, cuts, places, closeness = oracles.steady_places(scores, positive, weights, loss)
+    found = steady_cut(scores, positive, weights, loss)
+    assert not np.isin(found, scores) or (np.nextafter(found, np.inf) == scores).any()
+
+    least = cuts[:, 1].min()
+    middle = closeness @ places / closeness.sum() if closeness.any() else odds(cuts[cuts[:, 1].argmin(), 0])
     c = np.ones(len(scores)) if weights is None else weights
     above = scores > found
-    reached = worth(c[above & positive].sum(), c[above & ~positive].sum())
-    assert reached == pytest.approx(best_by_trying(scores, positive, weights, worth), rel=1e-14)
-    found_there, rounds = in_group(lambda p, f, c, together: best_cut(f, p, c, worth, together), lengths, *problem[:3])
-    assert found_there == found
-    assert rounds <= 14
+    reached = loss(c[above & positive].sum(), c[above & ~positive].sum())
+    assert reached <= 1.3 * least + 1e-11 * cuts[:, 1].max()
+    falling = cuts[::-1]
+    wanted = (cuts[0, 0] + 0.1 * min(c[positive].sum(), c[~positive].sum())) / (1.0 + np.exp(-places))
+    wanted -= 0.05 * min(c[positive].sum(), c[~positive].sum())
+    inside = [np.searchsorted(falling[:, 0], factor * wanted) for factor in (1.0 - 1e-9, 1.0 + 1e-9)]
+    next_to_places = falling[inside[0][(inside[0] == inside[1]) & (inside[0] < len(falling))]]
+    near = np.concatenate([next_to_places, cuts[cuts[:, 1] == least]])
+    near = near[near[:, 1] <= 1.3 * least]
+    assert abs(odds(c[above].sum()) - middle) <= np.abs(odds(near[:, 0]) - middle).min(initial=np.inf) + 1e-9
+
+    there, rounds = in_group(lambda p, f, c, together: steady_cut(f, p, c, loss, together), lengths, *problem[:3])
+    assert there == found
+    assert rounds <= 16
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_the_best_cut_of_many_scores_takes_few_rounds(ties):
+def test_the_steady_cut_of_many_scores_takes_few_rounds(ties):
     rng = np.random.default_rng(0)
     n = 300_000
     positive = rng.random(n) < 0.02
     scores = rng.standard_normal(n) + 1.5 * positive
     if ties:
         scores = np.where(rng.random(n) < 0.5, 0.0, np.round(scores, 3))
-    worth = f_score(float(positive.sum()))
+    loss = losses(positive, None)["f1"]
     found, rounds = in_group(
-        lambda p, f, together: best_cut(f, p, None, worth, together), [n // 3, 0, n - n // 3], positive, scores
+        lambda p, f, together: steady_cut(f, p, None, loss, together), [n // 3, 0, n - n // 3], positive, scores
     )
-    assert found == best_cut(scores, positive, None, worth)
-    assert rounds <= 11
+    assert found == steady_cut(scores, positive, None, loss)
+    assert rounds <= 16
+
+
+@searching(30)
+@given(problem=cut_problems(), exponent=st.sampled_from([-300, -1, 1, 300]), name=st.sampled_from(["f1", "balanced"]))
+def test_whole_weights_are_copies_and_their_unit_does_not_matter(problem, exponent, name):
+    positive, scores, weights, _ = problem
+    if weights is None:
+        weights = np.arange(len(scores)) % 3 + 1.0
+    found = steady_cut(scores, positive, weights, losses(positive, weights)[name])
+    scaled = weights * 2.0**exponent
+    assert found == steady_cut(scores, positive, scaled, losses(positive, scaled)[name])
+    many, copied = (np.repeat(column, weights.astype(int)) for column in (positive, scores))
+    above = steady_cut(copied, many, None, losses(many, None)[name])
+    assert weights[scores > found].sum() == np.count_nonzero(copied > above)
+
+
+@searching(30)
+@given(data=st.data(), problem=cut_problems(), name=st.sampled_from(["f1", "f2", "jaccard", "error", "balanced"]))
+def test_weights_of_every_size(data, problem, name):
+    positive, scores, _, lengths = problem
+    exponents = data.draw(st.lists(st.integers(-40, 40), min_size=len(scores), max_size=len(scores)))
+    weights = 10.0 ** np.array(exponents)
+    loss = losses(positive, weights)[name]
+    above = scores > steady_cut(scores, positive, weights, loss)
+    taken = [scores >= level for level in [*scores, np.inf]]
+    least = min(loss(weights[each & positive].sum(), weights[each & ~positive].sum()) for each in taken)
+    assert loss(weights[above & positive].sum(), weights[above & ~positive].sum()) <= 1.3 * max(least, 0.0) + 1e-11
+    there, _ = in_group(
+        lambda p, f, c, together: steady_cut(f, p, c, loss, together), lengths, positive, scores, weights
+    )
+    assert np.isfinite(there)
+
+
+@pytest.mark.parametrize("name", ["f1", "f2", "jaccard", "error", "costs", "balanced"])
+@pytest.mark.parametrize("positives", [1, 7, 500, 993])
+def test_separate_classes_are_cut_midway_between_them(name, positives):
+    """Even where the classes' sizes, or the costs, would draw an average to one side."""
+    scores = np.concatenate([np.linspace(0.0, 1.0, 1000 - positives), np.linspace(2.0, 9.0, positives)])
+    positive = np.arange(1000) >= 1000 - positives
+    assert steady_cut(scores, positive, None, losses(positive, None)[name]) == 1.5
+
+
+def noisy(seed):
+    """Labels and scores with many small groups of ties."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(2000) < 0.15
+    return positive, np.round(rng.normal(size=2000) + 1.2 * positive, 2) + 3.0
+
+
+@pytest.mark.parametrize("name", ["f1", "jaccard", "error", "balanced"])
+@pytest.mark.parametrize("seed", range(5))
+def test_rounding_and_the_order_of_rows_move_it_little(name, seed):
+    """Not further than closeness moves its mean, and the two cuts that are next to it, with their ties, lie apart."""
+    positive, scores = noisy(seed)
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(4):
+        order = rng.permutation(2000)
+        p, f = positive[order], (scores * (1.0 + 1e-12 * rng.uniform(-1.0, 1.0, 2000)))[order]
+        loss = losses(p, None)[name]
+        odds, _, places, closeness = oracles.steady_places(f, p, None, loss)
+        share = closeness / closeness.sum()
+        found.append((odds(np.count_nonzero(f > steady_cut(f, p, None, loss))), share))
+    for place, share in found:
+        ends = places[(share > 0.0) | (found[0][1] > 0.0)]
+        moved = np.ptp(ends) / 2.0 * np.abs(share - found[0][1]).sum()
+        assert abs(place - found[0][0]) <= moved + 2.0 / 32.0
+
+
+@pytest.mark.parametrize("name", ["error", "balanced"])
+def test_labels_and_scores_that_are_reversed_are_cut_at_the_same_place(name):
+    for seed in range(5):
+        positive, scores = noisy(seed)
+        scores = scores + 1e-6 * np.random.default_rng(seed).random(2000)  # no ties
+        above = np.count_nonzero(scores > steady_cut(scores, positive, None, losses(positive, None)[name]))
+        reversed_cut = steady_cut(-scores, ~positive, None, losses(~positive, None)[name])
+        below = np.count_nonzero(-scores > reversed_cut)
+        assert abs(above + below - 2000) <= 2000 / 4 / 32 + 1
 
 
 # --- groups -----------------------------------------------------------------------------------------------------

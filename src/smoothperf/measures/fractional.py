@@ -11,7 +11,7 @@ from .base import Array, Measure, Numbers
 from .examples import Examples
 from .fractional_group import FractionalGroupRisk
 from .fractional_risk import FractionalRisk
-from .threshold_search import best_cut
+from .threshold_search import steady_cut
 
 
 class FractionalMeasure(Measure):
@@ -36,13 +36,13 @@ class FractionalMeasure(Measure):
         return float(self.of_counts(hits, false, examples.positive_weight))
 
     def cut(self, examples: Examples, scores: Array) -> float:
-        """Return where to cut scores so that the measure is highest; of equally good cuts the lowest."""
+        """Return where to cut scores: amid the cuts for which the measure is almost highest."""
         positives = examples.positive_weight
 
-        def worth(hits: Array, false: Array) -> Array:
-            return self.of_counts(hits, false, positives)
+        def loss(hits: Array, false: Array) -> Array:
+            return 1.0 - self.of_counts(hits, false, positives)
 
-        return best_cut(scores, examples.positive, examples.weights, worth, examples.together)
+        return steady_cut(scores, examples.positive, examples.weights, loss, examples.together)
 
     def of_counts(self, hits: Numbers, false: Numbers, positives: float) -> Numbers:
         """``1 - delta``, from the weights of true and of false positives: numbers or arrays."""

@@ -28,7 +28,7 @@ from ..collective import total
 from ..kernels import pointwise_hinges
 from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
-from .threshold_search import best_cut
+from .threshold_search import steady_cut
 
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 16
@@ -141,13 +141,14 @@ class CostMeasure(Measure):
         return right / (of_positives * examples.positive_weight + of_negatives * examples.negative_weight)
 
     def tuned_cut(self, examples: Examples, scores: Array) -> float:
-        """Return the cut with the lowest costs; of equally good ones the lowest."""
+        """Return where to cut scores: amid the cuts with almost the lowest costs."""
         of_positives, of_negatives = self._costs(examples)
+        of_all = of_positives * examples.positive_weight
 
-        def saved(hits: Array, false: Array) -> Array:
-            return of_positives * hits - of_negatives * false
+        def loss(hits: Array, false: Array) -> Array:
+            return of_all - of_positives * hits + of_negatives * false
 
-        return best_cut(scores, examples.positive, examples.weights, saved)
+        return steady_cut(scores, examples.positive, examples.weights, loss, examples.together)
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,25 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from ..collective import ALONE, Collective
+from ..collective import ALONE, Collective, total
 
 Array = NDArray[np.float64]
-#: What a cut is worth: a function of the weights of the positives and of the negatives above it. More positives are
-#: never worse, more negatives never better.
-Worth = Callable[[Array, Array], Array]
+#: What a cut loses: a function of the weights of the positives and of the negatives above it. In a group more positives
+#: must never be worse, and more negatives never better.
+Loss = Callable[[Array, Array], Array]
 
 #: Bits of a value that a round of a group looks at, if it looks into one cell; and if it looks into many.
 BITS = 13
 FEWEST_BITS = 4
 #: Rounding of sums of weights, relatively, for which a cell is not dropped.
 SLACK = 1e-12
+#: Losses are close to the least if they exceed it by less than this share of it, and the chosen cut by no more than the
+#: second. (Measured on 16 sets: with 0.12 F1 and the Jaccard index are lower on new rows, with 0.03 cuts move more.)
+NEAR, FAR = 0.05, 0.3
+#: Steps of the log-odds, and what is added to both sides of the odds, as a share of the smaller class.
+STEP, OUTSIDE = 1.0 / 32.0, 0.05
 #: How far beyond all scores a cut is, relative to the largest: further than rounding carries a score.
 MARGIN = 1e-9
 
@@ -104,39 +110,62 @@ def threshold_for_weight(scores: Array, weights: Array | None, wanted: float, to
     return between(below, above, lowest, highest)
 
 
-def best_cut(
-    scores: Array, positive: NDArray[np.bool_], weights: Array | None, worth: Worth, together: Collective = ALONE
+def steady_cut(
+    scores: Array, positive: NDArray[np.bool_], weights: Array | None, loss: Loss, together: Collective = ALONE
 ) -> float:
-    """Return the threshold that is worth most, of equally good ones the lowest.
+    """Return a threshold amid those whose loss is close to the least (docs/maths.md, steady-cut).
+
+    The loss of a finite sample is a jagged function of the cut, and flat about its minimum, so that the place of the
+    least value hangs on single examples, and on rounding. Hence the average of the places where the loss is close to
+    it, in log-odds of what is predicted positive. Losses between two cuts are interpolated, so that examples with
+    almost equal scores count as those with equal ones do. Where the best cut is the only good one, as between classes
+    that scores separate, it is taken; of equally good ones the lowest.
 
     Parameters
     ----------
     scores, positive, weights : ndarray
         Of the examples of this process; weights are None for ones.
-    worth : callable
-        See :data:`Worth`; positive if all examples lie above.
+    loss : callable
+        See :data:`Loss`.
     """
     c = np.ones(scores.shape[0]) if weights is None else weights
     columns = c * positive, c * ~positive
-    if together.size == 1:
-        cuts = Cuts(scores)
-        return cuts.threshold(int(worth(*map(cuts.above, columns)).argmax()))
+    classes = total(together, *(float(column.sum()) for column in columns))
+    whole = sum(classes)
+    outside = OUTSIDE * max(min(classes), SLACK * whole)
+    rounding = SLACK * float(loss(*(np.array([0.0, weight]) for weight in classes)).max())
 
-    def may_be_best(sums: Array, beyond: Array) -> NDArray[np.intp]:
-        """Cells inside which a cut can reach what cuts below cells do reach."""
-        (_, hits, _), (_, _, false) = beyond + sums, beyond
-        best = float(reached(sums, beyond).max())
-        return np.flatnonzero(worth(hits, false) >= best - SLACK * abs(best))
+    def place(predicted: Array) -> Array:
+        """Log-odds of the weight that is predicted positive, finite also for none and for all."""
+        odds: Array = np.log((predicted + outside) / (np.maximum(whole - predicted, 0.0) + outside))
+        return odds
 
-    def reached(sums: Array, beyond: Array) -> Array:
-        """What cuts below cells are worth."""
-        _, hits, false = beyond + sums
-        return worth(hits, false)
+    steps = int(place(np.array([whole]))[0] / STEP)
+    places = STEP * np.arange(-steps, steps + 1.0)
+    wanted = (whole + 2.0 * outside) * expit(places) - outside
 
-    values, sums, beyond = _cells_that_matter(scores, columns, may_be_best, together)
-    at = float(values[reached(sums, beyond).argmax()])
-    below, _, lowest, highest = _neighbours(scores, None, at, together)
-    return between(below, at, lowest, highest)
+    def may_matter(sums: Array, beyond: Array) -> NDArray[np.intp]:
+        """Cells that hold one of the places, and those inside which a cut can reach what cuts below cells do reach."""
+        (_, hits, false), (_, _, fewest_false) = beyond + sums, beyond
+        reached = loss(hits, false)
+        can_be_best = np.minimum(loss(hits, fewest_false), reached) <= reached.min() + rounding
+        at_or_below, above = (np.searchsorted(wanted, each, side="right") for each in (hits + false, beyond[1:].sum(0)))
+        return np.flatnonzero(can_be_best | (at_or_below > above))
+
+    values, sums, beyond = _cells_that_matter(scores, columns, may_matter, together)
+    _, hits, false = np.append(beyond + sums, np.zeros((3, 1)), axis=1)  # below each value, and above all
+    losses = loss(hits, false)
+    least, at = float(losses.min()), place(hits + false)
+
+    weight = np.append(beyond[1:].sum(0), hits + false)
+    order = weight.argsort(kind="stable")
+    between_cuts = np.interp(wanted, weight[order], np.append(loss(*beyond[1:]), losses)[order])
+    closeness = np.maximum((1.0 + NEAR) * least - between_cuts, 0.0)
+    middle = closeness @ places / closeness.sum() if closeness.any() else at[losses.argmin()]
+    good = losses <= (1.0 + FAR) * least + rounding
+    chosen = float(np.append(values, math.inf)[np.where(good, np.abs(at - middle), math.inf).argmin()])
+    below, _, lowest, highest = _neighbours(scores, None, chosen, together)
+    return between(below, chosen, lowest, highest)
 
 
 def _partitioned(values: Array, wanted: float) -> float:
@@ -180,7 +209,7 @@ def _cells_that_matter(
     matter: Callable[[Array, Array], NDArray[np.intp]],
     together: Collective,
 ) -> tuple[Array, Array, Array]:
-    """Look into cells, and into those that matter again, until each is one number.
+    """Look into cells, and into those that matter again, until each is one number; alone each is from the start.
 
     Parameters
     ----------
@@ -200,10 +229,16 @@ def _cells_that_matter(
     beyond : ndarray of the same shape
         The same of all values above the cell.
     """
+    if together.size == 1:
+        numbers, members = np.unique(values, return_inverse=True)
+        sums = np.array([np.bincount(members, weights=column) for column in (None, *columns)], dtype=np.float64)
+        beyond = np.insert(sums[:, :0:-1], 0, 0.0, axis=1).cumsum(axis=1)[:, ::-1]
+        kept = matter(sums, beyond)
+        return numbers[kept], sums[:, kept], beyond[:, kept]
     keys = _keys(values)
     cells = np.zeros(keys.shape, dtype=np.intp)
     leading, bits = np.zeros(1, dtype=np.uint64), 64  # the bits that values of a cell share, and how many they do not
-    beyond: Array = np.zeros((1 + len(columns), 1))
+    beyond = np.zeros((1 + len(columns), 1))
     while bits > 0:
         more = min(bits, max(FEWEST_BITS, BITS - (leading.size - 1).bit_length()))
         bits -= more
