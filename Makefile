@@ -12,7 +12,10 @@ SANITIZERS := -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Db_sanitize=
 WATCHED := tests/kernels tests/measures tests/design tests/solvers tests/io tests/test_simplex_qp.py \
   tests/test_row_space.py tests/test_hard_edges.py
 
-.PHONY: demo test coverage test-thorough test-browser browser test-sanitized lint docs bench clean
+# An environment of its own with the oldest versions that pyproject.toml allows.
+LOWEST := .venv-lowest
+
+.PHONY: demo test coverage test-thorough test-browser browser test-sanitized test-lowest lint docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -52,6 +55,12 @@ test-sanitized: $(SANITIZED)/installed
 	$(SANITIZED)/bin/python -m pytest -n auto $(WATCHED) \
 	  --deselect tests/io/store/test_fit.py::test_memory_does_not_grow_with_the_file
 
+# The oldest versions of what is needed to build, to run and to test, with PYTHON=python3.11, the oldest Python: what
+# pyproject.toml says of them is true. Old libraries call what newer ones beside them have deprecated.
+test-lowest: $(LOWEST)/installed
+	$(LOWEST)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -W ignore::DeprecationWarning \
+	  --doctest-modules --pyargs smoothperf tests
+
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -71,7 +80,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.page
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) build demo docs/_build docs/api docs/gallery
+	rm -rf $(VENV) $(SANITIZED) $(LOWEST) build demo docs/_build docs/api docs/gallery
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -101,4 +110,14 @@ $(SANITIZED)/installed: pyproject.toml meson.build $(PACKAGE)
 	test -d $(SANITIZED) || $(PYTHON) -m venv $(SANITIZED)
 	$(SANITIZED)/bin/python -m pip install --quiet --upgrade pip
 	$(SANITIZED)/bin/python -m pip install --quiet . --group test $(SANITIZERS)
+	touch $@
+
+# uv takes the newest tools to build with, unless it is told.
+$(LOWEST)/installed: pyproject.toml meson.build $(PACKAGE)
+	test -d $(LOWEST) || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet uv
+	grep '^requires = ' pyproject.toml | grep -o '[[:alpha:]-]*>=[0-9.]*' | sed 's/>=/==/' > $(LOWEST)/build.txt
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --reinstall-package smoothperf \
+	  --build-constraints $(LOWEST)/build.txt --only-binary :all: --no-binary smoothperf \
+	  '.[plots,parquet,dask,data]' --group test
 	touch $@

@@ -43,7 +43,7 @@ def is_named(module: str, text: str) -> bool:
 
 def test_a_fit_to_arrays_in_memory_goes_through_the_modules_of_the_tour():
     rng = np.random.default_rng(0)
-    X = sp.random_array((400, 30), density=0.2, format="csr", rng=rng)
+    X = sp.csr_array(sp.random(400, 30, density=0.2, random_state=rng))
     y = np.where(X @ rng.normal(size=30) + 0.1 * rng.normal(size=400) > 0, 1, 0)
     model = MeasureClassifier("roc_area", alpha=1e-3)
     model.fit(X, y)  # what happens only once in a process does not count

@@ -27,7 +27,7 @@ def data():
 
     def make(n=400, d=30, *, rate=0.2, density=0.2, seed=0, labels=(-1, 1)):
         rng = np.random.default_rng(seed)
-        X = sp.random(n, d, density=density, format="csr", rng=rng, data_rvs=rng.standard_normal)
+        X = sp.random(n, d, density=density, format="csr", random_state=rng, data_rvs=rng.standard_normal)
         direction = rng.standard_normal(d)
         scores = X @ direction + 0.5 * rng.standard_normal(n)
         positive = scores > np.quantile(scores, 1.0 - rate)

@@ -23,7 +23,7 @@ def recipe():
 
     def make_block(number):
         rng = np.random.default_rng(number)
-        X = sp.random(300, 30, density=0.2, format="csr", rng=rng, data_rvs=rng.standard_normal)
+        X = sp.random(300, 30, density=0.2, format="csr", random_state=rng, data_rvs=rng.standard_normal)
         scores = X @ np.sin(np.arange(30.0)) + 0.5 * rng.standard_normal(300)
         return X, scores > np.quantile(scores, 0.8)
 

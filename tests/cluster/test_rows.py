@@ -77,7 +77,7 @@ def test_stacked_designs_are_one(kinds, tmp_path):
     rng = np.random.default_rng(0)
     parts, whole = [], []
     for number, kind in enumerate(kinds):
-        matrix = sp.random(10 + number, 7, density=0.4, format="csr", rng=rng)
+        matrix = sp.random(10 + number, 7, density=0.4, format="csr", random_state=rng)
         whole.append(matrix)
         if kind == "s":
             with StoreWriter(tmp_path / f"{number}.store") as writer:

@@ -49,7 +49,7 @@ def with_duplicates(matrix):
 def as_sums_of_absolute_values(matrix):
     """Row by row, counting every stored part of an entry."""
     coordinates = matrix.tocoo()
-    return np.bincount(coordinates.coords[0], weights=np.abs(coordinates.data), minlength=matrix.shape[0])
+    return np.bincount(coordinates.row, weights=np.abs(coordinates.data), minlength=matrix.shape[0])
 
 
 def strided(matrix):
@@ -92,7 +92,8 @@ DOORS = {
     "COO": sp.coo_array,
     "COO matrix": sp.coo_matrix,
     "COO duplicates": lambda A: sp.coo_array(
-        (np.tile(sp.coo_array(A).data / 2, 2), tuple(np.tile(c, 2) for c in sp.coo_array(A).coords)), shape=A.shape
+        (np.tile(sp.coo_array(A).data / 2, 2), (np.tile(sp.coo_array(A).row, 2), np.tile(sp.coo_array(A).col, 2))),
+        shape=A.shape,
     ),
     "LIL": sp.lil_array,
     "BSR": sp.bsr_array,
@@ -379,7 +380,7 @@ def test_one_other_value_and_all_are_read(change):
 @pytest.mark.parametrize("low_memory", [False, True])
 def test_short_indices_after_some_products(n_columns, low_memory):
     rng = np.random.default_rng(3)
-    matrix = sp.random_array((50, n_columns), density=1e-3, rng=rng, format="csr")
+    matrix = sp.random(50, n_columns, density=1e-3, random_state=rng, format="csr")
     design = as_design(matrix, low_memory=low_memory)
     w, g = rng.normal(size=n_columns), rng.normal(size=50)
     first = design.matvec(w), design.rmatvec(g)
@@ -494,7 +495,7 @@ def test_single_precision_is_never_widened_as_a_whole(order):
 @pytest.mark.parametrize("enter", [sp.csr_array, sp.csc_array], ids=["CSR", "CSC"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sparse_products_need_no_memory_beyond_their_results(enter, dtype):
-    A = enter(sp.random_array((2000, 500), density=0.5, rng=0, dtype=dtype))
+    A = enter(sp.random(2000, 500, density=0.5, random_state=0, dtype=dtype))
     w, g, scores, weights = np.ones(500), np.ones(2000), np.empty(2000), np.empty(500)
     design = as_design(A)
     tracemalloc.start()
@@ -519,8 +520,11 @@ def test_matrices_have_two_dimensions(matrix, shape):
 
 @pytest.mark.parametrize("form", [sp.coo_array, sp.csr_array], ids=["COO", "CSR"])
 def test_sparse_vectors_are_not_matrices(form):
+    vector = form(np.array([1.0, 0.0, 2.0]))
+    if vector.ndim == 2:
+        pytest.skip("SciPy before 1.15 makes a matrix of one row of it")
     with pytest.raises(ValueError, match=r"X must be two-dimensional.*\(3,\)"):
-        as_design(form(np.array([1.0, 0.0, 2.0])))
+        as_design(vector)
 
 
 @pytest.mark.parametrize("enter", [sp.csr_array, sp.csc_array], ids=["CSR", "CSC"])

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -17,6 +18,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 import smoothperf
 from problems import gaussians
@@ -38,6 +40,12 @@ from smoothperf import (
 from smoothperf.measures import get_measure
 
 
+def failing(estimator):
+    """Checks that are wrong before scikit-learn 1.7: which two of three labels are made one hangs on the first row."""
+    wrong = () if parse_version(sklearn.__version__) >= parse_version("1.7") else ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": "the rows have other labels" for kind in wrong}
+
+
 # Some of scikit-learn's checks fit labels that are noise, where the optimum is w = 0, or a handful of examples.
 @pytest.mark.filterwarnings("ignore::smoothperf.ZeroModelWarning")
 @pytest.mark.filterwarnings("ignore:cv=5, but one class has:UserWarning")
@@ -48,10 +56,13 @@ from smoothperf.measures import get_measure
         MeasureClassifier(measure="precision@0.5"),
         MeasureClassifier(measure="error_rate"),
         MeasureClassifier(measure="error_rate", solver="bmrm"),
+        MeasureClassifier(measure="roc_area", alpha=1e-3, bound="tight"),
+        MeasureClassifier(measure="prbep", alpha=1e-3, bound="tight"),
         MeasureClassifierCV(bound="convex", n_alphas=2, cv=2),
         # A splitter is used once, while a number of folds is drawn three times from rows as few as these.
         MeasureClassifierCV(measure="error_rate", alphas=[1.0], cv=StratifiedKFold(2)),
-    ]
+    ],
+    expected_failed_checks=failing,
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
+from sklearn.utils.fixes import parse_version
 
 import smoothperf
 from smoothperf import PRBEP, MeasureClassifier, MeasureClassifierCV, regularization_path
@@ -44,9 +46,10 @@ def test_fits_are_certified_and_weights_are_as_wanted(measure, bound, penalty):
 def test_log_loss_with_absolute_values_is_that_of_scikit_learn():
     alpha = 0.02
     ours = MeasureClassifier("log_loss", alpha, l1_ratio=1.0, tol=1e-6, fit_intercept=False).fit(X, y)
-    theirs = LogisticRegression(
-        C=1.0 / (alpha * y.size), l1_ratio=1.0, solver="liblinear", tol=1e-8, fit_intercept=False
-    ).fit(X, y)
+    l1 = {"l1_ratio": 1.0} if parse_version(sklearn.__version__) >= parse_version("1.8") else {"penalty": "l1"}
+    theirs = LogisticRegression(C=1.0 / (alpha * y.size), solver="liblinear", tol=1e-8, fit_intercept=False, **l1).fit(
+        X, y
+    )
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-3)
     np.testing.assert_array_equal(ours.coef_ == 0.0, np.abs(theirs.coef_) < 1e-6)
 
@@ -196,7 +199,7 @@ def test_a_path_of_rankers_has_the_quadratic_penalty():
 
 def test_model_files_keep_penalties_and_few_weights_in_little_room(tmp_path):
     rng = np.random.default_rng(0)
-    wide = sp.random_array((200, 20_000), density=0.01, format="csr", rng=rng)
+    wide = sp.csr_array(sp.random(200, 20_000, density=0.01, random_state=rng))
     labels = (wide[:, :50].sum(axis=1) > 0.2).astype(int)
     clf = MeasureClassifier("roc_area", 1e-2, l1_ratio=1.0, coef_bounds=(-5.0, np.full(20_000, 7.0))).fit(wide, labels)
     assert 0 < clf.n_features_in_model_ < 500
