@@ -69,6 +69,7 @@ GALLERY = (
     "certificate_and_convergence",
     "choosing_alpha",
     "a_monotone_scorecard",
+    "a_measure_of_your_own",
     "ranking_queries",
     "a_million_rows_out_of_core",
     "a_cluster_on_a_laptop",

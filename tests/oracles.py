@@ -366,13 +366,6 @@ def smooth_expression(y, scores, loss):
     return cp.sum(cp.logistic(-z) if loss == "log_loss" else cp.square(cp.pos(1 - z))) / len(y)
 
 
-def table_planes(y, loss):
-    """Losses of the contingency tables of all labelings z, and the slopes ``(z_i - y_i) / n``."""
-    z = all_labelings(len(y))
-    missed, false = ((z == -1) & (y == 1)).sum(axis=1), ((z == 1) & (y == -1)).sum(axis=1)
-    return np.array([loss(b, c) for b, c in zip(missed, false, strict=True)]), (z - y) / len(y)
-
-
 def simplex_qp(factor, linear):
     """Maximiser and maximum of ``b.x - |A^T x|^2 / 2`` over the probability simplex; H = A A^T."""
     x = cp.Variable(len(linear), nonneg=True)
@@ -696,15 +689,6 @@ def long_fractional(y, f, c, *, p, r):
         costs = b_costs + c_costs[:-1] + margins * (false - begin)
         best = max(best, (fractional_loss(p, r, b[-1], b, false) - slope * costs).max())
     return best
-
-
-def long_contingency(y, f, delta):
-    """The best of all tables, each with the smallest margins flipped."""
-    sums = []
-    for label in (1, -1):
-        sums.append(np.concatenate([[np.longdouble(0)], np.cumsum(np.sort(label * f[y == label]))]))
-    losses = np.array([[delta(b, c) for c in range(sums[1].size)] for b in range(sums[0].size)], dtype=np.longdouble)
-    return (losses - np.add.outer(*sums) * 2 / np.longdouble(len(y))).max()
 
 
 class Projection(NamedTuple):

@@ -24,7 +24,7 @@ from smoothperf.dask.inputs import sources
 from smoothperf.dask.placement import Placement
 from smoothperf.design import SharedDesign, as_design
 from smoothperf.io.model_file import ModelFileError
-from smoothperf.measures import Contingency, Examples, get_measure
+from smoothperf.measures import ErrorRate, Examples, get_measure
 from smoothperf.objective import RegularizedRisk, Run
 
 MEASURES = ["prbep", "precision@30", "recall@10%", "roc_area", "f1", "jaccard", "error_rate@5:1", "balanced_error_rate"]
@@ -313,13 +313,19 @@ def test_solver_objects(client, data):
         assert fit.gap_ <= solver.tol
 
 
+class InMemory(ErrorRate):
+    """A measure that does not say that its risk works for rows on several machines."""
+
+    works_in_groups = False
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
         ({"solver": "newton"}, "needs all rows in memory"),
         (
-            {"measure": Contingency(lambda missed, false: missed + false)},
-            "contingency.* needs all rows in memory; the measures .* are prbep",
+            {"measure": InMemory()},
+            "error_rate needs all rows in memory; the measures .* are prbep",
         ),
         ({"patience": 0.0}, "patience must be"),
         ({"alpha": -1.0}, "alpha must be"),

@@ -83,6 +83,7 @@ def test_signs_are_those_towards_the_positive_label():
         ({"penalty_factors": [1.0, 2.0]}, "penalty_factors must have one number for each of 30 features"),
         ({"penalty_factors": np.full(30, -1.0)}, "penalty_factors must be finite and at least 0, got -1.0"),
         ({"l1_ratio": 0.5, "solver": "newton", "measure": "prbep"}, "newton.*quadratic penalty only"),
+        ({"positive": True, "solver": "nesterov"}, 'solver "nesterov" knows the quadratic penalty only; use "lbfgs"'),
     ],
 )
 def test_what_makes_no_sense_is_refused(parameters, message):

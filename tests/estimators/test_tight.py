@@ -13,7 +13,6 @@ import smoothperf
 from problems import gaussians
 from smoothperf import (
     BMRM,
-    Contingency,
     MeasureClassifier,
     Nesterov,
     PartialROCArea,
@@ -78,11 +77,6 @@ def test_it_does_not_collapse(data):
     assert np.isnan(convex.stationarity_gap_)
     assert tight.score(*data) > 0.2
     assert tight.objective_ < convex.objective_ - 0.1
-
-
-def test_a_loss_of_ones_own(data):
-    clf = classifier(Contingency(lambda b, c: (9 * b + c) / 720)).fit(*data)
-    assert clf.result_.status is Status.STATIONARY
 
 
 @pytest.mark.parametrize("measure", ["prbep", "f1"])

@@ -16,12 +16,11 @@ import scipy.sparse as sp
 
 import oracles
 from problems import random_rows
-from smoothperf import Contingency
 from smoothperf.io import StoreWriter
 
 FORMATS = ("C", "F", "C float32", "F float32", "csr", "csr float32", "csr twice", "csc", "csc float32", "store")
 #: Measures that cut at score 0, for which a bias is trained.
-BIASED = ("error_rate", "error_rate@5:1", "balanced_error_rate", "f1", "f2", "f0.3", "jaccard", "contingency")
+BIASED = ("error_rate", "error_rate@5:1", "balanced_error_rate", "f1", "f2", "f0.3", "jaccard")
 MEASURES = ("prbep", "precision", "recall", "roc_area", "roc_area@0.3", *BIASED)
 WITH_CURVATURE = ("prbep", "precision", "recall")
 
@@ -88,7 +87,7 @@ def generate(seed: int, folder: Path) -> Problem:
     X = random_rows(rng, y, d)
     if "float32" in layout:
         X = X.astype(np.float32)
-    weights, weighing = _weights(rng, y, whole=kind == "contingency")
+    weights, weighing = _weights(rng, y)
     c = np.ones(n, dtype=np.longdouble) if weights is None else weights.astype(np.longdouble)
     measure, risk = _measure(rng, kind, y, c, weights is not None)
     settings = {
@@ -106,22 +105,17 @@ def generate(seed: int, folder: Path) -> Problem:
     return Problem(measure, solver, stored, y, weights, dense, risk, settings, described)
 
 
-def _weights(rng: np.random.Generator, y: np.ndarray, *, whole: bool) -> tuple[np.ndarray | None, str]:
+def _weights(rng: np.random.Generator, y: np.ndarray) -> tuple[np.ndarray | None, str]:
     """None, whole numbers with zeros among them, or numbers of very different sizes; and which."""
     kind = str(rng.choice(["no weights", "no weights", "whole weights", "real weights"]))
-    if kind == "no weights" or (whole and kind == "real weights"):
-        return None, "no weights"
+    if kind == "no weights":
+        return None, kind
     if kind == "real weights":
         return 10.0 ** rng.uniform(-3, 3, size=y.size), kind
     weights = rng.integers(0, 5, size=y.size).astype(float)
     for label in (1, -1):
         weights[np.flatnonzero(y == label)[0]] += 1.0
     return weights, kind
-
-
-def _table_loss(missed: float, false: float) -> float:
-    """A loss of the contingency table that is neither convex nor concave."""
-    return 1.0 - 1.0 / (1.0 + missed + 0.5 * false)
 
 
 def _measure(
@@ -136,11 +130,6 @@ def _measure(
             k = float(rng.uniform(0.05, 0.95))
             places = np.longdouble(k) * c.sum()
         return f"{kind}@{k!r}", lambda f: oracles.long_top_k(y, f, c, places, per_place=kind == "precision")
-    if kind == "contingency":
-        copies = np.repeat(y, c.astype(int))
-        return Contingency(_table_loss), lambda f: oracles.long_contingency(
-            copies, np.repeat(f, c.astype(int)), _table_loss
-        )
     risks: dict[str, Callable[..., np.longdouble]] = {
         "prbep": oracles.long_top_k,
         "roc_area": oracles.long_roc,

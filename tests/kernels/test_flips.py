@@ -1,4 +1,4 @@
-"""Kernels of F-beta, the Jaccard index and the contingency table, each against its twin in NumPy."""
+"""Kernels of F-beta and the Jaccard index, each against its twin in NumPy."""
 
 import numpy as np
 import pytest

@@ -10,7 +10,6 @@ from problems import WEIGHTS, member_lengths, randomly_scored, searching
 from smoothperf.measures import (
     AveragePrecision,
     BalancedErrorRate,
-    Contingency,
     ErrorRate,
     LogLoss,
     PartialROCArea,
@@ -307,14 +306,6 @@ def test_scores_that_are_not_finite_hang_nobody():
         return risk.smoothed(scores[part], mu_for(0.5, risk), roc_area.Span(-5.0, 5.0)).value
 
     assert np.isnan(in_group(ROCArea(), y, weights, slices, program)).all()
-
-
-@pytest.mark.parametrize("measure", [Contingency(lambda b, c: b + c)])
-def test_measures_that_need_all_rows_in_memory_say_so(measure):
-    y, slices = np.array([1, -1, 1, -1]), parts(4, [2, 2])
-    assert not measure.works_in_groups
-    with pytest.raises(NotImplementedError, match=r"needs all rows in memory; the measures that work .* are prbep"):
-        in_group(measure, y, None, slices, lambda risk, part: None)
 
 
 @pytest.mark.parametrize(

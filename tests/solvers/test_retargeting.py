@@ -20,7 +20,6 @@ from problems import gaussians, problem, scored, searching
 from smoothperf.measures import (
     PRBEP,
     BalancedErrorRate,
-    Contingency,
     ErrorRate,
     FBeta,
     Jaccard,
@@ -36,28 +35,10 @@ from smoothperf.solvers import BMRM, LBFGS, Nesterov, Newton, Status
 from smoothperf.solvers.retargeting import Retargeted, Retargeting, value_of_start
 
 
-def squares(b, c):
-    """A loss that grows with the square of the errors."""
-    return (b + c) ** 2 / 100.0
-
-
 def exact_balanced(y, scores, weights=None):
     c = oracles.fractions(np.ones(len(y)) if weights is None else weights)
     masses = [sum(ci for ci, label in zip(c, y, strict=True) if label == side) for side in (1, -1)]
     return oracles.exact_pointwise(y, scores, weights, costs=[sum(masses) / mass for mass in masses])
-
-
-def exact_contingency(y, scores, weights=None):
-    if weights is not None:
-        y, scores = oracles.copies(y, weights.astype(int), scores)
-    return max(
-        Fraction(squares(int(b), int(c)))
-        - Fraction(2, len(y))
-        * sum(sum(sorted(oracles.fractions(side))[:m]) for side, m in zip(margins, (b, c), strict=True))
-        for margins in [(scores[y == 1], -scores[y == -1])]
-        for b in range(margins[0].size + 1)
-        for c in range(margins[1].size + 1)
-    )
 
 
 CASES = {
@@ -75,7 +56,6 @@ CASES = {
     "balanced_error_rate": (BalancedErrorRate(), exact_balanced),
     "roc_area": (ROCArea(), oracles.exact_roc),
     "roc_area@0.4": (PartialROCArea(0.4), partial(oracles.exact_partial_roc, max_fpr=0.4)),
-    "contingency": (Contingency(squares), exact_contingency),
 }
 every_measure = pytest.mark.parametrize(("measure", "truth"), CASES.values(), ids=CASES.keys())
 #: A power of two beside which no loss counts.
@@ -200,12 +180,10 @@ def planes_of(measure, y):
             return oracles.pair_planes(y)
         case PartialROCArea():
             return oracles.pair_planes(y, round(measure.max_fpr * (y == -1).sum()))
-        case Contingency():
-            return oracles.contingency_planes(y, measure.delta)
 
 
 BRUTE = [PRBEP(), PrecisionAtK(2), PrecisionAtK(4), RecallAtK(1), RecallAtK(4), ErrorRate(3.0, 1.0)]
-BRUTE += [BalancedErrorRate(), ROCArea(), PartialROCArea(0.5), Contingency(squares)]
+BRUTE += [BalancedErrorRate(), ROCArea(), PartialROCArea(0.5)]
 by_labelings = pytest.mark.parametrize("measure", BRUTE, ids=lambda measure: measure.name)
 
 
@@ -265,7 +243,7 @@ def start_for(objective):
 
 
 RUNS = [PRBEP(), PrecisionAtK(5), RecallAtK(0.5), FBeta(), Jaccard(), ErrorRate(3.0, 1.0), BalancedErrorRate()]
-RUNS += [ROCArea(), PartialROCArea(0.2), Contingency(squares)]
+RUNS += [ROCArea(), PartialROCArea(0.2)]
 every_run = pytest.mark.parametrize("measure", RUNS, ids=lambda measure: measure.name)
 
 

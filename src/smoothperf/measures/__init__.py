@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .base import Curvature, Interval, Measure, Plane, Risk, RiskValue
-from .contingency import Contingency
 from .examples import Examples
 from .fractional import FBeta, Jaccard
 from .goals import AveragePrecision, Goal, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision, TargetWarning
@@ -30,7 +29,6 @@ __all__ = [
     "QUERY_MEASURE_NAMES",
     "AveragePrecision",
     "BalancedErrorRate",
-    "Contingency",
     "Curvature",
     "ErrorRate",
     "Examples",

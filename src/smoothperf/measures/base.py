@@ -293,7 +293,7 @@ class Measure(ABC):
     fits_bias : bool
         Whether the measure cuts at score 0, so that a bias is fitted with the weights. The others only compare scores.
     works_in_groups : bool
-        Whether its risk works for rows on several machines.
+        Whether its risk works for rows on several machines, of which it must add up sums.
 
     Examples
     --------
@@ -380,11 +380,3 @@ def _checked(y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None) -
     """What users give, checked."""
     examples = Examples.of(y, sample_weight)
     return examples, vector("scores", scores, length=examples.here_count)
-
-
-def only_in_memory(measure: Measure, examples: Examples) -> None:
-    """Refuse examples on several machines, for a measure that compares them in ways which are no sums."""
-    if examples.together.size > 1:
-        raise NotImplementedError(
-            f"{measure.name} needs all rows in memory; the measures that work on several machines are {IN_GROUPS}."
-        )

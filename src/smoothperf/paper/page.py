@@ -402,8 +402,7 @@ def _future() -> list[str]:
         "## What the paper left for later",
         "Its last section names two extensions as future work.",
         "- **F1, and other measures of the contingency table.** The risks of F-beta and Jaccard are found in "
-        "O(n log n), and smoothed by level sets; any other loss of missed and false positives can be had more slowly "
-        "([maths](../maths.md#fractional)).\n"
+        "O(n log n), and smoothed by level sets ([maths](../maths.md#fractional)).\n"
         '- **"A smoothed version of the Hungarian marriage problem"**, for measures of rankings. With the discounts of '
         "NDCG as weights of places, the best matching of documents and places is a sort. The matchings have the "
         "permutahedron as their hull, and smoothing is the projection on it: a sort and an isotonic regression, "

@@ -104,6 +104,8 @@ class ConvexSolver(Solver):
 
     #: Whether vectors must be weights, however many columns X has.
     in_weights: ClassVar[bool] = False
+    #: Whether it knows no other penalty than the quadratic one.
+    quadratic_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -128,6 +130,10 @@ class ConvexSolver(Solver):
             run: Run
             if isinstance(objective.penalty, Quadratic):
                 run = Run(objective, start, in_weights=self.in_weights)
+            elif self.quadratic_only:
+                raise ValueError(
+                    f"{type(self).__name__} minimises with the quadratic penalty only; use LBFGS for other penalties."
+                )
             else:
                 run = PenalisedRun(objective, start)
             monitor = Monitor(

@@ -11,20 +11,20 @@ is smaller. With mu = eps/D the number of iterations is O*(min{1/eps, 1/sqrt(alp
 One product with X and one with its transpose per iteration (and one more with the transpose where mu shrinks, and a
 few for the norm of X at the start): the scores of v' follow from those of w' and w.
 Backtracking on L happens along the gradient in score space, so it costs no pass over X either (the paper expected
-extra cost). Other penalties than the quadratic one have a proximal step in its place.
+extra cost).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from .._validation import choice
 from ..collective import agreed
 from ..objective import Estimate, Line, Point, RegularizedRisk, Run, Trial
-from ..segments import PenalisedRun
 from .base import ConvexSolver
 from .monitor import Monitor, Precision
 from .result import Result, Status
@@ -34,13 +34,11 @@ from .smoothing import Adaptive, Smoothing
 SAFETY = 1.05
 #: Iterations without visible progress after which there will be none; momentum may lead uphill for a while.
 PATIENCE = 200
-#: Least L; where X is zero, that of the risk would be 0.
-LEAST_LIPSCHITZ = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nesterov(ConvexSolver):
-    """Accelerated gradient method on the smoothed objective.
+    """Accelerated gradient method on the smoothed objective, with the quadratic penalty.
 
     Parameters
     ----------
@@ -73,13 +71,13 @@ class Nesterov(ConvexSolver):
     form: str = "strongly_convex"
     backtracking: bool = True
 
+    quadratic_only: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         choice("form", self.form, ("strongly_convex", "convex"))
 
     def _minimise(self, run: Run, monitor: Monitor) -> Result:
-        if isinstance(run, PenalisedRun):
-            return self._minimise_with_penalty(run, monitor)
         # Backtracking finds its own L; it only needs a first guess.
         squared_norm = SAFETY * squared_spectral_norm(run.objective, accuracy=0.3 if self.backtracking else 1e-3)
         alpha = run.alpha
@@ -124,64 +122,6 @@ class Nesterov(ConvexSolver):
             leading = run.evaluate(
                 new_coef + momentum * (new_coef - coef), mu, new_scores + momentum * (new_scores - scores)
             )
-            coef, scores, theta = new_coef, new_scores, new_theta
-
-    def _minimise_with_penalty(self, run: PenalisedRun, monitor: Monitor) -> Result:
-        """The same with the proximal step ``w' = argmin Omega(w) + <a, w> + (L/2) |w - v|^2``, a the slope at v.
-
-        (Nesterov, 2007; Beck and Teboulle, 2009.) L is that of the risk alone. The step bends where weights become
-        zero, so that each trial of another L takes a product with X.
-        """
-        penalty, risk = run.penalty, run.risk
-        squared_norm = SAFETY * squared_spectral_norm(run.objective, accuracy=0.3 if self.backtracking else 1e-3)
-        mu = monitor.first_mu(self.smoothing)
-        lipschitz = max(risk.lipschitz(mu) * squared_norm, LEAST_LIPSCHITZ)
-        convexity = float(penalty.q.min()) if self.form == "strongly_convex" else 0.0
-        theta = 1.0
-        precision = Precision(run.design, patience=PATIENCE)
-        leading = run.starting_point(mu)
-        coef, scores = leading.coef, leading.scores
-        while True:
-            monitor.add_plane(leading.slope, leading.risk.plane, leading.steepness)
-            square = run.square(coef)
-            value = run.regulariser(coef, square) + risk.exact_value(scores)
-            status = monitor.record(coef, square, Estimate(value, value), leading.value, leading.mu)
-            if status is not None:
-                return monitor.result(status)
-            slack = leading.slack(run.exact_at(leading).value)
-            if leading.excess <= 1e-3 * monitor.gap:
-                monitor.catch_up()
-            mu = precision.next_mu(self.smoothing, leading, slack=slack, gap=monitor.gap)
-            if mu != leading.mu:
-                lipschitz *= leading.mu / mu
-                leading = run.evaluate(leading.coef, mu, leading.scores)
-                theta = 1.0
-            elif leading.excess <= 1e-3 * monitor.gap:
-                return monitor.result(precision.end(leading, slack=slack, gap=monitor.gap))
-            if precision.is_stuck(leading, monitor.gap):
-                return monitor.result(Status.PRECISION_LIMIT)
-
-            if self.backtracking:
-                lipschitz *= 0.9
-            for _ in range(30):  # more would only chase rounding
-                new_coef = run.together.first(penalty.proximal(lipschitz * leading.coef - leading.slope, lipschitz))
-                new_scores = run.space.scores(new_coef)
-                if not self.backtracking:
-                    break
-                move = new_coef - leading.coef
-                model = float(leading.slope @ move) + lipschitz / 2.0 * float(move @ move)
-                there = risk.smoothed(new_scores, mu).value
-                within = there <= leading.risk.value + model + 1e-14 * abs(leading.value)
-                if agreed(run.together, within) == (1.0,):
-                    break
-                lipschitz *= 2.0
-            new_theta = _next_theta(theta, convexity / (lipschitz + convexity))
-            momentum = theta * (1.0 - theta) / (theta**2 + new_theta)
-            ahead = new_coef + momentum * (new_coef - coef)
-            # Beyond a bound, as the first member sees it: begin again without momentum.
-            if run.regulariser(ahead, 0.0) == math.inf:
-                momentum, new_theta, ahead = 0.0, 1.0, new_coef
-            leading = run.evaluate(ahead, mu, new_scores + momentum * (new_scores - scores))
             coef, scores, theta = new_coef, new_scores, new_theta
 
 

@@ -37,7 +37,6 @@ from scipy.linalg.lapack import dposv
 from ..design.base import Array
 from ..measures import Curvature
 from ..objective import Point, RegularizedRisk, Run
-from ..penalties import Quadratic
 from .base import ConvexSolver
 from .line_search import check_flatness, first_step, flat_point
 from .monitor import Monitor, Precision
@@ -96,6 +95,7 @@ class Newton(ConvexSolver):
     flatness: float = 0.5
 
     in_weights: ClassVar[bool] = True
+    quadratic_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,8 +103,6 @@ class Newton(ConvexSolver):
 
     def _minimise(self, run: Run, monitor: Monitor) -> Result:
         objective = run.objective
-        if not isinstance(run.penalty, Quadratic):
-            raise ValueError("Newton minimises with the quadratic penalty only; use LBFGS for other penalties.")
         if not objective.risk.has_curvature:
             raise ValueError(
                 f"Newton needs second derivatives, which {type(objective.risk).__name__} lacks; use LBFGS."

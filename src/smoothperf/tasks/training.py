@@ -165,8 +165,9 @@ def check_suits(candidate: Candidate, risk: Risk, penalty: Penalty, solver: Solv
             f'bound="tight" is for measures whose risk is a maximum over labelings, which that of {name!r} is not; '
             'use bound="convex".'
         )
-    if isinstance(solver, Newton) and isinstance(penalty, ElasticNet):
-        raise ValueError('solver "newton" knows the quadratic penalty only; use "lbfgs" with others.')
+    if isinstance(solver, ConvexSolver) and solver.quadratic_only and isinstance(penalty, ElasticNet):
+        called = type(solver).__name__.lower()
+        raise ValueError(f'solver "{called}" knows the quadratic penalty only; use "lbfgs" with others.')
     if isinstance(solver, Newton) and not risk.has_curvature:
         raise ValueError(
             f'solver "newton" needs second derivatives of a form that {name!r} lacks and that "prbep", '
