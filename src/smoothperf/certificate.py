@@ -41,7 +41,7 @@ from .collective import ALONE, Collective, agreed
 from .design import Design
 from .kernels import maximise_on_simplex
 from .measures import Plane
-from .penalties import Penalty, Quadratic, Separable, as_penalty, capped
+from .penalties import Penalty, as_penalty, capped
 from .plane_weights import weights_of_planes
 from .row_space import Space, WeightSpace, smaller_space
 
@@ -121,7 +121,7 @@ class Planes:
 
     def lower_bound(self, design: Design, penalty: float | Penalty, objective: float, coef_norm: float) -> float:
         """Certified bound of min J for any penalty, from these planes alone; see :meth:`Bundle.lower_bound`."""
-        quadratic = isinstance(as_penalty(penalty), Quadratic)
+        quadratic = as_penalty(penalty).is_quadratic
         space = smaller_space(design, design.shape, design.frobenius_norm) if quadratic else None
         tolerance = 1e-12 if quadratic else 1e-6
         bundle = Bundle(design, penalty, max_planes=len(self), tolerance=tolerance, space=space, ceiling=objective)
@@ -214,7 +214,7 @@ class Bundle:
     @property
     def overdue(self) -> bool:
         """Whether planes wait for their inner products that cost less than a quarter of the passes they came with."""
-        if isinstance(self._penalty, Separable):
+        if not self._penalty.is_quadratic:
             return self._new >= LATER
         waiting = self._count - self._known
         return waiting * self._design.n_entries >= self._count * self._space.terms or self._count == self._max_planes
@@ -227,7 +227,7 @@ class Bundle:
     @property
     def dual_coef(self) -> Array:
         """The minimiser of ``Omega(w) + max_k <a_k, w> + b_k``: where a cutting-plane method goes next."""
-        if isinstance(self._penalty, Separable):
+        if not self._penalty.is_quadratic:
             return self._penalty.softened(self._softness, self._ceiling).minimiser(self._aggregate())
         return self._aggregate() / -self._penalty.alpha
 
@@ -239,7 +239,7 @@ class Bundle:
         The gradient itself is needed where it is carried.
         """
         if self._count == self._max_planes:
-            if isinstance(self._penalty, Quadratic):
+            if self._penalty.is_quadratic:
                 self._multiply()
             self._make_room()
         k = self._count
@@ -293,7 +293,7 @@ class Bundle:
         order = order[self._weights[order] > 0.0]
         kept, rest = (order, order[:0]) if order.size <= limit else (order[: limit - 1], order[limit - 1 :])
         weights, slopes, numbers = self._weights[kept], self._slopes[kept], self._numbers[:, kept]
-        quadratic = isinstance(self._penalty, Quadratic)
+        quadratic = self._penalty.is_quadratic
         gram = self._gram[np.ix_(kept, kept)] if quadratic else self._space.inners(slopes, slopes)
         if rest.size:
             total = float(self._weights[rest].sum())
@@ -315,7 +315,7 @@ class Bundle:
 
     def solve(self) -> None:
         """Find the best weights of the planes, and with them a bound."""
-        if isinstance(self._penalty, Quadratic):
+        if self._penalty.is_quadratic:
             self._multiply()
         self._new = 0
         bound = _Bound(*agreed(self._together, *(self._best_bound() if self._leads else (0.0, 0.0, 0.0, 0.0))))
@@ -325,7 +325,7 @@ class Bundle:
     def _best_bound(self) -> tuple[float, float, float, float]:
         """Find the best weights of the planes; what they bound, as :meth:`_bound` returns it."""
         k = self._count
-        if isinstance(self._penalty, Separable):
+        if not self._penalty.is_quadratic:
             planes = self._slopes[:k], self._offsets[:k]
             self._weights[:k], self._softness = weights_of_planes(
                 *planes, self._penalty, self._weights[:k], self._tolerance, self._ceiling, self._softness
@@ -344,7 +344,7 @@ class Bundle:
         weights = self._weights[:k]
         n, d = self._n_rows, self._design.shape[1]
         offset, offset_size, fixed, per_radius, sizes = self._numbers[:, :k].dot(weights).tolist()
-        if isinstance(self._penalty, Separable):
+        if not self._penalty.is_quadratic:
             value, excess = self._penalty.conjugate(-self._aggregate(), self._ceiling)
             rounding = accumulated(2 * k + 8) * (offset_size + self._ceiling)
             rounding += accumulated(d + 16) * (capped(value, excess, self._ceiling))
@@ -424,7 +424,7 @@ class Bundle:
             for values in (self._table, *self._numbers):
                 values[kept] = share * values[gone] + (1.0 - share) * values[kept]
             self._weights[kept] = total
-            if isinstance(self._penalty, Quadratic):
+            if self._penalty.is_quadratic:
                 products = self._space.inners(self._slopes[:k], self._slopes[kept : kept + 1])[:, 0]
                 self._gram[kept, :k] = products
                 self._gram[:k, kept] = products

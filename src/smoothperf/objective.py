@@ -25,7 +25,7 @@ from .design import Design, SharedDesign
 from .design.base import Array
 from .kernels import along, inner_products
 from .measures import Risk, RiskValue
-from .penalties import Penalty, Quadratic, as_penalty
+from .penalties import BoundPenalty, Penalty, as_penalty
 from .row_space import Buffers, Space, WeightSpace, smaller_space
 
 #: Largest score that a run may meet: the square of it, and sums of such squares, are numbers still.
@@ -75,7 +75,7 @@ class RegularizedRisk:
         self.design = design
         self.risk = risk
         self.together = risk.examples.together
-        self.penalty = as_penalty(penalty).on(design.shape[1])
+        self.penalty: BoundPenalty = as_penalty(penalty).on(design.shape[1])
         self.alpha = self.penalty.alpha
         _check_magnitude(design.frobenius_norm, self.alpha)
         self.n_matvec = 0
@@ -102,7 +102,7 @@ class RegularizedRisk:
         """``Omega``, given ``|w|^2``, which all members of a group have in common; so they do the result."""
         omega = self.penalty.value(coef, square)
         # The quadratic one looks at the square alone. Others sum up weights: the first member's sum counts.
-        return omega if isinstance(self.penalty, Quadratic) else agreed(self.together, omega)[0]
+        return omega if self.penalty.is_quadratic else agreed(self.together, omega)[0]
 
     def inner(self, u: Array, v: Array) -> float:
         """``<u, v>`` of vectors with a number for each row."""
@@ -207,7 +207,8 @@ class Run:
 
     def __init__(self, objective: RegularizedRisk, start: Array | None = None, *, in_weights: bool = False):
         self.objective = objective
-        self.penalty, self.alpha = objective.penalty, objective.alpha
+        self.penalty: BoundPenalty = objective.penalty
+        self.alpha = objective.alpha
         self.risk, self.design = objective.risk, objective.design
         self.together = objective.together
         n, d = self.design.shape

@@ -26,7 +26,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,9 +55,19 @@ class Penalty(ABC):
     ----------
     alpha : float
         Its strength: all of it is in proportion to alpha, except bounds.
+    is_quadratic : bool
+        Whether it is ``(alpha/2) |w|^2``, so that inner products of weights are all that it asks for.
+    has_absolute_values : bool
+        Whether it makes weights exactly zero.
     """
 
     alpha: float
+    is_quadratic: ClassVar[bool]
+
+    @property
+    @abstractmethod
+    def has_absolute_values(self) -> bool:
+        """Whether it makes weights exactly zero."""
 
     @abstractmethod
     def on(self, n_features: int) -> BoundPenalty:
@@ -72,32 +82,8 @@ class Penalty(ABC):
         """Return the same penalty for weights that end with that of a constant feature, or do not."""
 
 
-class BoundPenalty(Penalty):
-    """A penalty of a given number of weights: what objectives, bounds and solvers work with."""
-
-    @abstractmethod
-    def value(self, coef: Array, square: float) -> float:
-        """``Omega(w)``, given w and ``|w|^2``; either may be all that is needed. Infinite outside of bounds."""
-
-    @abstractmethod
-    def clip(self, coef: Array) -> Array:
-        """Return the weights within the bounds that are closest."""
-
-    @abstractmethod
-    def radius(self, ceiling: float) -> float:
-        """Return a bound of ``|w|`` for all w with ``Omega(w) <= ceiling``."""
-
-    @abstractmethod
-    def distance(self, excess: float) -> float:
-        """Return a bound of ``|w - w*|`` for the minimiser w* of J and all w with ``J(w) <= J(w*) + excess``."""
-
-    @abstractmethod
-    def with_alpha(self, alpha: float) -> BoundPenalty:
-        """Return the same penalty in another strength."""
-
-
 @dataclass(frozen=True)
-class Quadratic(BoundPenalty):
+class Quadratic(Penalty):
     """``(alpha/2) |w|^2``, the penalty of support vector machines.
 
     Parameters
@@ -112,6 +98,8 @@ class Quadratic(BoundPenalty):
     """
 
     alpha: float
+    is_quadratic: ClassVar[Literal[True]] = True
+    has_absolute_values: ClassVar[Literal[False]] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", _strength(self.alpha))
@@ -129,19 +117,26 @@ class Quadratic(BoundPenalty):
         return self
 
     def value(self, coef: Array, square: float) -> float:
-        """``(alpha/2) |w|^2``; in any space, as only the square counts."""
+        """``(alpha/2) |w|^2``, given the square; in any space, as that is all that counts."""
         return self.alpha / 2.0 * square
 
     def clip(self, coef: Array) -> Array:
         """Return the weights themselves: there are no bounds."""
         return coef
 
+    def held(self, coef: Array) -> NDArray[np.intp]:
+        """None: every weight has its penalty."""
+        return np.empty(0, dtype=np.intp)
+
     def radius(self, ceiling: float) -> float:
-        """``sqrt(2 ceiling / alpha)``."""
+        """``sqrt(2 ceiling / alpha)``, which bounds ``|w|`` for all w with ``Omega(w) <= ceiling``."""
         return math.sqrt(2.0 * ceiling / self.alpha)
 
     def distance(self, excess: float) -> float:
-        """``sqrt(2 excess / alpha)``, as J is alpha-strongly convex."""
+        """``sqrt(2 excess / alpha)``, as J is alpha-strongly convex.
+
+        It bounds ``|w - w*|`` for the minimiser w* of J, where ``J(w) <= J(w*) + excess``.
+        """
         return math.sqrt(2.0 * excess / self.alpha)
 
 
@@ -177,6 +172,12 @@ class ElasticNet(Penalty):
     lower: ArrayLike | None = None
     upper: ArrayLike | None = None
     bias: bool = False
+    is_quadratic: ClassVar[Literal[False]] = False
+
+    @property
+    def has_absolute_values(self) -> bool:
+        """Whether the l1_ratio is above 0."""
+        return self.l1_ratio > 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", _strength(self.alpha))
@@ -216,7 +217,7 @@ class ElasticNet(Penalty):
 
 
 @dataclass(frozen=True, eq=False)
-class Separable(BoundPenalty):
+class Separable(Penalty):
     """(separable-penalty) with ``s = alpha l1`` and ``q = alpha l2``.
 
     Parameters
@@ -232,6 +233,17 @@ class Separable(BoundPenalty):
     l2: Array
     lower: Array
     upper: Array
+    is_quadratic: ClassVar[Literal[False]] = False
+
+    @property
+    def has_absolute_values(self) -> bool:
+        """Whether any weight pays for its absolute value."""
+        return bool(self.l1.any())
+
+    @property
+    def has_free_weights(self) -> bool:
+        """Whether any weight costs nothing within its bounds."""
+        return bool(((self.l1 == 0.0) & (self.l2 == 0.0)).any())
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", _strength(self.alpha))
@@ -270,7 +282,7 @@ class Separable(BoundPenalty):
         return Separable(self.alpha, l1, l2, sizes * self.lower, sizes * self.upper)
 
     def value(self, coef: Array, square: float) -> float:
-        """``sum_i s_i |w_i| + (q_i/2) w_i^2``."""
+        """``sum_i s_i |w_i| + (q_i/2) w_i^2``; infinite outside of bounds. The square is not needed."""
         support = np.flatnonzero(coef)
         w = coef[support]
         if (w < self.lower[support]).any() or (w > self.upper[support]).any():
@@ -358,6 +370,10 @@ class Separable(BoundPenalty):
         free = (self.l1 == 0.0) & (self.l2 == 0.0)
         found: NDArray[np.intp] = np.flatnonzero(free & (np.abs(coef) == UNPENALISED))
         return found
+
+
+#: A penalty of a given number of weights: what objectives, bounds and solvers work with.
+BoundPenalty = Quadratic | Separable
 
 
 def capped(value: float, excess: float, ceiling: float) -> float:

@@ -45,7 +45,6 @@ class PenalisedRun(Run):
     penalty: Separable
 
     def __init__(self, objective: RegularizedRisk, start: Array | None = None):
-        assert isinstance(objective.penalty, Separable)
         super().__init__(objective, None if start is None else objective.penalty.clip(start), in_weights=True)
         #: J at w = 0, which no minimiser of a smoothed J exceeds.
         self._ceiling = objective.risk.exact_value(objective.scores_of_zero())

@@ -46,7 +46,6 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._validation import whole_number
 from ..evaluation import tells_nothing
-from ..penalties import ElasticNet
 from ..solvers import Callback, ConvexSolver, Result
 from ..tasks.base import C, HeldOut, K, Rows, Task
 from ..tasks.training import Training
@@ -168,7 +167,7 @@ class Choice(Generic[K, C]):
         level = self.level(index)
         if self.literal:
             return level
-        if not isinstance(training.penalty, ElasticNet) or training.penalty.l1_ratio == 0.0:
+        if not training.penalty.has_absolute_values:
             return level / training.risk.score_scale**2
         largest = training.convex_path.largest_alpha(training.solver.tol)
         return STRONGEST * largest * math.sqrt(level / float(self.levels[0]))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import choice
 from ..io.model_file import kept_in_files
 from ..measures import Measure
-from ..penalties import UNPENALISED, BoundPenalty, Separable
+from ..penalties import UNPENALISED, BoundPenalty
 from ..solvers import Callback, Solver
 from ..solvers.smoothing import Smoothing
 from ..tasks.base import BOUNDS
@@ -276,7 +276,7 @@ def warn_of_zero_model(
 
 def warn_of_limits(penalty: BoundPenalty, coef: Array, names: Any = None) -> None:
     """Say so if the weight of a feature that costs nothing has grown as large as it may without bounds of its own."""
-    if isinstance(penalty, Separable) and (held := penalty.held(coef)).size:
+    if (held := penalty.held(coef)).size:
         feature = Features(coef.size, names).named(int(held[0]))
         warnings.warn(
             f"The weight of {feature}, which has no penalty, is on the limit of {UNPENALISED:g} that the certificate "

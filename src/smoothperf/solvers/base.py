@@ -10,7 +10,6 @@ from .._validation import positive_number, whole_number
 from ..certificate import Planes
 from ..design.base import Array
 from ..objective import RegularizedRisk, Run
-from ..penalties import Quadratic
 from ..segments import PenalisedRun
 from ..threads import one_blas_thread
 from .monitor import Callback, Monitor, Observer
@@ -128,7 +127,7 @@ class ConvexSolver(Solver):
         whole_number("keep_planes", keep_planes, at_least=0)
         with one_blas_thread(unless=objective.design.wants_blas_threads):
             run: Run
-            if isinstance(objective.penalty, Quadratic):
+            if objective.penalty.is_quadratic:
                 run = Run(objective, start, in_weights=self.in_weights)
             elif self.quadratic_only:
                 raise ValueError(

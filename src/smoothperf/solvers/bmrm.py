@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..objective import Estimate, Run
-from ..penalties import Separable
 from .base import ConvexSolver
 from .monitor import Monitor
 from .result import Result
@@ -58,7 +57,7 @@ class BMRM(ConvexSolver):
 
     def _minimise(self, run: Run, monitor: Monitor) -> Result:
         penalty = run.penalty
-        if isinstance(penalty, Separable) and ((penalty.l1 == 0.0) & (penalty.l2 == 0.0)).any():
+        if not penalty.is_quadratic and penalty.has_free_weights:
             raise ValueError("BMRM needs a penalty of every feature, as its first planes say nothing else; use LBFGS.")
         coef, scores = run.starting_vector()
         while True:

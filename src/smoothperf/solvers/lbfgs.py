@@ -22,7 +22,7 @@ from ..kernels import along, differences, two_loop
 from ..objective import Run
 from ..row_space import Space, WeightSpace
 from ..segments import PenalisedRun
-from . import proximal
+from . import proximal, working_set
 from .base import ConvexSolver
 from .line_search import check_flatness, first_step, flat_point
 from .monitor import Monitor, Precision
@@ -86,7 +86,8 @@ class LBFGS(ConvexSolver):
 
     def _minimise(self, run: Run, monitor: Monitor) -> Result:
         if isinstance(run, PenalisedRun):
-            return proximal.minimise(self, run, monitor, self.memory or default_memory(run))
+            minimise = working_set.minimise if working_set.pays(run) else proximal.minimise
+            return minimise(self, run, monitor, self.memory or default_memory(run))
         memory = CurvatureMemory(self.memory or default_memory(run), run.space)
         if monitor.pairs is not None:
             memory.adopt(monitor.pairs, run.alpha)

@@ -19,7 +19,7 @@ from ..design import Design
 from ..design.base import Array
 from ..measures import Risk
 from ..objective import StartingWithScores
-from ..penalties import Penalty, Quadratic, Separable
+from ..penalties import Penalty, Separable
 from .base import Solver
 from .continuation import Continuation, Solution, planes_to_keep
 from .first_alpha import FirstAlpha, where_they_vanish
@@ -50,7 +50,7 @@ class PenalisedContinuation:
 
     def __init__(self, design: Design, risk: Risk, solver: Solver, penalty: Penalty):
         bound = penalty.on(design.shape[1])
-        assert isinstance(bound, Separable)
+        assert not bound.is_quadratic
         self._design, self._risk, self._solver, self._penalty = design, risk, solver, bound
         self._coef = np.zeros(design.shape[1])
         self._scores = np.zeros(design.shape[0])
@@ -149,7 +149,7 @@ def continuation(
     design: Design, risk: Risk, solver: Solver, penalty: Penalty | None = None
 ) -> Continuation | PenalisedContinuation:
     """Return what follows falling alphas for a penalty, whose own alpha does not matter; by default the quadratic."""
-    if penalty is None or isinstance(penalty, Quadratic):
+    if penalty is None or penalty.is_quadratic:
         return Continuation(design, risk, solver)
     return PenalisedContinuation(design, risk, solver, penalty)
 

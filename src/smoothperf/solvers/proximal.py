@@ -21,7 +21,7 @@ O(m^2 d) for the model, of which weights that stay zero take one sweep.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +31,12 @@ from ..design.base import Array
 from ..objective import Point
 from ..penalties import Separable
 from ..segments import PenalisedRun
-from . import working_set
 from .line_search import flat_point
 from .monitor import Monitor, Precision
 from .proximal_model import no_columns, proximal_step, units_of
 from .result import Pairs, Result, Status
 from .row_model import RowModel
 from .smoothing import Smoothing
-
-if TYPE_CHECKING:
-    from .lbfgs import LBFGS
 
 #: Iterations without visible progress after which there will be none.
 PATIENCE = 30
@@ -63,10 +59,32 @@ FEW_WEIGHTS = 120
 NOISE_OF_BINS, MOST_BLIND = 1e-7, 2
 
 
-def minimise(solver: LBFGS, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
+class Settings(Protocol):
+    """Hyper-parameters of :class:`~smoothperf.LBFGS` that count here."""
+
+    @property
+    def tol(self) -> float:
+        """Largest gap."""
+
+    @property
+    def max_iter(self) -> int:
+        """Most iterations."""
+
+    @property
+    def max_planes(self) -> int | None:
+        """Most planes of the certificate."""
+
+    @property
+    def smoothing(self) -> Smoothing:
+        """How mu is chosen."""
+
+    @property
+    def flatness(self) -> float:
+        """How flat a line must be at the end of a search."""
+
+
+def minimise(solver: Settings, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
     """Go downhill until the monitor is content or nothing helps."""
-    if working_set.pays(run):
-        return working_set.minimise(solver, run, monitor, memory_size)
     if run.space.length <= FEW_WEIGHTS:
         memory_size = max(memory_size, FEW_WEIGHTS)
     metric = Metric(memory_size, units_of(run.design))
@@ -76,7 +94,7 @@ def minimise(solver: LBFGS, run: PenalisedRun, monitor: Monitor, memory_size: in
     return monitor.result(status, metric.pairs())
 
 
-def descend(solver: LBFGS, run: PenalisedRun, monitor: Monitor, metric: Metric) -> Status:
+def descend(solver: Settings, run: PenalisedRun, monitor: Monitor, metric: Metric) -> Status:
     """Report points to the monitor until it says how the run ended, or nothing helps."""
     leads = run.together.rank == 0
     precision = Precision(run.design, patience=PATIENCE)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ..design import Design
 from ..measures import Risk
 from ..objective import RegularizedRisk, StartingWithScores
-from ..penalties import ElasticNet, Penalty, Quadratic
+from ..penalties import Penalty, Quadratic
 from ..threads import cached_property
 from .base import ConvexSolver
 from .continuation import Continuation, Solution
@@ -166,8 +166,7 @@ def relative_strength(risk: Risk, penalty: Penalty) -> float:
     For scores that are s times as large it is ``s^2``, as squares are; with absolute values, which decide what features
     come in, it is s.
     """
-    absolute = isinstance(penalty, ElasticNet) and penalty.l1_ratio > 0.0
-    return risk.score_scale if absolute else risk.score_scale**2
+    return risk.score_scale if penalty.has_absolute_values else risk.score_scale**2
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ below the usual tolerance (docs/maths.md, screening).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,9 +35,6 @@ from . import proximal
 from .monitor import Monitor
 from .proximal_model import units_of
 from .result import Result, Status, TraceRow
-
-if TYPE_CHECKING:
-    from .lbfgs import LBFGS
 
 #: Columns from which on it pays.
 MANY_COLUMNS = 1000
@@ -68,7 +63,7 @@ def pays(run: PenalisedRun) -> bool:
     )
 
 
-def minimise(solver: LBFGS, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
+def minimise(solver: proximal.Settings, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
     """Solve on few columns, look at all, and repeat."""
     penalty, d = run.penalty, run.design.shape[1]
     point = run.starting_point(monitor.first_mu(solver.smoothing))

@@ -16,7 +16,7 @@ from typing import Generic
 from ..measures import Risk
 from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
-from ..penalties import ElasticNet, Penalty
+from ..penalties import Penalty
 from ..solvers import LBFGS, Callback, ConvexSolver, Newton, Observer, Result, Retargeting, Solver
 from ..solvers.continuation import Continuation, Solution
 from ..solvers.penalised_path import PenalisedContinuation, continuation, largest_alpha
@@ -165,7 +165,7 @@ def check_suits(candidate: Candidate, risk: Risk, penalty: Penalty, solver: Solv
             f'bound="tight" is for measures whose risk is a maximum over labelings, which that of {name!r} is not; '
             'use bound="convex".'
         )
-    if isinstance(solver, ConvexSolver) and solver.quadratic_only and isinstance(penalty, ElasticNet):
+    if isinstance(solver, ConvexSolver) and solver.quadratic_only and not penalty.is_quadratic:
         called = type(solver).__name__.lower()
         raise ValueError(f'solver "{called}" knows the quadratic penalty only; use "lbfgs" with others.')
     if isinstance(solver, Newton) and not risk.has_curvature:
