@@ -30,13 +30,13 @@ from typing import Protocol
 
 import numpy as np
 
-from ..certificate import Bundle, Planes
+from ..certificate import Bundle
 from ..collective import agreed
 from ..design import Design
 from ..design.base import Array
 from ..measures import Plane
 from ..objective import Estimate, Point, Run
-from .result import Pairs, Result, Status, Trace, TraceRow, check_gap
+from .result import Pairs, Result, Start, Status, Trace, TraceRow, check_gap
 from .smoothing import Adaptive, Smoothing
 
 #: Points that may be the best, before J is computed to tell. (Measured on a9a and w8a with ROC area, to a gap of 1e-5:
@@ -94,12 +94,11 @@ class Monitor:
         max_planes: int,
         callback: Callback | None,
         observer: Observer | None = None,
-        planes: Planes | None = None,
-        mu: float | None = None,
-        pairs: Pairs | None = None,
+        start: Start | None = None,
         keep_planes: int = 0,
         carry_gradients: bool = False,
     ):
+        start = start or Start()
         self._begin = time.perf_counter()
         self._run = run
         self._tol = tol
@@ -115,7 +114,7 @@ class Monitor:
             run.design,
             run.penalty,
             # A plane for each iterate, beside those of an earlier run, is all there can be.
-            max_planes=min(max_planes, max_iter + 1 + (0 if planes is None else len(planes))),
+            max_planes=min(max_planes, max_iter + 1 + (0 if start.planes is None else len(start.planes))),
             tolerance=1e-3 * tol,
             space=run.space,
             extra_rounding=run.risk.extra_rounding,
@@ -124,11 +123,11 @@ class Monitor:
             ceiling=zero,
             carried=run.design.shape[0] if carry_gradients else 0,
         )
-        if planes is not None:
-            self.bundle.adopt(planes)
+        if start.planes is not None:
+            self.bundle.adopt(start.planes)
             self.bundle.solve()  # so that the first iterate is judged by the bound that they make
-        self._first_mu = mu
-        self.pairs = pairs
+        self._first_mu = start.mu
+        self.pairs = start.pairs
         self._trace = Trace()
         self._zero = _Incumbent(np.zeros(run.space.length), 0.0, Estimate(zero, zero))
         self._best = self._zero
