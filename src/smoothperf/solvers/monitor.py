@@ -293,6 +293,66 @@ class Monitor:
         return objective.n_matvec - before[0], objective.n_rmatvec - before[1]
 
 
+class Descent:
+    """The part of every smoothing solver's loop that says whether it goes on, and with which mu.
+
+    Parameters
+    ----------
+    run, monitor
+        What is minimised, and who watches it.
+    smoothing : Smoothing
+        How mu is chosen.
+    tol : float
+        J is computed exactly where it may be within as much of the bound.
+    patience : int
+        See :class:`Precision`.
+    at_once : bool, default=False
+        Whether the bound is improved with every plane.
+
+    Attributes
+    ----------
+    mu : float
+        The one to follow.
+    """
+
+    def __init__(
+        self, run: Run, monitor: Monitor, smoothing: Smoothing, *, tol: float, patience: int, at_once: bool = False
+    ):
+        self._run, self._monitor, self._smoothing = run, monitor, smoothing
+        self._tol, self._at_once = tol, at_once
+        self._precision = Precision(run.design, patience=patience)
+        self.mu = monitor.first_mu(smoothing)
+
+    def status(self, point: Point, iterate: tuple[Array, Array] | None = None) -> Status | None:
+        """Report a point with its plane, and choose the next mu; returns how the run ended if it is to end.
+
+        An iterate that is not the point itself is given by its weights as a vector and its scores.
+        """
+        run, monitor = self._run, self._monitor
+        monitor.add_plane(point.slope, point.risk.plane, point.steepness, at_once=self._at_once)
+        if iterate is None:
+            exact = run.exact_at(point, good_enough=monitor.bundle.value + self._tol)
+            status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
+        else:
+            coef, scores = iterate
+            square = run.square(coef)
+            value = run.regulariser(coef, square) + run.risk.exact_value(scores)
+            status = monitor.record(coef, square, Estimate(value, value), point.value, point.mu)
+        if status is not None:
+            return status
+        slack = point.slack((exact if iterate is None else run.exact_at(point)).value)
+        if point.excess <= 1e-3 * monitor.gap:
+            monitor.catch_up()
+        self.mu = self._precision.next_mu(self._smoothing, point, slack=slack, gap=monitor.gap)
+        if self.mu == point.mu and point.excess <= 1e-3 * monitor.gap:
+            return self._precision.end(point, slack=slack, gap=monitor.gap)
+        return None
+
+    def is_stuck(self, point: Point) -> bool:
+        """Whether nothing has come of the last iterations; to be asked once in each."""
+        return self._precision.is_stuck(point, self._monitor.gap)
+
+
 class Precision:
     """Watches what rounding lets see of a run.
 
