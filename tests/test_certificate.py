@@ -17,6 +17,7 @@ from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, PartialROCArea, ROCArea, St
 from smoothperf.certificate import SURPLUS, Bundle, _Bound, accumulated
 from smoothperf.design import as_design
 from smoothperf.row_space import RowSpace, WeightSpace
+from smoothperf.solvers import Start
 
 
 def random_planes(risk, X, rng, count, mus=(0.0, 1e-3, 1.0)):
@@ -228,7 +229,7 @@ def test_planes_of_one_alpha_bound_the_optimum_of_another(seed, log_alpha, log_c
     minimum = optimum(measure, X, y, other)
     assert planes.lower_bound(as_design(X), other, 1.0, 0.0) <= minimum + 1e-8
     objective = problem(measure, X, y, other)
-    result = LBFGS(tol=1e-5).run(objective, planes=planes, keep_planes=keep)
+    result = LBFGS(tol=1e-5).run(objective, Start(planes=planes), keep_planes=keep)
     assert result.lower_bound <= minimum + 1e-8
     assert minimum - 1e-8 <= result.objective <= minimum + 1e-5 + 1e-8
     # Handed on once more, with the rounding they have gathered.
@@ -241,7 +242,7 @@ def test_planes_of_one_alpha_bound_the_optimum_of_another(seed, log_alpha, log_c
 def test_planes_of_the_same_problem_certify_its_solution_at_once(solver):
     X, y = gaussians(20, 30, 5)
     first = solver.run(problem(ROCArea(), X, y, 1e-2), keep_planes=100)
-    again = solver.run(problem(ROCArea(), X, y, 1e-2), first.coef, planes=first.planes)
+    again = solver.run(problem(ROCArea(), X, y, 1e-2), Start(first.coef, first.planes))
     assert again.n_iter == 0
     assert again.status is Status.CONVERGED
     assert again.planes is None
@@ -267,7 +268,7 @@ def test_more_planes_than_there_is_room_for():
     X, y = gaussians(40, 60, 8)
     planes = LBFGS(tol=1e-6).run(problem(ROCArea(), X, y, 1e-3), keep_planes=100).planes
     assert len(planes) > 4
-    result = LBFGS(tol=1e-4, max_planes=4).run(problem(ROCArea(), X, y, 2e-3), planes=planes)
+    result = LBFGS(tol=1e-4, max_planes=4).run(problem(ROCArea(), X, y, 2e-3), Start(planes=planes))
     reference = LBFGS(tol=1e-8).run(problem(ROCArea(), X, y, 2e-3))
     assert result.lower_bound <= reference.objective
 
@@ -276,7 +277,7 @@ def test_there_is_room_for_all_planes_in_a_short_run():
     X, y = gaussians(40, 60, 8)
     planes = LBFGS(tol=1e-6).run(problem(ROCArea(), X, y, 1e-3), keep_planes=100).planes
     assert len(planes) > 4
-    short = LBFGS(tol=1e-6, max_iter=1).run(problem(ROCArea(), X, y, 1e-3), planes=planes)
+    short = LBFGS(tol=1e-6, max_iter=1).run(problem(ROCArea(), X, y, 1e-3), Start(planes=planes))
     expected = planes.lower_bound(as_design(X), 1e-3, short.objective, float(np.linalg.norm(short.coef)))
     assert short.lower_bound >= expected - 1e-8
 
@@ -285,7 +286,7 @@ def test_planes_for_other_features_are_refused():
     X, y = gaussians(20, 30, 5)
     planes = LBFGS().run(problem(ROCArea(), X, y, 1e-2), keep_planes=5).planes
     with pytest.raises(ValueError, match=r"another shape \(5 numbers each instead of 4\)"):
-        LBFGS().run(problem(ROCArea(), X[:, :4], y, 1e-2), planes=planes)
+        LBFGS().run(problem(ROCArea(), X[:, :4], y, 1e-2), Start(planes=planes))
     with pytest.raises(ValueError, match="keep_planes must be a whole number of at least 0, got -1"):
         LBFGS().run(problem(ROCArea(), X, y, 1e-2), keep_planes=-1)
 
@@ -300,7 +301,7 @@ def test_few_planes_make_the_bound_of_many(wide):
     assert len(result.planes) > 5
     norm = float(np.linalg.norm(result.coef))
     for limit in (1, 3, len(result.planes) - 1, len(result.planes)):
-        planes = BMRM(tol=1e-6).run(objective, result.coef, planes=result.planes, keep_planes=limit).planes
+        planes = BMRM(tol=1e-6).run(objective, Start(result.coef, result.planes), keep_planes=limit).planes
         assert len(planes) == limit
         assert planes.weights.sum() == pytest.approx(1.0)
         bound = planes.lower_bound(objective.design, 1e-4, result.objective, norm)

@@ -15,6 +15,7 @@ from smoothperf.io import StoreWriter
 from smoothperf.kernels import _best_flips, _flips, _roc_area, _roc_bins, _top_k
 from smoothperf.measures import get_measure
 from smoothperf.objective import LARGEST_SCORE, RegularizedRisk
+from smoothperf.solvers import Start
 
 MEASURES = ["roc_area", "roc_area@0.1", "prbep", "precision@5", "recall@5%", "f1", "jaccard", "error_rate"]
 SMOOTH = ["log_loss", "squared_hinge"]
@@ -89,7 +90,7 @@ def test_planes_of_an_earlier_run_are_finite(part):
     planes = LBFGS().run(objective, keep_planes=10).planes
     odd = replace(planes, **{part: np.full_like(getattr(planes, part), np.nan)})
     with pytest.raises(ValueError, match="planes must be finite"):
-        LBFGS().run(objective, planes=odd)
+        LBFGS().run(objective, Start(planes=odd))
 
 
 @pytest.mark.parametrize("weight", [1e308, 1e71, 1e-74, 5e-324])

@@ -12,6 +12,7 @@ from smoothperf import row_space as space_module
 from smoothperf.design import as_design
 from smoothperf.objective import Run
 from smoothperf.row_space import Buffers, RowSpace, WeightSpace
+from smoothperf.solvers import Start
 
 SOLVERS = [LBFGS(tol=1e-6), Nesterov(tol=1e-3), BMRM(tol=1e-6)]
 WIDE = {"shift": 0.3, "informative": 4}
@@ -132,7 +133,7 @@ def test_planes_are_handed_over_between_runs_that_start_elsewhere(measure, solve
     rng = np.random.default_rng(2)
     first = solver.run(problem(measure, X, y, 1e-2), rng.normal(size=X.shape[1]), keep_planes=100)
     assert first.planes.slopes.shape[1] == 2 * X.shape[0]
-    again = solver.run(problem(measure, X, y, 1e-2), first.coef, planes=first.planes)
+    again = solver.run(problem(measure, X, y, 1e-2), Start(first.coef, first.planes))
     assert again.status is Status.CONVERGED
     if isinstance(measure, ROCArea):  # which knows its exact value as a by-product, not an upper bound of it
         assert again.n_iter == 0
@@ -141,7 +142,7 @@ def test_planes_are_handed_over_between_runs_that_start_elsewhere(measure, solve
         bound = first.planes.lower_bound(as_design(X), alpha, 1.0, 0.0)
         assert bound <= minimum + 1e-8
         for start in (None, first.coef, rng.normal(size=X.shape[1])):
-            result = solver.run(problem(measure, X, y, alpha), start, planes=first.planes)
+            result = solver.run(problem(measure, X, y, alpha), Start(start, first.planes))
             assert result.lower_bound <= minimum + 1e-8
             assert minimum - 1e-8 <= result.objective <= minimum + solver.tol + 1e-8
     assert first.planes.lower_bound(as_design(X), 1e-2, 1.0, 0.0) == pytest.approx(first.lower_bound, abs=1e-5)

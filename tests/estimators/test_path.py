@@ -149,17 +149,17 @@ def test_every_run_has_the_planes_and_the_curvature_of_the_one_before(monkeypatc
 
     def recording(self, objective, start=None, callback=None, **carried):
         result = run(self, objective, start, callback, **carried)
-        handed.append((carried, result))
+        handed.append((start, result))
         return result
 
     monkeypatch.setattr(LBFGS, "run", recording)
     regularization_path(X, Y, alphas=np.geomspace(1.0, 1e-4, 5), tol=1e-5)
     assert len(handed) == 5
-    assert len(handed[0][0]["planes"]) == 1  # the plane at w = 0
-    assert handed[0][0]["pairs"] is None
+    assert len(handed[0][0].planes) == 1  # the plane at w = 0
+    assert handed[0][0].pairs is None
     for (_, left), (received, _) in itertools.pairwise(handed):
-        assert received["planes"] is left.planes
-        assert received["pairs"] is left.pairs
+        assert received.planes is left.planes
+        assert received.pairs is left.pairs
     assert max(len(left.planes) for _, left in handed) <= 20
     assert max(len(left.pairs.order) for _, left in handed) > 3
 

@@ -16,7 +16,7 @@ from problems import gaussians, problem, searching
 from smoothperf import BMRM, LBFGS, PRBEP, Fixed, Newton, ROCArea, Status
 from smoothperf.design import as_design
 from smoothperf.objective import RegularizedRisk, Run
-from smoothperf.solvers import newton
+from smoothperf.solvers import Start, newton
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1e-2, 1e-4])
@@ -181,9 +181,9 @@ def test_warm_start_and_planes_carry_over():
     first = Newton(tol=1e-5).run(problem(PRBEP(), X, y, 1e-2), keep_planes=50)
     start = first.coef.copy()
     start.flags.writeable = False
-    again = Newton(tol=1e-5).run(problem(PRBEP(), X, y, 1e-2), start=start, planes=first.planes)
+    again = Newton(tol=1e-5).run(problem(PRBEP(), X, y, 1e-2), Start(start, first.planes))
     assert again.n_iter == 0
-    other = Newton(tol=1e-5).run(problem(PRBEP(), X, y, 5e-3), start=start, planes=first.planes)
+    other = Newton(tol=1e-5).run(problem(PRBEP(), X, y, 5e-3), Start(start, first.planes))
     assert other.status is Status.CONVERGED
     assert other.n_iter < Newton(tol=1e-5).run(problem(PRBEP(), X, y, 5e-3)).n_iter
 

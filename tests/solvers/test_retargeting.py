@@ -31,7 +31,7 @@ from smoothperf.measures import (
     SquaredHinge,
 )
 from smoothperf.objective import RegularizedRisk
-from smoothperf.solvers import BMRM, LBFGS, Nesterov, Newton, Status
+from smoothperf.solvers import BMRM, LBFGS, Nesterov, Newton, Start, Status
 from smoothperf.solvers.retargeting import Retargeted, Retargeting, value_of_start
 
 
@@ -217,7 +217,7 @@ class Spy(LBFGS):
 
     def run(self, objective, start=None, callback=None, **options):
         result = super().run(objective, start, callback, **options)
-        self.steps.append((objective, start, result))
+        self.steps.append((objective, Start.of(start).weights, result))
         return result
 
 

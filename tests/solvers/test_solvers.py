@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import oracles
 from problems import gaussians, problem, searching
 from smoothperf import BMRM, LBFGS, PRBEP, Adaptive, FBeta, Fixed, Nesterov, ROCArea, Status
+from smoothperf.solvers import Start
 from smoothperf.solvers.result import FalseBoundError
 
 SOLVERS = [LBFGS, Nesterov, BMRM]
@@ -260,7 +261,7 @@ def test_planes_of_other_data_are_an_error_and_not_a_certificate(solver):
     planes = solver(tol=1e-4).run(problem(PRBEP(), X, y, 1e-2), keep_planes=10).planes
     X, y = gaussians(20, 30, shift=3.0)
     with pytest.raises(FalseBoundError, match=r"the lower bound 0\.\d+ is above 0\.\d+.*do not belong to these data"):
-        solver(tol=1e-4).run(problem(PRBEP(), X, y, 1e-2), planes=planes)
+        solver(tol=1e-4).run(problem(PRBEP(), X, y, 1e-2), Start(planes=planes))
 
 
 def test_no_result_has_a_negative_gap():

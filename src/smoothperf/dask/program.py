@@ -23,6 +23,7 @@ from ..objective import RegularizedRisk
 from ..penalties import Penalty
 from ..solvers import Callback, ConvexSolver, Observer, Result, Retargeting, Solver, TraceRow
 from ..solvers.monitor import Weights
+from ..solvers.result import Start
 from ..solvers.story import Sequel, Story
 from ..tasks.base import Candidate, Ending, Task
 from ..tasks.training import check_suits, first_run, shifted
@@ -203,10 +204,10 @@ class _Resumed:
 
 def _run(solver: Solver, objective: RegularizedRisk, leg: Leg | None, checkpoint: Observer | None = None) -> Result:
     """Run a solver from the weights that the client sends, for as many iterations as are left."""
-    spent, start, mu = _whereabouts(objective, leg)
+    spent, begin = _whereabouts(objective, leg)
     rest: Solver = replace(cast(Any, solver), max_iter=max(0, cast(Any, solver).max_iter - spent))
     if leg is None:
-        return rest.run(objective, start, observer=checkpoint, mu=mu)
+        return rest.run(objective, begin, observer=checkpoint)
 
     def observe(row: TraceRow, weights: Weights) -> None:
         leg.observe(row, weights)
@@ -214,10 +215,10 @@ def _run(solver: Solver, objective: RegularizedRisk, leg: Leg | None, checkpoint
             checkpoint(row, weights)
 
     leg.story.continue_with(objective)
-    return leg.story.complete(rest.run(objective, start, leg.story.add, observer=observe, mu=mu))
+    return leg.story.complete(rest.run(objective, begin, leg.story.add, observer=observe))
 
 
-def _whereabouts(objective: RegularizedRisk, leg: Leg | None) -> tuple[int, Array | None, float | None]:
+def _whereabouts(objective: RegularizedRisk, leg: Leg | None) -> tuple[int, Start]:
     """Iterations that are spent, and weights and mu to go on from, all as the client has them."""
     together = objective.together
     start = None if leg is None else leg.start
@@ -228,4 +229,4 @@ def _whereabouts(objective: RegularizedRisk, leg: Leg | None) -> tuple[int, Arra
         math.nan if leg is None or leg.mu is None else leg.mu,
     )
     coef = together.first(np.zeros(objective.design.shape[1]) if start is None else start) if begun else None
-    return int(spent), coef, None if math.isnan(mu) else mu
+    return int(spent), Start(coef, mu=None if math.isnan(mu) else mu)

@@ -6,7 +6,7 @@ from .lbfgs import LBFGS
 from .monitor import Callback, Observer
 from .nesterov import Nesterov
 from .newton import Newton
-from .result import Result, Status, Trace, TraceRow
+from .result import Result, Start, Status, Trace, TraceRow
 from .retargeting import Retargeting
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Result",
     "Retargeting",
     "Solver",
+    "Start",
     "Status",
     "Trace",
     "TraceRow",

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .._validation import positive_number, whole_number
-from ..certificate import Planes
 from ..design.base import Array
 from ..objective import RegularizedRisk, Run
 from ..segments import PenalisedRun
 from ..threads import one_blas_thread
 from .monitor import Callback, Monitor, Observer
-from .result import Pairs, Result
+from .result import Result, Start
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +45,10 @@ class Solver(ABC):
     def run(
         self,
         objective: RegularizedRisk,
-        start: Array | None = None,
+        start: Start | Array | None = None,
         callback: Callback | None = None,
         *,
         observer: Observer | None = None,
-        planes: Planes | None = None,
-        mu: float | None = None,
-        pairs: Pairs | None = None,
         keep_planes: int = 0,
     ) -> Result:
         """Minimise an objective to a certified gap.
@@ -61,22 +57,14 @@ class Solver(ABC):
         ----------
         objective : RegularizedRisk
             What to minimise.
-        start : ndarray of shape (d,), optional
-            Where to start; zero by default.
+        start : Start or ndarray of shape (d,), optional
+            Where to start, and what is known there; an array is the weights alone. Zero by default.
         callback : callable, optional
             Called with a :class:`TraceRow` after every iteration; a true return value stops the run.
         observer : callable, optional
             Called after every iteration, before the callback, with the :class:`TraceRow` and a function that returns
             the weights of the iterate, or with ``best=True`` the best ones so far. They may be the solver's own array:
             copy what is kept, and change nothing.
-        planes : Planes, optional
-            ``Result.planes`` of an earlier run on the same design and risk, with any alpha. They are taken on trust:
-            planes of other data make the bound wrong.
-        mu : float, optional
-            ``Result.smoothing`` of a run on the same objective that ended here: :class:`~smoothperf.Adaptive`
-            smoothing goes on with it.
-        pairs : Pairs, optional
-            ``Result.pairs`` of such a run, to know the curvature from the start; used by L-BFGS.
         keep_planes : int, default=0
             Most planes that ``Result.planes`` has of this run, each of d numbers; if 0, neither planes nor pairs are
             kept.
@@ -114,27 +102,25 @@ class ConvexSolver(Solver):
     def run(
         self,
         objective: RegularizedRisk,
-        start: Array | None = None,
+        start: Start | Array | None = None,
         callback: Callback | None = None,
         *,
         observer: Observer | None = None,
-        planes: Planes | None = None,
-        mu: float | None = None,
-        pairs: Pairs | None = None,
         keep_planes: int = 0,
     ) -> Result:
         """Minimise an objective to a certified gap; see :meth:`Solver.run`."""
         whole_number("keep_planes", keep_planes, at_least=0)
         with one_blas_thread(unless=objective.design.wants_blas_threads):
+            begin = Start.of(start)
             run: Run
             if objective.penalty.is_quadratic:
-                run = Run(objective, start, in_weights=self.in_weights)
+                run = Run(objective, begin.weights, in_weights=self.in_weights)
             elif self.quadratic_only:
                 raise ValueError(
                     f"{type(self).__name__} minimises with the quadratic penalty only; use LBFGS for other penalties."
                 )
             else:
-                run = PenalisedRun(objective, start)
+                run = PenalisedRun(objective, begin.weights)
             monitor = Monitor(
                 run,
                 tol=self.tol,
@@ -142,9 +128,7 @@ class ConvexSolver(Solver):
                 max_planes=self.max_planes or self._default_planes(run),
                 callback=callback,
                 observer=observer,
-                planes=planes,
-                mu=mu,
-                pairs=pairs,
+                start=begin,
                 keep_planes=keep_planes,
             )
             return self._minimise(run, monitor)

@@ -33,7 +33,7 @@ from ..row_space import smaller_space
 from ..threads import one_blas_thread
 from .base import Solver
 from .monitor import Callback
-from .result import Pairs, Result, Status
+from .result import Pairs, Result, Start, Status
 from .smoothing import mu_for
 
 Array = NDArray[np.float64]
@@ -163,10 +163,8 @@ class Continuation:
         """Run the solver from weights whose scores are known, and go on from its solution."""
         result = self._solver.run(
             StartingWithScores(self._design, self._risk, alpha, coef, scores),
-            coef,
+            Start(coef, self._planes, pairs=self._pairs),
             callback,
-            planes=self._planes,
-            pairs=self._pairs,
             keep_planes=planes_to_keep(coef.size),
         )
         assert result.scores is not None

@@ -34,6 +34,7 @@ from ..penalties import Separable
 from ..threads import cached_property
 from .base import Solver
 from .continuation import planes_to_keep
+from .result import Start
 from .smoothing import mu_for
 
 #: The plane that says where a path begins is no farther below the risk than this, and alpha has a margin for rounding.
@@ -187,9 +188,8 @@ class FirstAlpha:
             objective = StartingWithScores(self._design, self._risk, penalty, null.coef, null.scores)
             result = replace(self._solver, tol=TRIAL_SHARE * tol).run(
                 objective,
-                null.coef,
+                Start(null.coef, planes),
                 callback=lambda row: row.objective < null.value - tol,
-                planes=planes,
                 keep_planes=planes_to_keep(null.coef.size),
             )
             self.passes += objective.n_matvec + objective.n_rmatvec

@@ -25,7 +25,7 @@ from ..segments import PenalisedRun
 from . import proximal, working_set
 from .base import ConvexSolver
 from .line_search import check_flatness, first_step, flat_point
-from .monitor import Monitor, Precision
+from .monitor import Descent, Monitor
 from .result import Pairs, Result, Status
 from .smoothing import Adaptive, Smoothing
 
@@ -97,28 +97,19 @@ class LBFGS(ConvexSolver):
     def _descend(self, run: Run, monitor: Monitor, memory: CurvatureMemory) -> Status:
         """Go downhill until the monitor is content or nothing helps."""
         leads = run.together.rank == 0
-        mu = monitor.first_mu(self.smoothing)
-        precision = Precision(run.design, patience=PATIENCE)
-        point = run.starting_point(mu)
+        descent = Descent(run, monitor, self.smoothing, tol=self.tol, patience=PATIENCE)
+        point = run.starting_point(descent.mu)
         while True:
-            monitor.add_plane(point.slope, point.risk.plane, point.steepness)
-            exact = run.exact_at(point, good_enough=monitor.bundle.value + self.tol)
-            status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
+            status = descent.status(point)
             if status is not None:
                 return status
-            if point.excess <= 1e-3 * monitor.gap:
-                monitor.catch_up()
-            slack = point.slack(exact.value)
-            mu = precision.next_mu(self.smoothing, point, slack=slack, gap=monitor.gap)
-            if mu == point.mu and point.excess <= 1e-3 * monitor.gap:
-                return precision.end(point, slack=slack, gap=monitor.gap)
-            if precision.is_stuck(point, monitor.gap):
+            if descent.is_stuck(point):
                 return Status.PRECISION_LIMIT
 
             # In a group all take the first member's direction, so that the others need none of their own.
             direction = memory.direction(point.gradient) if leads else point.gradient
             line = run.along(point, direction)
-            origin = line.origin(mu)
+            origin = line.origin(descent.mu)
             if origin.derivative >= 0.0:
                 # Downhill for the old mu but not for the new one: stay, and take the new gradient here.
                 # (Or rounding has spoilt the direction.)

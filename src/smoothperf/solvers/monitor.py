@@ -30,13 +30,13 @@ from typing import Protocol
 
 import numpy as np
 
-from ..certificate import Bundle, Planes
+from ..certificate import Bundle
 from ..collective import agreed
 from ..design import Design
 from ..design.base import Array
 from ..measures import Plane
 from ..objective import Estimate, Point, Run
-from .result import Pairs, Result, Status, Trace, TraceRow, check_gap
+from .result import Pairs, Result, Start, Status, Trace, TraceRow, check_gap
 from .smoothing import Adaptive, Smoothing
 
 #: Points that may be the best, before J is computed to tell. (Measured on a9a and w8a with ROC area, to a gap of 1e-5:
@@ -94,12 +94,11 @@ class Monitor:
         max_planes: int,
         callback: Callback | None,
         observer: Observer | None = None,
-        planes: Planes | None = None,
-        mu: float | None = None,
-        pairs: Pairs | None = None,
+        start: Start | None = None,
         keep_planes: int = 0,
         carry_gradients: bool = False,
     ):
+        start = start or Start()
         self._begin = time.perf_counter()
         self._run = run
         self._tol = tol
@@ -115,7 +114,7 @@ class Monitor:
             run.design,
             run.penalty,
             # A plane for each iterate, beside those of an earlier run, is all there can be.
-            max_planes=min(max_planes, max_iter + 1 + (0 if planes is None else len(planes))),
+            max_planes=min(max_planes, max_iter + 1 + (0 if start.planes is None else len(start.planes))),
             tolerance=1e-3 * tol,
             space=run.space,
             extra_rounding=run.risk.extra_rounding,
@@ -124,11 +123,11 @@ class Monitor:
             ceiling=zero,
             carried=run.design.shape[0] if carry_gradients else 0,
         )
-        if planes is not None:
-            self.bundle.adopt(planes)
+        if start.planes is not None:
+            self.bundle.adopt(start.planes)
             self.bundle.solve()  # so that the first iterate is judged by the bound that they make
-        self._first_mu = mu
-        self.pairs = pairs
+        self._first_mu = start.mu
+        self.pairs = start.pairs
         self._trace = Trace()
         self._zero = _Incumbent(np.zeros(run.space.length), 0.0, Estimate(zero, zero))
         self._best = self._zero
@@ -292,6 +291,66 @@ class Monitor:
     def _passes(self) -> tuple[int, int]:
         before, objective = self._passes_before, self._run.objective
         return objective.n_matvec - before[0], objective.n_rmatvec - before[1]
+
+
+class Descent:
+    """The part of every smoothing solver's loop that says whether it goes on, and with which mu.
+
+    Parameters
+    ----------
+    run, monitor
+        What is minimised, and who watches it.
+    smoothing : Smoothing
+        How mu is chosen.
+    tol : float
+        J is computed exactly where it may be within as much of the bound.
+    patience : int
+        See :class:`Precision`.
+    at_once : bool, default=False
+        Whether the bound is improved with every plane.
+
+    Attributes
+    ----------
+    mu : float
+        The one to follow.
+    """
+
+    def __init__(
+        self, run: Run, monitor: Monitor, smoothing: Smoothing, *, tol: float, patience: int, at_once: bool = False
+    ):
+        self._run, self._monitor, self._smoothing = run, monitor, smoothing
+        self._tol, self._at_once = tol, at_once
+        self._precision = Precision(run.design, patience=patience)
+        self.mu = monitor.first_mu(smoothing)
+
+    def status(self, point: Point, iterate: tuple[Array, Array] | None = None) -> Status | None:
+        """Report a point with its plane, and choose the next mu; returns how the run ended if it is to end.
+
+        An iterate that is not the point itself is given by its weights as a vector and its scores.
+        """
+        run, monitor = self._run, self._monitor
+        monitor.add_plane(point.slope, point.risk.plane, point.steepness, at_once=self._at_once)
+        if iterate is None:
+            exact = run.exact_at(point, good_enough=monitor.bundle.value + self._tol)
+            status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
+        else:
+            coef, scores = iterate
+            square = run.square(coef)
+            value = run.regulariser(coef, square) + run.risk.exact_value(scores)
+            status = monitor.record(coef, square, Estimate(value, value), point.value, point.mu)
+        if status is not None:
+            return status
+        slack = point.slack((exact if iterate is None else run.exact_at(point)).value)
+        if point.excess <= 1e-3 * monitor.gap:
+            monitor.catch_up()
+        self.mu = self._precision.next_mu(self._smoothing, point, slack=slack, gap=monitor.gap)
+        if self.mu == point.mu and point.excess <= 1e-3 * monitor.gap:
+            return self._precision.end(point, slack=slack, gap=monitor.gap)
+        return None
+
+    def is_stuck(self, point: Point) -> bool:
+        """Whether nothing has come of the last iterations; to be asked once in each."""
+        return self._precision.is_stuck(point, self._monitor.gap)
 
 
 class Precision:

@@ -24,9 +24,9 @@ import numpy as np
 
 from .._validation import choice
 from ..collective import agreed
-from ..objective import Estimate, Line, Point, RegularizedRisk, Run, Trial
+from ..objective import Line, Point, RegularizedRisk, Run, Trial
 from .base import ConvexSolver
-from .monitor import Monitor, Precision
+from .monitor import Descent, Monitor
 from .result import Result, Status
 from .smoothing import Adaptive, Smoothing
 
@@ -81,31 +81,23 @@ class Nesterov(ConvexSolver):
         # Backtracking finds its own L; it only needs a first guess.
         squared_norm = SAFETY * squared_spectral_norm(run.objective, accuracy=0.3 if self.backtracking else 1e-3)
         alpha = run.alpha
-        mu = monitor.first_mu(self.smoothing)
+        descent = Descent(run, monitor, self.smoothing, tol=self.tol, patience=PATIENCE)
+        mu = descent.mu
         lipschitz = run.risk.lipschitz(mu) * squared_norm + alpha
         theta = 1.0
-        precision = Precision(run.design, patience=PATIENCE)
         leading = run.starting_point(mu)  # v: where gradients are taken
         coef, scores = leading.coef, leading.scores  # w: the iterate
         while True:
-            monitor.add_plane(leading.slope, leading.risk.plane, leading.steepness)
-            square = run.square(coef)
-            value = run.regulariser(coef, square) + run.risk.exact_value(scores)
-            status = monitor.record(coef, square, Estimate(value, value), leading.value, leading.mu)
+            status = descent.status(leading, (coef, scores))
             if status is not None:
                 return monitor.result(status)
-            slack = leading.slack(run.exact_at(leading).value)
-            if leading.excess <= 1e-3 * monitor.gap:
-                monitor.catch_up()
-            mu = precision.next_mu(self.smoothing, leading, slack=slack, gap=monitor.gap)
+            mu = descent.mu
             if mu != leading.mu:
                 # Another function from here on: take its gradient, and begin without momentum.
                 lipschitz = (lipschitz - alpha) * leading.mu / mu + alpha
                 leading = run.evaluate(leading.coef, mu, leading.scores)
                 theta = 1.0
-            elif leading.excess <= 1e-3 * monitor.gap:
-                return monitor.result(precision.end(leading, slack=slack, gap=monitor.gap))
-            if precision.is_stuck(leading, monitor.gap):
+            if descent.is_stuck(leading):
                 return monitor.result(Status.PRECISION_LIMIT)
 
             line = run.along(leading, -leading.gradient)

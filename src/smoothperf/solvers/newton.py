@@ -39,7 +39,7 @@ from ..measures import Curvature
 from ..objective import Point, RegularizedRisk, Run
 from .base import ConvexSolver
 from .line_search import check_flatness, first_step, flat_point
-from .monitor import Monitor, Precision
+from .monitor import Descent, Monitor
 from .result import Result, Status
 from .smoothing import Adaptive, Smoothing
 
@@ -112,22 +112,17 @@ class Newton(ConvexSolver):
                 f"Newton solves systems in all features, of which X has {objective.design.shape[1]} "
                 f"(at most {MOST_FEATURES}); use LBFGS."
             )
-        precision = Precision(run.design, patience=PATIENCE)
-        point = run.starting_point(monitor.first_mu(self.smoothing))
+        # There are few iterations, and at a minimiser of J_mu the plane may close the gap: no bound is put off.
+        descent = Descent(run, monitor, self.smoothing, tol=self.tol, patience=PATIENCE, at_once=True)
+        point = run.starting_point(descent.mu)
         while True:
-            # There are few iterations, and at a minimiser of J_mu the plane may close the gap: no bound is put off.
-            monitor.add_plane(point.slope, point.risk.plane, point.steepness, at_once=True)
-            exact = run.exact_at(point, good_enough=monitor.bundle.value + self.tol)
-            status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
+            status = descent.status(point)
             if status is not None:
                 return monitor.result(status)
-            slack = point.slack(exact.value)
-            mu = precision.next_mu(self.smoothing, point, slack=slack, gap=monitor.gap)
-            if mu == point.mu and point.excess <= 1e-3 * monitor.gap:
-                return monitor.result(precision.end(point, slack=slack, gap=monitor.gap))
-            if precision.is_stuck(point, monitor.gap):
+            if descent.is_stuck(point):
                 return monitor.result(Status.PRECISION_LIMIT)
 
+            mu = descent.mu
             curvature = objective.risk.curvature(point.scores, point.risk, point.mu, mu)
             line = run.along(point, direction(objective, point, curvature))
             origin = line.origin(mu)

@@ -24,7 +24,7 @@ from .base import Solver
 from .continuation import Continuation, Solution, planes_to_keep
 from .first_alpha import FirstAlpha, where_they_vanish
 from .monitor import Callback
-from .result import Pairs, Status
+from .result import Pairs, Start, Status
 from .smoothing import mu_for
 
 #: Smoothing of the first plane, as a share of tol, at most.
@@ -122,10 +122,8 @@ class PenalisedContinuation:
         if value - bound > self._solver.tol:
             result = self._solver.run(
                 StartingWithScores(self._design, self._risk, penalty, self._coef, self._scores),
-                self._coef,
+                Start(self._coef, self._planes, pairs=self._pairs),
                 callback,
-                planes=self._planes,
-                pairs=self._pairs,
                 keep_planes=planes_to_keep(self._coef.size),
             )
             assert result.scores is not None

@@ -32,7 +32,7 @@ from ..objective import Point
 from ..penalties import Separable
 from ..segments import PenalisedRun
 from .line_search import flat_point
-from .monitor import Monitor, Precision
+from .monitor import Descent, Monitor
 from .proximal_model import no_columns, proximal_step, units_of
 from .result import Pairs, Result, Status
 from .row_model import RowModel
@@ -97,23 +97,15 @@ def minimise(solver: Settings, run: PenalisedRun, monitor: Monitor, memory_size:
 def descend(solver: Settings, run: PenalisedRun, monitor: Monitor, metric: Metric) -> Status:
     """Report points to the monitor until it says how the run ended, or nothing helps."""
     leads = run.together.rank == 0
-    precision = Precision(run.design, patience=PATIENCE)
-    point = run.starting_point(monitor.first_mu(solver.smoothing))
+    descent = Descent(run, monitor, solver.smoothing, tol=solver.tol, patience=PATIENCE)
+    point = run.starting_point(descent.mu)
     finer = _Finer(solver.smoothing)
     blind = 0
     while True:
-        monitor.add_plane(point.slope, point.risk.plane, point.steepness)
-        exact = run.exact_at(point, good_enough=monitor.bundle.value + solver.tol)
-        status = monitor.record(point.coef, point.coef_square, exact, point.value, point.mu, scores=point.scores)
+        status = descent.status(point)
         if status is not None:
             return status
-        if point.excess <= 1e-3 * monitor.gap:
-            monitor.catch_up()
-        slack = point.slack(exact.value)
-        mu = precision.next_mu(solver.smoothing, point, slack=slack, gap=monitor.gap)
-        if mu == point.mu and point.excess <= 1e-3 * monitor.gap:
-            return precision.end(point, slack=slack, gap=monitor.gap)
-        is_stuck = precision.is_stuck(point, monitor.gap)
+        mu, is_stuck = descent.mu, descent.is_stuck(point)
         if is_stuck or blind >= MOST_BLIND:
             mu, blind = finer.after(point.mu), 0
             if is_stuck and mu == point.mu:

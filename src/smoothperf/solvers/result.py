@@ -1,4 +1,4 @@
-"""What a solver returns: the weights, the certificate, how it ended and how it got there."""
+"""What a run begins with, and what it returns: weights, the certificate, how it ended and how it got there."""
 
 from __future__ import annotations
 
@@ -51,6 +51,45 @@ class Pairs:
     changes: Array
     order: list[int]
     alpha: float
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What a run goes on from; all of it may be missing.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (d,), optional
+        Where to start; zero by default.
+    planes : Planes, optional
+        ``Result.planes`` of an earlier run on the same design and risk, with any alpha. They are taken on trust: planes
+        of other data make the bound wrong.
+    mu : float, optional
+        ``Result.smoothing`` of a run on the same objective that ended here; :class:`~smoothperf.Adaptive` smoothing
+        goes on with it.
+    pairs : Pairs, optional
+        ``Result.pairs`` of such a run, to know the curvature from the start; used by L-BFGS.
+
+    Examples
+    --------
+    >>> from smoothperf import LBFGS, ROCArea
+    >>> from smoothperf.design import as_design
+    >>> from smoothperf.objective import RegularizedRisk
+    >>> J = RegularizedRisk(as_design(np.eye(4)), ROCArea().bind([1, 1, -1, -1]), 0.1)
+    >>> first = LBFGS(tol=1e-6).run(J, keep_planes=5)
+    >>> LBFGS(tol=1e-6).run(J, Start(first.coef, first.planes)).n_iter   # nothing is left to do
+    0
+    """
+
+    weights: Array | None = None
+    planes: Planes | None = None
+    mu: float | None = None
+    pairs: Pairs | None = None
+
+    @classmethod
+    def of(cls, start: Start | Array | None) -> Start:
+        """Return the start at some weights, or one that is complete as it is."""
+        return start if isinstance(start, Start) else cls(None if start is None else np.asarray(start))
 
 
 @dataclass(frozen=True, slots=True)

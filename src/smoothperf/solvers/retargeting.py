@@ -31,7 +31,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..certificate import Planes, evaluation_rounding
+from ..certificate import evaluation_rounding
 from ..collective import agreed, total
 from ..design.base import Array
 from ..measures.base import EPS, Curvature, Interval, Plane, Risk, RiskValue
@@ -39,7 +39,7 @@ from ..objective import RegularizedRisk, StartingWithScores
 from .base import ConvexSolver, Solver
 from .lbfgs import LBFGS
 from .monitor import Callback, Observer
-from .result import Pairs, Result, Status, TraceRow
+from .result import Result, Start, Status, TraceRow
 from .story import Sequel, Story
 
 #: A step ends once it has gained this share of the most that it can gain.
@@ -188,24 +188,22 @@ class Retargeting(Solver):
     def run(
         self,
         objective: RegularizedRisk,
-        start: Array | None = None,
+        start: Start | Array | None = None,
         callback: Callback | None = None,
         *,
         observer: Observer | None = None,
-        planes: Planes | None = None,
-        mu: float | None = None,
-        pairs: Pairs | None = None,
         keep_planes: int = 0,
     ) -> Result:
         """Minimise ``J_tight`` from the best multiple of a start; see :meth:`Solver.run`.
 
-        Without a start, or from zero, the first step is the convex problem itself. ``planes`` are of no use here, as
+        Without a start, or from zero, the first step is the convex problem itself. Planes are of no use here, as
         those of a step hold for its own target only, and none are returned. In the trace, objective, lower bound and
         gap are those of the step; the callback may stop the run.
         """
         if not objective.risk.has_loss_free:
             raise ValueError(f"{type(objective.risk).__name__} is no maximum over labelings: it has no tight bound.")
-        result = self._run(objective, start, callback, observer, mu, pairs)
+        begin = Start.of(start)
+        result = self._run(objective, begin, callback, observer)
         closer = objective.risk.closer_bound()
         if closer is None or not self._is_no_better_than_zero(objective, result):
             return result
@@ -213,7 +211,7 @@ class Retargeting(Solver):
         rest = replace(self, max_iter=max(0, self.max_iter - len(result.trace)))
         again = RegularizedRisk(objective.design, closer, objective.penalty)
         try:
-            return sequel.join(rest._run(again, start, sequel.add, observer, mu, None))
+            return sequel.join(rest._run(again, replace(begin, pairs=None), sequel.add, observer))
         finally:
             objective.n_matvec += again.n_matvec
             objective.n_rmatvec += again.n_rmatvec
@@ -228,18 +226,16 @@ class Retargeting(Solver):
     def _run(
         self,
         objective: RegularizedRisk,
-        start: Array | None,
+        start: Start,
         callback: Callback | None,
         observer: Observer | None,
-        mu: float | None,
-        pairs: Pairs | None,
     ) -> Result:
         """Minimise ``J_tight`` of this risk, whatever comes of it."""
         story = Story(callback)
         before = objective.n_matvec
-        here = _best_multiple(objective, start)
+        here = _best_multiple(objective, start.weights)
         story.count(objective.n_matvec - before)
-        previous = math.inf
+        previous, mu, pairs = math.inf, start.mu, start.pairs
         while True:
             step = StartingWithScores(
                 objective.design, here.majorant(objective), objective.penalty, here.coef, here.scores
@@ -252,9 +248,9 @@ class Retargeting(Solver):
             # As long as steps gain much, the next target is worth more than the rest of this one.
             limit = min(SHORT, left) if previous - here.value > self.tol else left
             try:
-                result = replace(self.convex, tol=SHARE * self.tol, max_iter=limit).run(
-                    step, here.coef, watch.look, observer=observer, mu=mu, pairs=pairs, keep_planes=1
-                )
+                begin = Start(here.coef, mu=mu, pairs=pairs)
+                solver = replace(self.convex, tol=SHARE * self.tol, max_iter=limit)
+                result = solver.run(step, begin, watch.look, observer=observer, keep_planes=1)
             finally:  # also if rows are lost on the way
                 objective.n_matvec += step.n_matvec
                 objective.n_rmatvec += step.n_rmatvec

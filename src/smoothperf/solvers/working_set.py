@@ -34,7 +34,7 @@ from ..segments import PenalisedRun
 from . import proximal
 from .monitor import Monitor
 from .proximal_model import units_of
-from .result import Result, Status, TraceRow
+from .result import Result, Start, Status, TraceRow
 
 #: Columns from which on it pays.
 MANY_COLUMNS = 1000
@@ -85,7 +85,7 @@ def minimise(solver: proximal.Settings, run: PenalisedRun, monitor: Monitor, mem
             max_iter=max(0, solver.max_iter - iterations),
             max_planes=solver.max_planes or PLANES,
             callback=None if complete else _Slow(),
-            mu=mu,
+            start=Start(mu=mu),
             carry_gradients=True,
         )
         watch.add_plane(slope[chosen], plane, steepness)
