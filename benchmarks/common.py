@@ -80,16 +80,20 @@ def geometric_mean(values: Iterable[float]) -> float:
     return float(np.exp(np.mean(np.log(list(values)))))
 
 
-def seconds_of(ours: Callable[[], Any], peer: Callable[[], Any], *, repetitions: int) -> tuple[float, float]:
-    """Median seconds of both, measured in turns so that a noisy machine disturbs both alike."""
+def seconds_of(
+    ours: Callable[[], Any], peer: Callable[[], Any], *, repetitions: int, calls: int = 1
+) -> tuple[float, float]:
+    """Median seconds of both, measured in turns so that a noisy machine disturbs both alike; of so many calls each."""
     taken = []
     for _ in range(repetitions):
         begin = time.perf_counter()
-        ours()
+        for _ in range(calls):
+            ours()
         middle = time.perf_counter()
-        peer()
+        for _ in range(calls):
+            peer()
         taken.append((middle - begin, time.perf_counter() - middle))
-    first, second = np.median(np.array(taken), axis=0)
+    first, second = np.median(np.array(taken), axis=0) / calls
     return float(first), float(second)
 
 

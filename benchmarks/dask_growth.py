@@ -43,9 +43,9 @@ from smoothperf.dask.inputs import sources
 from smoothperf.dask.parts import LabelPart
 from smoothperf.dask.placement import Placement
 from smoothperf.design import as_design
-from smoothperf.kernels import along
 from smoothperf.measures import get_measure
 from smoothperf.objective import RegularizedRisk
+from smoothperf.row_space import along
 from smoothperf.threads import use_threads
 
 from .common import write_csv

@@ -163,8 +163,6 @@ SHORT_OF = {
     "half_gram: rows": lambda: kernels.half_gram(*ROWS, np.array([2]), ONE, np.zeros((3, 3))),
     "half_gram: weights": lambda: kernels.half_gram(*ROWS, np.array([0, 1]), ONE, np.zeros((3, 3))),
     "row_norms: data": lambda: kernels.row_norms(ROWS[0], TWO, True),
-    "along: direction": lambda: kernels.along(THREE, 1.0, TWO, THREE.copy()),
-    "along: out": lambda: kernels.along(THREE, 1.0, THREE, TWO),
     "sum_and_squares: out": lambda: kernels.sum_and_squares(THREE, 1.0, THREE, 3, 0, TWO),
     "sum_and_squares: terms": lambda: kernels.sum_and_squares(FOUR, 1.0, FOUR, 2, 3, FOUR.copy()),
     "inner_products: p": lambda: kernels.inner_products(THREE, THREE, TWO, 3, 0),

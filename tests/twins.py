@@ -203,11 +203,6 @@ def maximise_on_simplex(
     return np.asarray(x / x.sum())
 
 
-def along(start: Array, step: float, direction: Array, out: Array, pieces: int = 1) -> None:
-    """``out = start + step * direction``."""
-    out[:] = start + step * direction
-
-
 def _inner(u: Array, v: Array, terms: int, shift: int) -> float:
     return float(u[:terms] @ v[shift : shift + terms])
 

@@ -19,19 +19,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import threads
 from .collective import agreed, total
 from .design import Design, SharedDesign
 from .design.base import Array
-from .kernels import along, inner_products
+from .kernels import inner_products
 from .measures import Risk, RiskValue
 from .penalties import BoundPenalty, Penalty, as_penalty
-from .row_space import Buffers, Space, WeightSpace, smaller_space
+from .row_space import Buffers, Space, WeightSpace, along, smaller_space
 
 #: Largest score that a run may meet: the square of it, and sums of such squares, are numbers still.
 LARGEST_SCORE = 1e145
-#: Numbers for which a thread pays, when two vectors are added.
-LEAST_NUMBERS = 1 << 15
 
 
 class RegularizedRisk:
@@ -360,7 +357,7 @@ class Line:
         if step == 0.0:
             return self._start.scores
         result = self._run._scores.take()
-        along(self._start.scores, step, self._scores, result, threads.pieces(result.shape[0], least=LEAST_NUMBERS))
+        along(self._start.scores, step, self._scores, result)
         return result
 
     def at(self, step: float, mu: float) -> Trial:

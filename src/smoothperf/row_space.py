@@ -23,12 +23,22 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernels import along, sum_and_squares
+from .kernels import sum_and_squares
 
 Array = NDArray[np.float64]
 
 #: Rows are the smaller space when there are so many times as many columns.
 MANY_COLUMNS = 2
+
+
+def along(start: Array, step: float, direction: Array, out: Array) -> None:
+    """``out = start + step * direction``.
+
+    (Measured with 500 to 300,000 rows: a compiled loop takes half to three quarters of the time of these two passes,
+    but fits with it take no less processor time.)
+    """
+    np.multiply(direction, step, out=out)
+    np.add(start, out, out=out)
 
 
 class Products(Protocol):

@@ -22,13 +22,12 @@ import math
 
 import numpy as np
 
-from . import threads
 from .collective import agreed
 from .design.base import Array
-from .kernels import along
 from .measures import RiskValue
-from .objective import LEAST_NUMBERS, Point, RegularizedRisk, Run, Trial
+from .objective import Point, RegularizedRisk, Run, Trial
 from .penalties import Separable
+from .row_space import along
 
 
 class PenalisedRun(Run):
@@ -103,7 +102,7 @@ class Segment:
         scores = start.scores
         if step > 0.0:
             scores = np.empty_like(start.scores)
-            along(start.scores, step, self._scores, scores, threads.pieces(scores.size, least=LEAST_NUMBERS))
+            along(start.scores, step, self._scores, scores)
         risk = run.risk.smoothed(scores, mu, start.risk.hint, self._scores)
         steepness = run.derivative(risk, self._scores)
         omega, derivative, jump = self._penalty_at(step, to_the_right=step == 0.0)

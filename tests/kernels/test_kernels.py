@@ -476,16 +476,6 @@ def test_maximise_on_simplex(seed, size, rank, scale):
 
 
 @searching(30)
-@given(data=st.data(), n=st.integers(1, 20), step=st.floats(-1e6, 1e6), pieces=st.integers(1, 3))
-def test_along(data, n, step, pieces):
-    start, direction = data.draw(vectors(n)), data.draw(vectors(n))
-    out, expected = np.full((2, n), np.nan)
-    kernels.along(start, step, direction, out, pieces)
-    twins.along(start, step, direction, expected)
-    np.testing.assert_allclose(out, expected, rtol=0, atol=4 * EPS * (np.abs(start) + np.abs(step * direction)).max())
-
-
-@searching(30)
 @given(seed=st.integers(0, 10**6), shifted=st.booleans(), terms=st.integers(0, 12))
 def test_sums_with_inner_products(seed, shifted, terms):
     """In weight space, and in row space, where an inner product pairs the two halves of a vector."""

@@ -60,7 +60,6 @@ HELD_TO = {
     "_top_k.weigh_cells": ("weigh_cells", "kernels/test_top_k.py::test_cells"),
     "_quadratic_model.minimise_model": ("minimise_model", "kernels/test_kernels.py::test_minimise_model"),
     "_two_loop.two_loop": ("two_loop", "kernels/test_kernels.py::test_two_loop"),
-    "_vectors.along": ("along", "kernels/test_kernels.py::test_along"),
     "_vectors.differences": ("differences", "kernels/test_kernels.py::test_sums_with_inner_products"),
     "_vectors.inner_products": ("inner_products", "kernels/test_kernels.py::test_sums_with_inner_products"),
     "_vectors.sum_and_squares": ("sum_and_squares", "kernels/test_kernels.py::test_sums_with_inner_products"),

@@ -8,10 +8,9 @@ from ._roc_area import huber_sums, sorted_hinges
 from ._simplex_qp import maximise_on_simplex
 from ._sparse import gather, half_gram, room_for_sums, row_norms, scatter
 from ._two_loop import two_loop
-from ._vectors import along, differences, inner_products, sum_and_squares
+from ._vectors import differences, inner_products, sum_and_squares
 
 __all__ = [
-    "along",
     "differences",
     "gather",
     "half_gram",

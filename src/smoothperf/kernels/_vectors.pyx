@@ -4,38 +4,6 @@ The inner product of u and v is ``u[:terms] . v[shift:shift+terms]`` (:mod:`smoo
 """
 
 from ._lengths cimport check_length, check_room
-from ._pool cimport run_pieces
-
-
-cdef struct Sum:
-    const double* start
-    const double* direction
-    double* out
-    double step
-    Py_ssize_t n, pieces
-
-
-cdef void _along_piece(void* context, Py_ssize_t piece) noexcept nogil:
-    cdef const Sum* sum = <const Sum*>context
-    cdef Py_ssize_t i, begin = sum.n * piece // sum.pieces, end = sum.n * (piece + 1) // sum.pieces
-    cdef const double* f = sum.start
-    cdef const double* q = sum.direction
-    cdef double* out = sum.out
-    cdef double step = sum.step
-    for i in range(begin, end):
-        out[i] = f[i] + step * q[i]
-
-
-def along(const double[::1] start, double step, const double[::1] direction, double[::1] out, Py_ssize_t pieces=1):
-    """``out = start + step * direction``, in one pass; in pieces for several threads."""
-    cdef Sum sum
-    check_length("direction", direction.shape[0], start.shape[0])
-    check_length("out", out.shape[0], start.shape[0])
-    if start.shape[0] == 0:
-        return
-    sum = Sum(&start[0], &direction[0], &out[0], step, start.shape[0], pieces)
-    with nogil:
-        run_pieces(_along_piece, &sum, pieces)
 
 
 def sum_and_squares(

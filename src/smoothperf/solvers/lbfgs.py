@@ -18,9 +18,9 @@ import numpy as np
 from .._validation import whole_number
 from ..collective import agreed
 from ..design.base import Array
-from ..kernels import along, differences, two_loop
+from ..kernels import differences, two_loop
 from ..objective import Run
-from ..row_space import Space, WeightSpace
+from ..row_space import Space, WeightSpace, along
 from ..segments import PenalisedRun
 from . import proximal, working_set
 from .base import ConvexSolver
