@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..dataset import Chunk, DataError, data_error
+from ..dataset import Chunk, damage_as_data_error, data_error
 
 MAGIC = b"\x93SPSTORE"
 #: Offset and length of the index, its CRC-32, that of these 20 bytes, and the magic once more.
@@ -43,7 +43,7 @@ def begins_as_former_store(path: str | os.PathLike[str]) -> bool:
 
 def former_chunks(path: Path) -> Iterator[Chunk]:
     """Yield the rows of a file, block by block."""
-    try:
+    with damage_as_data_error(path, "it is damaged, or no store of an earlier version"):
         content = np.memmap(path, np.uint8, "r")
         offset, length, crc32, _, _ = TRAILER.unpack(content[-TRAILER.size :].tobytes())
         index = json.loads(_checked(content[offset : offset + length], crc32, path, "its index"))
@@ -59,10 +59,6 @@ def former_chunks(path: Path) -> Iterator[Chunk]:
             X = _matrix(content, block, index["index_type"], index["value_type"], d, path, f"block {number}")
             ids = None if qid is None else qid[rows]
             yield Chunk(X, y[rows], rows.stop / n, index["feature_names"], index["zero_based"], qid=ids)
-    except DataError:
-        raise
-    except Exception as error:  # whatever damage can lead to, it is the file that is wrong
-        raise data_error(path, f"it is damaged, or no store of an earlier version: {error!r}") from error
 
 
 def _matrix(

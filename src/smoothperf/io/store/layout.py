@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..dataset import DataError
+from ..dataset import DataError, one_line
 from .former import begins_as_former_store
 
 FORMAT = "smoothperf store"
@@ -45,7 +45,7 @@ class StoreError(DataError):
 
 def store_error(path: str | os.PathLike[str], reason: str) -> StoreError:
     """Make the error for a file."""
-    return StoreError(" ".join(f"{os.fspath(path)}: {reason}".split()))
+    return StoreError(f"{' '.join(os.fspath(path).split())}: {one_line(reason)}")
 
 
 def is_store(path: str | os.PathLike[str], format: str | None = None) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ... import __version__
 from ...design.sparse import CompressedRows
 from ...threads import cached_property
+from ..annotated import check_attributes
 from ..streams import explain
 from .former import begins_as_former_store
 from .layout import ARRAYS, FORMAT, INDEX, VERSION, store_error
@@ -90,18 +91,24 @@ class Store:
            [0., 1.]])
     """
 
+    path: Path
+    shape: tuple[int, ...]
+    feature_names: list[str] | None
+    zero_based: bool | None
+    source: dict[str, str]
+    _crc32: dict[str, int]
+    _words: dict[str, list[str]]
+
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
         index = _read_index(self.path)
         try:
-            n, d = self.shape = (int(index["shape"][0]), int(index["shape"][1]))
-            told: dict[str, dict[str, Any]] = index["arrays"]
-            self._crc32 = {name: int(told[name]["crc32"]) for name in told}
-            self._words: dict[str, list[str]] = index["words"]
-            self.feature_names: list[str] | None = index["feature_names"]
-            self.zero_based: bool | None = index["zero_based"]
-            self.source: dict[str, str] = index["source"]
-            self._check(n, d, told)
+            self.shape, told = tuple(index["shape"]), index["arrays"]
+            self._crc32 = {name: told[name]["crc32"] for name in told}
+            self._words, self.feature_names = index["words"], index["feature_names"]
+            self.zero_based, self.source = index["zero_based"], index["source"]
+            check_attributes(self)
+            self._check(*self.shape, told)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise store_error(self.path / INDEX, f"it is damaged: {error!r}") from error
         self._arrays = {name: self._mapped(name, told[name]) for name in told}
@@ -125,11 +132,6 @@ class Store:
         for name in ("labels", "queries"):
             if name in told and (told[name]["type"] == "<i4") != (name in self._words):
                 raise ValueError(f"the words of {name} are missing")
-        for words in (self.feature_names or [], self.source.values(), *self._words.values()):
-            if not all(isinstance(word, str) for word in words):
-                raise ValueError("a name is no text")
-        if self.zero_based not in (None, True, False):
-            raise ValueError("it does not say how indices counted")
         if self.feature_names is not None and len(self.feature_names) != d:
             raise ValueError(f"it names {len(self.feature_names)} of {d} columns")
 
