@@ -81,7 +81,7 @@ def compare(
     risk = get_measure(measure).bind(y)
     mu = model.result_.smoothing
     expected = evaluated(RegularizedRisk(as_design(X), risk, ALPHA), weights, mu)
-    out_of_core = evaluated(RegularizedRisk(open_store(store).design(), risk, ALPHA), weights, mu)
+    out_of_core = evaluated(RegularizedRisk(as_design(open_store(store).X), risk, ALPHA), weights, mu)
     placement = Placement(client, sources(blocks), n_threads=1, patience=60.0)
 
     def program(part: LabelPart, together: Member) -> list[tuple[float, Any]]:
@@ -134,7 +134,7 @@ def main() -> int:
             bounds = [X.shape[0] * i // BLOCKS for i in range(BLOCKS + 1)]
             pieces = [slice(*each) for each in itertools.pairwise(bounds)]
             store = Path(folder, f"{name}.store")
-            with StoreWriter(store, block_size=X.nnz * 12 // BLOCKS) as writer:
+            with StoreWriter(store) as writer:
                 for rows_of_piece in pieces:
                     writer.add(X[rows_of_piece], y[rows_of_piece])
                 writer.n_features = X.shape[1]

@@ -2,17 +2,19 @@
 A million rows out of core
 ==========================
 
-A *store* is a file of rows that are read while they are trained on, block by block. Memory does not depend on how
-many entries the file has: only on the number of rows, for their scores, and of features.
+A *store* is a folder of arrays that are mapped into memory while they are trained on: the system reads what is needed
+of them. What the process itself has in memory does not depend on how many entries there are, only on the number of
+rows, for their scores, and of features.
 """
 
 # %%
-# A file, piece by piece
-# ----------------------
+# A store, piece by piece
+# -----------------------
 # A million rows with 50 of 2,000 features each, made in pieces of 50,000, so that they are never in memory
-# together. Two percent are positive. (In earnest the file would be larger than the memory. This one fits on every
+# together. Two percent are positive. (In earnest the store would be larger than the memory. This one fits on every
 # disk, and takes seconds.)
 
+import shutil
 import tempfile
 import time
 import tracemalloc
@@ -46,7 +48,7 @@ with StoreWriter(path, dtype="float32") as writer:
     for number in range(PIECES):
         writer.add(*piece(number))
 store = open_store(path)
-print(f"{store.shape[0]:,} rows, {path.stat().st_size / 1e6:.0f} MB, written in {time.perf_counter() - began:.1f} s")
+print(f"{store.shape[0]:,} rows, {store.n_bytes / 1e6:.0f} MB, written in {time.perf_counter() - began:.1f} s")
 
 # %%
 # Training
@@ -58,7 +60,7 @@ clf = MeasureClassifier("roc_area", alpha=1e-4).fit(path)
 peak = tracemalloc.get_traced_memory()[1]
 tracemalloc.stop()
 passes = clf.result_.n_matvec + clf.result_.n_rmatvec
-print(f"{clf.result_.seconds:.1f} s for {passes} passes over the file; at most {clf.gap_:.5f} above the optimum")
+print(f"{clf.result_.seconds:.1f} s for {passes} passes over X; at most {clf.gap_:.5f} above the optimum")
 
 X_new, y_new = piece(PIECES)
 print(f"ROC area on {ROWS:,} new rows: {clf.score(X_new, y_new):.3f}")
@@ -71,18 +73,18 @@ trace = clf.result_.trace
 fig, (ax, beside) = plt.subplots(1, 2, figsize=(10, 4.0), width_ratios=(4, 3))
 ax.plot(trace["passes"], trace["objective"], color="#0072B2", label="objective")
 ax.plot(trace["passes"], trace["lower_bound"], color="#D55E00", label="lower bound of the optimum")
-ax.set(xlabel="passes over the file", ylabel="J", ylim=(0, None))
+ax.set(xlabel="passes over X", ylabel="J", ylim=(0, None))
 ax.legend()
-sizes = {"the file": path.stat().st_size / 1e6, "memory at most": peak / 1e6}
+sizes = {"the files": store.n_bytes / 1e6, "memory at most": peak / 1e6}
 bars = beside.bar(list(sizes), list(sizes.values()), color=["#333333", "#0072B2"], width=0.6)
 beside.bar_label(bars, [f"{size:.0f} MB" for size in sizes.values()])
 beside.set_ylabel("MB")
 plt.show()
 
-path.unlink()
+shutil.rmtree(path.parent)
 
 # %%
-# The memory is that of vectors with a number for each row, and of a few blocks; with 500 entries in a row instead
-# of 50 it would be the same, and the file ten times as large. :doc:`/store-files` has the format, and what a run on
+# The memory is that of vectors with a number for each row; with 500 entries in a row instead of 50 it would be the
+# same, and the files ten times as large. :doc:`/store-files` has the format, and what a run on
 # 8 GB took. On the command line: ``smoothperf convert data.svm million.store``, then ``smoothperf train
 # million.store``.

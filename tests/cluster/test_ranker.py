@@ -100,7 +100,7 @@ def test_inputs_of_all_kinds(client, tmp_path):
     paths = []
     for number, part in enumerate(np.array_split(np.arange(len(y)), 3)):
         paths.append(tmp_path / f"{number}.store")
-        with StoreWriter(paths[-1], block_size=600) as writer:
+        with StoreWriter(paths[-1]) as writer:
             writer.add(X[part], y[part], qid[part])
     texts = []
     for number, part in enumerate(np.array_split(np.arange(len(y)), 3)):

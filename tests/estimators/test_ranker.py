@@ -226,15 +226,13 @@ def test_errors_say_what_is_wrong(ranker, arguments, message):
         ranker.fit(X, **{"y": [0, 1, 2, 0, 1, 2], **arguments})
 
 
-def test_other_errors(data, tmp_path):
+def test_other_errors(data):
     X, y, qid = data
     for ranker in (MeasureRanker("pairs", solver="newton"), MeasureRankerCV(solver=Newton())):
         with pytest.raises(ValueError, match=r"needs second derivatives of a form that .* lacks"):
             ranker.fit(X, y, qid=qid)
     with pytest.raises(ValueError, match="measure must be one of"):
         MeasureRanker("prbep").fit(X, y, qid=qid)
-    with pytest.raises(ValueError, match="needs the rows in memory"):
-        MeasureRankerCV().fit(tmp_path / "rows.store", y, qid=qid)
     ranker = MeasureRanker("pairs").fit(X, y, qid=qid)
     with pytest.raises(ValueError, match="got neither"):
         ranker.score(X, y)

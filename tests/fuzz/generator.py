@@ -163,7 +163,7 @@ def _laid_out(rng: np.random.Generator, layout: str, X: np.ndarray, y: np.ndarra
     if form in "CF":
         return np.array(X, order=form), dense
     if form == "store":
-        with StoreWriter(path, block_size=1 << 10) as writer:
+        with StoreWriter(path) as writer:
             writer.add(sp.csr_array(X), y)
             writer.n_features = X.shape[1]
         return path, dense

@@ -86,7 +86,7 @@ def check_numbers(judge: Judge, model: MeasureClassifier) -> None:
 def planes(problem: Problem) -> Planes:
     """The planes of a run of the problem's solver, which an estimator does not keep."""
     measure, settings = get_measure(problem.measure), problem.settings
-    X = open_store(problem.X).design() if isinstance(problem.X, Path) else problem.X
+    X = open_store(problem.X).X if isinstance(problem.X, Path) else problem.X
     design = Bias(measure, settings["fit_intercept"], settings["intercept_scaling"]).design(as_design(X))
     objective = RegularizedRisk(design, measure.bind(problem.y, problem.weights), problem.alpha)
     solver = make_solver(problem.solver, tol=settings["tol"], max_iter=settings["max_iter"], smoothing="adaptive")
@@ -124,7 +124,7 @@ def test_a_penalty_keeps_the_promises(seed, tmp_path, monkeypatch):
     judge = Judge(problem)
     rng = np.random.default_rng(seed)
     measure, settings = get_measure(problem.measure), problem.settings
-    X = open_store(problem.X).design() if isinstance(problem.X, Path) else problem.X
+    X = open_store(problem.X).X if isinstance(problem.X, Path) else problem.X
     bias = Bias(measure, settings["fit_intercept"], settings["intercept_scaling"])
     alpha = float(10.0 ** rng.uniform(-5, 0))
     penalty = some_penalty(rng, alpha, judge.d, bias=bias.trained).on(judge.d)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
     from ..estimators.ranker import MeasureRanker
     from ..io import Dataset
-    from ..io.store import Store
     from ..io.tables import TableEncoder
     from ._screen import Screen
 
@@ -75,11 +74,10 @@ def read_examples(
     *,
     like: Likeness | None = None,
     labelled: bool = True,
-    stored: bool = False,
     pos_label: str | None = None,
 ) -> Dataset:
     """Read examples, as :func:`read_rows` does, and say what they are, as :func:`as_examples` does."""
-    data = read_rows(screen, path, form, like=like, labelled=labelled, stored=stored)
+    data = read_rows(screen, path, form, like=like, labelled=labelled)
     return as_examples(screen, data, form, like=like, pos_label=pos_label)
 
 
@@ -90,11 +88,12 @@ def read_rows(
     *,
     like: Likeness | None = None,
     labelled: bool = True,
-    stored: bool = False,
 ) -> Dataset:
-    """Read a file; with ``stored`` a store is opened only: ``X`` is the store then."""
+    """Read a file."""
     with screen.progress.status(reading(path)):
-        data = _read(path, form, like, labelled=labelled, stored=stored)
+        data = _read(path, form, like, labelled=labelled)
+    if labelled and data.sample_weight is not None:
+        fail(f"{path}: its rows have weights, which commands do not look at; in Python fit(path) does.")
     if like is None:
         for name in data.encoder.left_out if data.encoder is not None else ():
             screen.note(f"column {name!r} is left out: it has no value, or another word in every row.")
@@ -117,16 +116,17 @@ def as_examples(
     return data
 
 
-def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, stored: bool) -> Dataset:
+def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool) -> Dataset:
     """Read examples in the form that they have, or that others had."""
     from ..io import read_data
     from ..io.dataset import NotNumbersError
-    from ..io.store import is_store, open_store
+    from ..io.store import is_store
     from ..io.tables import TableEncoder, is_table, read_table
 
     label, format = form.label, form.format
-    if stored and label is None and is_store(path, format):
-        return _columns_as(as_dataset(open_store(path)), like)
+    if is_store(path, format):
+        found = read_data(path, label=label, query=form.query, labelled=labelled, format=format)
+        return _columns_as(found, like)
     by_name = like is not None and like.feature_names is not None and is_table(path, format)
     if like is not None and like.encoder is not None:
         only = [column.name for column in like.encoder.columns]
@@ -165,8 +165,6 @@ def _columns_as(data: Dataset, like: Likeness | None) -> Dataset:
     names, found = like.feature_names, data.feature_names
     if names is not None and found is not None and names != found:
         check_names(names, found, data.path)
-        if data.format == "store":
-            raise data_error(data.path, "its columns are not in the order of training; convert it again")
         places = {name: place for place, name in enumerate(found)}
         return replace(data, X=data.X[:, [places[name] for name in names]], feature_names=names)
     if data.X.shape[1] != like.n_features:
@@ -181,8 +179,6 @@ def _one_against_the_rest(data: Dataset, pos_label: str | None, label: str | Non
     labels = np.unique(data.y) if data.y is not None else np.zeros(0)
     if not 2 < labels.size <= MOST_LABELS:
         return data
-    if data.format == "store":
-        fail(f"{data.path}: there are the labels {_listed(set(labels.tolist()))}; a store to train on has two.")
     if pos_label is None:
         first, *others = map(str, labels.tolist())
         column = "" if label is None else f" --label {label}"
@@ -215,13 +211,6 @@ def reading(path: Path) -> str:
     from rich.markup import escape
 
     return f"Reading {escape(visible(path))}"
-
-
-def as_dataset(store: Store) -> Dataset:
-    """Return a store as a data set whose rows are still in the file."""
-    from ..io import Dataset
-
-    return Dataset(store, store.labels(), "store", store.feature_names, store.path, store.zero_based, qid=store.qid())
 
 
 def label_named(data: Dataset, text: str | None) -> Any:
@@ -272,7 +261,7 @@ def summary_lines(data: Dataset, positive_label: Any = None) -> list[str]:
 def shape_line(data: Dataset) -> str:
     """Return name, format and shape of a file as a line."""
     rows, columns = data.X.shape
-    entries = getattr(data.X, "nnz", getattr(data.X, "n_entries", None))
+    entries = getattr(data.X, "nnz", None)
     stored = "" if entries is None else f", {entries:,} stored values"
     return f"{visible(data.path)}: {data.format}, {rows:,} rows x {columns:,} features{stored}"
 
@@ -321,7 +310,6 @@ def read_for_model(
     form: Form,
     *,
     labelled: bool = True,
-    stored: bool = False,
 ) -> Dataset:
     """Read examples that fit a model: the same features and, if labelled, the same labels, both of them.
 
@@ -345,7 +333,6 @@ def read_for_model(
         form,
         like=Likeness.of_model(model),
         labelled=labelled,
-        stored=stored,
         pos_label=None if model._sign > 0.0 else str(model.label_pair[1]),
     )
     if not labelled:
@@ -400,9 +387,9 @@ def check_training(
         make_solver(solver_for_classes(solver), tol=tol, max_iter=max_iter, smoothing="adaptive")
 
 
-def check_writable(path: Path) -> None:
-    """Fail now rather than after all the work if a file cannot be written."""
-    if path.is_dir():
+def check_writable(path: Path, *, folder: bool = False) -> None:
+    """Fail now rather than after all the work if a file, or a folder, cannot be written."""
+    if path.is_dir() and not folder:
         fail(f"{path} is a folder; name a file.")
     if not path.parent.is_dir():
         fail(f"there is no folder {path.parent} to write {path.name} to.")

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ._errors import fail
-
 DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV, Parquet or a store"
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples with labels: {DATA_FORMATS}.")]
@@ -124,12 +122,10 @@ def solver_for_classes(solver: str) -> str:
 
 
 def kind_of_scaling(scale: str | None, *, stored: bool = False) -> str:
-    """Return how to scale; if nothing is said, what is not in memory is not scaled."""
+    """Return how to scale; if nothing is said, a store is not, as that would copy its rows into memory."""
     from .._validation import choice
     from ..design.scaling import KINDS
 
     if scale is None:
         return "none" if stored else "standard"
-    if choice("--scale", scale, KINDS) != "none" and stored:
-        fail(f"--scale {scale} needs the rows in memory, and those of a store are not: scale them before 'convert'.")
-    return scale
+    return choice("--scale", scale, KINDS)

@@ -1,4 +1,4 @@
-"""``smoothperf convert``: from any data file to a store, which ``smoothperf train`` reads while it computes."""
+"""``smoothperf convert``: from any data file to a store, which ``smoothperf train`` maps into memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import _options as options
-from ._errors import one_line_errors
+from ._errors import fail, one_line_errors
 from ._files import check_writable, reading, summary_lines
 from ._screen import Screen
 
@@ -18,13 +18,15 @@ MIB = 1 << 20
 @one_line_errors
 def convert(
     data: options.Data,
-    output: Annotated[Path, typer.Argument(metavar="STORE", help="Where the store goes.")],
+    output: Annotated[
+        Path | None, typer.Argument(metavar="STORE", help="Where the store goes.", show_default=False)
+    ] = None,
     float32: Annotated[
-        bool, typer.Option("--float32", help="Keep values in single precision: two thirds of the space and time.")
+        bool, typer.Option("--float32", help="Keep values in single precision: less space and time.")
     ] = False,
-    block_size: Annotated[
-        int, typer.Option("--block-size", metavar="MIB", min=1, help="Size of a block; training keeps three in memory.")
-    ] = 32,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Make no store, but compare the checksums of DATA, which is one.")
+    ] = False,
     label: options.Label = None,
     query: options.Query = None,
     format: options.Format = None,
@@ -38,16 +40,25 @@ def convert(
 
     Then: smoothperf train huge.store -o model
 
-    The file is read once, in memory that does not depend on its size. The store
-    appears when it is complete; until then, and if anything goes wrong, a file
-    of that name stays as it was.
+    The file is read once, in memory that does not depend on its size. The store,
+    a folder, appears when it is complete; until then, and if anything goes
+    wrong, a store of that name stays as it was. Anything else of that name is
+    an error.
+
+    Later: smoothperf convert --verify huge.store
     """
     screen = Screen(as_json=as_json, quiet=quiet)
-    check_writable(output)
+    if verify:
+        if output is not None:
+            fail(f"--verify writes nothing: leave out {output}.")
+        _verify(screen, data)
+        return
+    if output is None:
+        fail("say where the store goes: smoothperf convert DATA STORE.")
+    check_writable(output, folder=True)
 
     from ..io import convert as make_store
-    from ..io.store import open_store
-    from ._files import as_dataset
+    from ..io import open_store, read_data
 
     with screen.progress.status(reading(data)) as status:
         make_store(
@@ -58,29 +69,35 @@ def convert(
             format=format,
             zero_based=zero_based,
             dtype="float32" if float32 else "float64",
-            block_size=block_size * MIB,
             progress=lambda share, rows: status.update(f"{reading(data)}: {share:.0%}, {rows:,} rows"),
         )
-    store = open_store(output)
-    for line in summary_lines(as_dataset(store)):
+    found, size = read_data(output), open_store(output).n_bytes
+    for line in summary_lines(found):
         screen.say(line)
-    qid = store.qid()
-    number_of_queries = None if qid is None else len(set(qid.tolist()))
+    number_of_queries = None if found.qid is None else len(set(found.qid.tolist()))
     if number_of_queries is not None:
         screen.say(f"Queries: {number_of_queries:,}")
-    size = output.stat().st_size
-    number = len(store.blocks)
-    screen.say(f"Saved: {output}, {size / MIB:,.1f} MiB, {number:,} block{'s' if number > 1 else ''}")
+    screen.say(f"Saved: {output}, {size / MIB:,.1f} MiB")
     screen.document(
         {
             "command": "convert",
             "data": data,
             "store": output,
-            "rows": store.shape[0],
-            "features": store.shape[1],
-            "entries": store.n_entries,
-            "blocks": number,
+            "rows": found.X.shape[0],
+            "features": found.X.shape[1],
+            "entries": getattr(found.X, "nnz", found.X.size),
             "queries": number_of_queries,
             "bytes": size,
         }
     )
+
+
+def _verify(screen: Screen, path: Path) -> None:
+    """Compare all checksums of a store."""
+    from ..io import open_store
+
+    store = open_store(path)
+    with screen.progress.status(reading(path)) as status:
+        store.verify(lambda share: status.update(f"{reading(path)}: {share:.0%}"))
+    screen.say(f"{path}: {store.n_bytes / MIB:,.1f} MiB, as they were written")
+    screen.document({"command": "convert", "store": path, "bytes": store.n_bytes, "intact": True})

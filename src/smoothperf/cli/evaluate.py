@@ -47,7 +47,7 @@ def evaluate(
     if is_ranker(fitted):
         evaluate_ranker(screen, model, fitted, data, form, bootstrap, seed)
         return
-    examples = read_for_model(screen, fitted, data, form, stored=True)
+    examples = read_for_model(screen, fitted, data, form)
 
     from ..evaluation import NAMES, Ranking, column_of, interval, resamples, tells_nothing, title_of
     from ..measures import get_measure

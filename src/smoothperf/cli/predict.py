@@ -96,7 +96,7 @@ def predict(
     elif ranks:
         fail(f"--ranks is for models that rank, and {model} tells classes apart: leave it out.")
     else:
-        examples = read_for_model(screen, fitted, data, form, labelled=False, stored=True)
+        examples = read_for_model(screen, fitted, data, form, labelled=False)
         found = fitted.positive_scores(examples.X)
         values = found if scores else _labels(fitted, found, threshold, point)
         columns = {"score" if scores else "label": values.tolist()}

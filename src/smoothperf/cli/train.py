@@ -120,12 +120,11 @@ def train(
     ratios = _ratios(l1_ratio, strength)
     check_writable(output)
     check_training([measure], [solver], query=query, tol=tol, max_iter=max_iter)
-    stored = is_store(data, format)
-    kind = options.kind_of_scaling(scale, stored=stored)
-    _check_options(data, measure, query, strength, bound, at, validation, stored=stored)
+    kind = options.kind_of_scaling(scale, stored=is_store(data, format))
+    _check_options(measure, query, strength, bound, at, validation)
     _check_checkpoint(checkpoint, resume, strength)
     form = Form(label, format, zero_based, query)
-    rows = read_rows(screen, data, form, stored=True)
+    rows = read_rows(screen, data, form)
     settings = {
         "measure": measure,
         "bound": bound,
@@ -234,11 +233,8 @@ def _train(
     with warnings.catch_warnings(record=True, action="always") as caught:
         scaling = Scaling.of(kind, examples.X)
         checkpoints.prepare(model, examples, scaling, scaling.fold_into)
-        if examples.format == "store":
-            model.fit(examples.X)
-        else:
-            model.fit(scaling.apply(examples.X), examples.y)
-            scaling.fold_into(model)
+        model.fit(scaling.apply(examples.X), examples.y)
+        scaling.fold_into(model)
         if others is not None:
             # Warnings about targets that the training rows miss: the threshold is chosen on other rows now.
             caught[:] = [warning for warning in caught if not issubclass(warning.category, TargetWarning)]
@@ -271,15 +267,12 @@ def _ratios(l1_ratio: list[float] | None, strength: float | None) -> Any:
 
 
 def _check_options(
-    data: Path,
     measure: str | None,
     query: str | None,
     strength: float | None,
     bound: str,
     at: str | None,
     validation: Path | None,
-    *,
-    stored: bool,
 ) -> None:
     """Fail where options do not go together, before a large file is read."""
     from .._validation import choice
@@ -288,8 +281,6 @@ def _check_options(
 
     choice("--bound", bound, (AUTO, "convex", "tight"))
     if strength is None:
-        if stored:
-            fail(f"{data}: a store cannot be cross-validated, as its rows are not in memory: give --alpha NUMBER.")
         return
     if at is not None and validation is None:
         fail(

@@ -1,8 +1,8 @@
 """A block of a user's data on a worker, checked: rows with labels, or with grades and queries.
 
 A dense block stays dense if more than a quarter of its numbers differ from zero, and becomes CSR otherwise, which takes
-less memory then (12 bytes a number that is not 0, instead of 8 for each) and less time. A store is trained from out of
-core, as in memory.
+less memory then (12 bytes a number that is not 0, instead of 8 for each) and less time. Rows of a store stay in their
+files, from which each worker maps them into memory.
 
 What is wrong with a block is told, not raised, so that of several problems the client reports the first in the order
 of the blocks.
@@ -25,8 +25,6 @@ from ..design.base import Array
 from ..design.sparse import RowBlocks
 from ..io import DataError, read_data
 from ..io.labels import problem_of
-from ..io.store import open_store
-from ..io.store.layout import begins_as_store
 from ..measures.queries import grouped, query_weights
 
 #: Share of numbers that are not 0 up to which a dense block becomes CSR.
@@ -121,20 +119,16 @@ def _described(thing: Any) -> str:
 
 def _from_file(path: str | os.PathLike[str], *, ranked: bool) -> Block:
     try:
-        with open(path, "rb") as file:
-            stored = begins_as_store(file)
-        if stored:
-            store = open_store(path)
-            qid = _queries_in(path, store.qid()) if ranked else None
-            return _checked(store.design(), store.labels(), qid, None, store.feature_names)
         data = read_data(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read on the worker: {error.strerror or error}") from error
     qid = _queries_in(path, data.qid) if ranked else None
-    if data.zero_based is not None:
+    if data.format == "svmlight":
         # Where there is no index, none is 0.
         return _checked(data.X, data.y, qid, None, None, data.zero_based and data.X.indices.size > 0)
-    return _checked(_design(data.X), data.y, qid, None, data.feature_names)
+    # Rows of a store are used where they are, also if they are dense and have many zeros.
+    X = as_design(data.X) if data.format == "store" else _design(data.X)
+    return _checked(X, data.y, qid, data.sample_weight, data.feature_names)
 
 
 def _queries_in(path: str | os.PathLike[str], qid: NDArray[Any] | None) -> NDArray[Any]:
@@ -313,7 +307,7 @@ def _matrix(X: Any, chosen: NDArray[np.bool_]) -> Any:
     if not isinstance(X, RowBlocks):
         return X[chosen]
     pieces = []
-    for rows, block in X._blocks(chosen):
+    for rows, block in X._blocks():
         arrays = block.data, block.indices.astype(block.indptr.dtype), block.indptr
         pieces.append(sp.csr_array(arrays, shape=(block.n_rows, block.n_columns))[chosen[rows]])
     return sp.vstack(pieces, format="csr")

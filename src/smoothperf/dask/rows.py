@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,9 +28,7 @@ class StackedRows(RowBlocks):
         self.shape = (sum(part.shape[0] for part in parts), parts[0].shape[1])
         self.n_entries, self.row_norm, self.frobenius_norm = _totals(parts)
 
-    def _blocks(
-        self, needed: NDArray[Any] | None = None, *, backwards: bool = False
-    ) -> Iterator[tuple[slice, CompressedRows]]:
+    def _blocks(self) -> Iterator[tuple[slice, CompressedRows]]:
         begin = 0
         for part, rows in self._parts:
             yield slice(begin, begin + part.shape[0]), rows

@@ -12,7 +12,6 @@ from .biased import BiasedDesign
 from .dense import DenseDesign
 from .shared import SharedDesign
 from .sparse import CSCDesign, CSRDesign
-from .stored import StoredDesign
 
 __all__ = [
     "BiasedDesign",
@@ -21,7 +20,6 @@ __all__ = [
     "DenseDesign",
     "Design",
     "SharedDesign",
-    "StoredDesign",
     "as_design",
 ]
 

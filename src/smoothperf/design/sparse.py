@@ -132,10 +132,20 @@ class CompressedRows:
         return replace(self, ones=ones, levels=levels), row_norm, norm
 
     def with_short_indices(self) -> CompressedRows:
-        """Return the same rows with a copy of the indices, of two bytes each, if columns are so few."""
-        if self.n_columns > 1 << 16 or self.indices.dtype == np.uint16:
+        """Return the same rows with a copy of the indices, of two bytes each, if columns are so few.
+
+        Not of indices in a file: those may be there because there is no room for a copy in memory.
+        """
+        if self.n_columns > 1 << 16 or self.indices.dtype == np.uint16 or _is_mapped(self.indices):
             return self
         return replace(self, indices=self.indices.astype(np.uint16))
+
+
+def _is_mapped(array: Any) -> bool:
+    """Whether an array, or that of which it is a view, is mapped from a file."""
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None
 
 
 def _check_columns(vector: Array, n_columns: int) -> None:
@@ -144,7 +154,7 @@ def _check_columns(vector: Array, n_columns: int) -> None:
 
 
 class RowBlocks(Design):
-    """X as blocks of compressed rows, one below the other; in memory it is one block."""
+    """X as blocks of compressed rows, one below the other, at least one."""
 
     wants_blas_threads = False
 
@@ -152,19 +162,13 @@ class RowBlocks(Design):
         self._scratch = Scratch()
 
     @abstractmethod
-    def _blocks(
-        self, needed: NDArray[Any] | None = None, *, backwards: bool = False
-    ) -> Iterator[tuple[slice, CompressedRows]]:
-        """Yield the rows of X that a block has, and its :class:`CompressedRows`, which hold until the next one.
-
-        Blocks in whose rows all of ``needed`` is zero may be left out.
-        """
+    def _blocks(self) -> Iterator[tuple[slice, CompressedRows]]:
+        """Yield the rows of X that a block has, and its :class:`CompressedRows`."""
 
     def matvec(self, w: Array, out: Array | None = None) -> Array:
         """``X w``."""
         result = np.empty(self.shape[0]) if out is None else out
-        # Backwards, as ``X^T g`` goes forwards: what a pass has read last may still be in memory for the next one.
-        for rows, block in self._blocks(backwards=True):
+        for rows, block in self._blocks():
             block.gather(w, result[rows])
         return result
 
@@ -174,11 +178,9 @@ class RowBlocks(Design):
             raise ValueError(f"coefficients of shape {g.shape} do not fit {self.shape[0]} rows.")
         result = np.empty(self.shape[1]) if out is None else out
         fresh = True
-        for rows, block in self._blocks(g):
+        for rows, block in self._blocks():
             block.scatter(g[rows], result, self._scratch, clear=fresh)
             fresh = False
-        if fresh:  # all of g is zero
-            result[:] = 0.0
         return result
 
     def column_squares(self) -> Array:
@@ -194,17 +196,10 @@ class RowBlocks(Design):
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows; O(sum of the squares of their numbers of entries)."""
         half = np.zeros((self.shape[1], self.shape[1]))
-        for inside, block in self._blocks(marked(rows, self.shape[0])):
+        for inside, block in self._blocks():
             here = (rows >= inside.start) & (rows < inside.stop)
             kernels.half_gram(block.indptr, block.indices, block.data, rows[here] - inside.start, weights[here], half)
         return half + half.T
-
-
-def marked(rows: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
-    """Mask of some of n rows."""
-    mask = np.zeros(n, dtype=bool)
-    mask[rows] = True
-    return mask
 
 
 class CSRDesign(RowBlocks):
@@ -239,14 +234,20 @@ class CSRDesign(RowBlocks):
         self._products_left = math.inf if low_memory else PRODUCTS_BEFORE_COPY
 
     def columns(self, features: NDArray[np.intp]) -> Design:
-        """Return some columns of X; O(nnz)."""
+        """Return some columns of X; O(nnz), with a copy of what they have."""
         rows = self._rows
         place = np.full(self.shape[1], -1, dtype=np.int32)
         place[features] = np.arange(features.size, dtype=np.int32)
-        there = place[rows.indices]
-        chosen = np.flatnonzero(there >= 0)
-        starts = np.searchsorted(chosen, rows.indptr).astype(np.int32)
-        return CSRDesign(sp.csr_array((rows.data[chosen], there[chosen], starts), shape=(self.shape[0], features.size)))
+        chosen, columns, values = [np.zeros(0, dtype=np.intp)], [place[:0]], [rows.data[:0]]
+        for begin in range(0, rows.n_entries, PIECE):
+            there = place[rows.indices[begin : begin + PIECE]]
+            inside = np.flatnonzero(there >= 0)
+            chosen.append(begin + inside)
+            columns.append(there[inside])
+            values.append(rows.data[begin : begin + PIECE][inside])
+        starts = np.searchsorted(np.concatenate(chosen), rows.indptr)
+        entries = np.concatenate(values), np.concatenate(columns), starts
+        return CSRDesign(sp.csr_array(entries, shape=(self.shape[0], features.size)))
 
     def by_columns(self, rows: NDArray[np.intp]) -> sp.csc_array:
         """Some rows, column by column; as many entries are read as they have."""
@@ -266,9 +267,7 @@ class CSRDesign(RowBlocks):
         short._rows = self._rows.with_short_indices()
         return short
 
-    def _blocks(
-        self, needed: NDArray[Any] | None = None, *, backwards: bool = False
-    ) -> Iterator[tuple[slice, CompressedRows]]:
+    def _blocks(self) -> Iterator[tuple[slice, CompressedRows]]:
         self._products_left -= 1
         if self._products_left == 0:
             self._rows = self._rows.with_short_indices()

@@ -214,8 +214,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d), path or Store
             Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy of them. The path
-            of a store (:func:`smoothperf.io.convert`) trains from the file, in memory that does not depend on its
-            size.
+            of a store (:func:`smoothperf.io.convert`) trains from its files, without a copy of them.
         y : array-like of shape (n,)
             Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed for a store,
             which has them.

@@ -26,7 +26,7 @@ from .calibration import METHODS, fitted_calibration
 from .choice import LEVELS, OF_THE_CHOICE, Choice, Chosen, Step, levels_for
 from .classifier import MeasureClassifier
 from .linear import LinearMeasureClassifier, largest_of, make_callback, report_end
-from .problem import label_task, labelled_rows, refuse_store, solver_of
+from .problem import label_task, labelled_rows, solver_of
 
 Array = NDArray[np.float64]
 
@@ -186,7 +186,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         base_scores: ArrayLike | None = None,
     ) -> Self:
@@ -194,10 +194,11 @@ class MeasureClassifierCV(LinearMeasureClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            Dense in any order, CSR or CSC.
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Dense in any order, CSR or CSC. Of a store, rows of folds are copied into memory.
         y : array-like of shape (n,)
-            Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive.
+            Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed for a store,
+            which has them.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights, in training and in the scores on held-out rows.
         base_scores : array-like of shape (n,), optional
@@ -211,7 +212,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     def _fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         base_scores: ArrayLike | None = None,
     ) -> _HeldOutScores:
@@ -224,7 +225,6 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             choice("calibration", self.calibration, METHODS)
         point = _checked_point(self.operating_point)
         check_n_threads(self.n_threads)
-        refuse_store(X, "cross-validation")
         rows = labelled_rows(self, X, y, sample_weight, base_scores)
         self._keep_labels(rows.pair, rows.counts)
         task = label_task(self, rows.X.shape[1], ratios)

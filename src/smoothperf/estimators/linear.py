@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import __version__
 from .._validation import vector
 from ..io.model_file import save_model
+from ..io.store import Store
 from ..measures import Goal, Measure, get_measure
 from ..measures.confidence import CONFIDENCE, checked_confidence
 from ..measures.targets import expected_rates, threshold_for_target
@@ -29,7 +30,7 @@ from ..tasks.training import Training
 from ..threads import use_threads
 from .calibration import Isotonic, Sigmoid
 from .checkpoint import checkpoint_of
-from .problem import ACCEPTED, as_store, known_labels
+from .problem import ACCEPTED, known_labels, opened, taken
 
 Array = NDArray[np.float64]
 #: Scores to begin with that are larger are blamed if rounding ends a fit.
@@ -93,15 +94,13 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _products(self, X: Any, coef: Array) -> Array:
-        """``X w`` for the weights of the features, of what a user passes or of a store, which is read on the way."""
-        store = as_store(X)
-        if store is None:
+        """``X w`` for the weights of the features."""
+        X = opened(X)
+        if not isinstance(X, Store):
             return scores_of(validate_data(self, X, reset=False, **ACCEPTED), coef)
-        if store.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"{store.path} has {store.shape[1]} features, but the model expects {self.n_features_in_}."
-            )
-        return store.design().matvec(coef)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"{X.path} has {X.shape[1]} features, but the model expects {self.n_features_in_}.")
+        return scores_of(X.X, coef)
 
     def _keep_result(self, result: Result) -> None:
         """Remember what a run has to say."""
@@ -220,14 +219,13 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
         base_scores: ArrayLike | None = None,
     ) -> float:
         """Return the measure itself on test data (not the accuracy); a store brings its labels."""
-        store = as_store(X)
-        if y is None and store is None:
+        X = opened(X)
+        given = taken(X, y, sample_weight)
+        if given.y is None:
             raise ValueError("y is None: labels are needed unless X is a store.")
-        scores = self.positive_scores(X if store is None else store, base_scores)
-        labels = store.labels() if y is None and store is not None else y
-        assert labels is not None
-        positive = known_labels(labels, self.label_pair, length=scores.shape[0])
-        return get_measure(self.measure).score(positive, scores, sample_weight)
+        scores = self.positive_scores(X, base_scores)
+        positive = known_labels(given.y, self.label_pair, length=scores.shape[0])
+        return get_measure(self.measure).score(positive, scores, given.sample_weight)
 
     def set_operating_point(
         self,
@@ -316,7 +314,10 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
                 self.intercept_ = np.array([-self._sign * cut])
                 self.__dict__.pop("expected_", None)
                 return self
-        scores, labels = self._held_out(X, y, raw_scores, base_scores)
+        X = opened(X)
+        rows = taken(X, y, sample_weight)
+        sample_weight = rows.sample_weight
+        scores, labels = self._held_out(X, rows.y, raw_scores, base_scores)
         positive = known_labels(labels, self.label_pair, length=scores.shape[0])
         weights = None
         if sample_weight is not None:
@@ -343,20 +344,17 @@ class LinearMeasureClassifier(ClassifierMixin, CertifiedModel):  # type: ignore[
                 "X must be rows of features, got a vector: call set_operating_point(X, y, ...), or "
                 "set_operating_point(y=y, raw_scores=model.raw_scores(X), ...)."
             )
-        store = None if X is None else as_store(X)
         if raw_scores is None:
-            scores = self.raw_scores(X if store is None else store, base_scores)
+            scores = self.raw_scores(X, base_scores)
         else:
             if base_scores is not None:
                 raise ValueError("base_scores are for X; raw_scores have them in already: leave base_scores out.")
             scores = vector("raw_scores", raw_scores)
         if scores.shape[0] == 0:
             raise ValueError("raw_scores are empty: a threshold needs validation data.")
-        if y is not None:
-            return scores, y
-        if store is None:
+        if y is None:
             raise ValueError("y is None: labels are needed unless X is a store.")
-        return scores, store.labels()
+        return scores, y
 
     def _keep_labels(self, pair: NDArray[Any], counts: tuple[int, int]) -> None:
         """Remember the negative and the positive label, and how many rows of each there are to train on."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from .._validation import choice, positive_number, shown, vector, whole_number
+from ..io.store import Store
 from ..measures import Examples, Measure, Queries, QueryMeasure, get_query_measure
 from ..solvers import Callback, Solver, Status
 from ..solvers.continuation import Solution
@@ -22,8 +23,8 @@ from ..tasks.training import Training
 from ..threads import check_n_threads, use_threads
 from .classifier import MeasureClassifier
 from .linear import make_callback
-from .problem import ACCEPTED, as_store, known_labels, label_task, labelled_rows, offset_of, refuse_store, solver_of
-from .ranker import MeasureRanker
+from .problem import ACCEPTED, known_labels, label_task, labelled_rows, offset_of, opened, solver_of, taken
+from .ranker import MeasureRanker, queries_of, query_ids
 
 Array = NDArray[np.float64]
 #: At the largest alpha w = 0 is optimal within this or within tol; a smaller tol does not move the grid to where
@@ -225,7 +226,8 @@ def regularization_path(
         losses, ROC area and error rates without a bias; for other measures at an alpha of which a few short runs have
         certified that there is none within tol.
     validation : tuple (X, y), (X, y, sample_weight) or (X, y, sample_weight, base_scores), optional
-        Data to score every solution on; with queries (X, y, qid) or (X, y, qid, sample_weight). Weights may be None.
+        Data to score every solution on; with queries (X, y, qid) or (X, y, qid, sample_weight). Weights may be None,
+        and so may everything that a store as X has.
     sample_weight : array-like of shape (n,), optional
         Non-negative weights; an integer weight c stands for c copies. With queries, the same for all rows of one.
     base_scores : array-like of shape (n,), optional
@@ -268,6 +270,7 @@ def regularization_path(
     ((4, 30), True)
     """
     grid = None if alphas is None else checked_alphas(alphas)
+    X = opened(X)
     shared: dict[str, Any] = {
         "tol": tol,
         "max_iter": max_iter,
@@ -375,8 +378,7 @@ def _ranking_path(
 
 def _has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:
     """Whether rows are documents of queries: of those that are given, or that a store has."""
-    store = as_store(X)
-    return qid is not None or group is not None or (store is not None and store.has_queries)
+    return qid is not None or group is not None or (isinstance(X, Store) and X.has_queries)
 
 
 def _refuse_what_is_for_labels(**given: Any) -> None:
@@ -419,8 +421,9 @@ def _labelled_validation(validation: Sequence[Any], rows: LabelRows) -> LabelRow
             if based
             else "validation has base_scores, but the rows to train on have none: give base_scores=, too."
         )
-    refuse_store(X, "validation")
-    X = check_array(X, input_name="validation X", **ACCEPTED)
+    given = taken(X, y, weights)
+    y, weights = given.y, given.sample_weight
+    X = check_array(given.X, input_name="validation X", **ACCEPTED)
     if X.shape[1] != rows.X.shape[1]:
         raise ValueError(f"validation X has {X.shape[1]} features but X has {rows.X.shape[1]}; they must match.")
     try:
@@ -439,11 +442,12 @@ def _graded_validation(validation: Sequence[Any], n_features: int) -> QueryRows:
             f"{type(validation).__name__} of {len(validation) if hasattr(validation, '__len__') else 'no'} entries."
         )
     X, y, qid, weights = (*validation, None)[:4]
-    refuse_store(X, "validation")
-    X = check_array(X, input_name="validation X", **ACCEPTED)
+    given = taken(X, y, weights)
+    y, ids, weights = given.y, queries_of(given.store, qid, None), given.sample_weight
+    X = check_array(given.X, input_name="validation X", **ACCEPTED)
     if X.shape[1] != n_features:
         raise ValueError(f"validation X has {X.shape[1]} features but X has {n_features}; they must match.")
     try:
-        return QueryRows(X, Queries.of(vector("y", y, length=X.shape[0]), qid, weights))
+        return QueryRows(X, Queries.of(vector("y", y, length=X.shape[0]), query_ids(X.shape[0], ids, None), weights))
     except ValueError as error:
         raise ValueError(f"validation: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,16 +36,13 @@ def labelled_rows(
     base_scores: ArrayLike | None = None,
 ) -> LabelRows:
     """Check what was passed to ``fit``; the estimator says which label is positive, and remembers the features."""
-    store = as_store(X)
-    if store is None:
-        check_lengths(X, y)
-        X, labels = validate_data(estimator, X, y, accept_large_sparse=True, **ACCEPTED)
-        pair, positive = encode_labels(labels, estimator.pos_label)
-    else:
-        pair, positive = _labels_of(store, y, estimator.pos_label)
-        X = store.design()
-        remember_features(estimator, store)
-    weights = None if sample_weight is None else vector("sample_weight", sample_weight, length=positive.shape[0])
+    given = taken(X, y, sample_weight)
+    check_lengths(given.X, given.y)
+    X, labels = validate_data(estimator, given.X, given.y, accept_large_sparse=True, **ACCEPTED)
+    given.name_features(estimator)
+    pair, positive = encode_labels(labels, estimator.pos_label)
+    weights = given.sample_weight
+    weights = None if weights is None else vector("sample_weight", weights, length=positive.shape[0])
     rows = LabelRows(X, pair, positive, weights, estimator.class_weight, low_memory=estimator.low_memory)
     rows.offset = offset_of(base_scores, pair, positive.shape[0])
     return rows
@@ -58,35 +56,33 @@ def offset_of(base_scores: ArrayLike | None, pair: NDArray[Any], length: int) ->
     return scores if pair[0] < pair[1] else -scores
 
 
-def remember_features(estimator: Any, store: Store) -> None:
-    """Keep what scikit-learn keeps of the columns of X."""
-    estimator.n_features_in_ = store.shape[1]
-    estimator.__dict__.pop("feature_names_in_", None)
-    if store.feature_names is not None:
-        estimator.feature_names_in_ = np.array(store.feature_names, dtype=object)
+@dataclass(frozen=True)
+class Taken:
+    """Rows as a user gave them, or of a store, with its labels and weights where no others were given."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    store: Store | None
+
+    def name_features(self, estimator: Any) -> None:
+        """Keep the names of the columns of a store, as scikit-learn keeps those of a data frame."""
+        if self.store is not None and self.store.feature_names is not None:
+            estimator.feature_names_in_ = np.array(self.store.feature_names, dtype=object)
 
 
-def _labels_of(store: Store, y: ArrayLike | None, pos_label: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The negative and the positive label, and the mask of the positives: of the store, or of ``y`` if given."""
-    if y is not None:
-        labels = np.asarray(y)
-        if labels.shape != (store.shape[0],):
-            raise ValueError(
-                f"{store.path} has {store.shape[0]} rows but y has shape {labels.shape}; they must match. "
-                "Leave y out to use the labels in the file."
-            )
-        return encode_labels(labels, pos_label)
-    pair, is_positive = encode_labels(store.classes, pos_label)  # each kind of label once
-    return pair, is_positive[store.codes()]
+def taken(X: Any, y: Any = None, sample_weight: Any = None) -> Taken:
+    """Take rows out of a store, if X is one or the path of one; its features stay in their files."""
+    store = opened(X)
+    if not isinstance(store, Store):
+        return Taken(X, y, sample_weight, None)
+    y = store.y if y is None else y
+    return Taken(store.X, y, store.sample_weight if sample_weight is None else sample_weight, store)
 
 
-def refuse_store(X: Any, what: str) -> None:
-    """Raise an error if X is a store, for what cannot be done with one."""
-    if is_stored(X):
-        path = X.path if isinstance(X, Store) else os.fspath(X)
-        raise ValueError(
-            f"{what} needs the rows in memory, got the store {path}: use smoothperf.io.read_data to read it."
-        )
+def opened(X: Any) -> Any:
+    """Return the store whose path X is; anything else as it is."""
+    return open_store(X) if isinstance(X, (str, os.PathLike)) else X
 
 
 def label_task(estimator: Any, n_features: int, l1_ratios: Sequence[float] | None = None) -> LabelTask:
@@ -103,18 +99,6 @@ def label_task(estimator: Any, n_features: int, l1_ratios: Sequence[float] | Non
 def solver_of(estimator: Any) -> ConvexSolver:
     """The solver that an estimator's parameters describe."""
     return make_solver(estimator.solver, tol=estimator.tol, max_iter=estimator.max_iter, smoothing=estimator.smoothing)
-
-
-def as_store(X: Any) -> Store | None:
-    """Return the store that X is, or whose path it is; None for anything else."""
-    if not is_stored(X):
-        return None
-    return X if isinstance(X, Store) else open_store(X)
-
-
-def is_stored(X: Any) -> bool:
-    """Whether X is a store, or a path, which must be that of one."""
-    return isinstance(X, (str, os.PathLike, Store))
 
 
 def check_lengths(X: Any, y: Any) -> None:

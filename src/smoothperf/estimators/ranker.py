@@ -21,7 +21,7 @@ from ..tasks.base import Ending
 from ..tasks.queries import QueryRows, QueryTask, RankingCandidate, candidate_for
 from ..threads import check_n_threads
 from .linear import CertifiedModel, ZeroModelWarning, report_end
-from .problem import ACCEPTED, as_store, check_lengths, remember_features, solver_of
+from .problem import ACCEPTED, check_lengths, opened, solver_of, taken
 
 Array = NDArray[np.float64]
 
@@ -65,15 +65,14 @@ class LinearRanker(CertifiedModel):
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the measure, as a mean over the queries of test data; arguments as in ``fit``."""
-        store = as_store(X)
-        scores = self.predict(X if store is None else store)
-        if store is not None:
-            y, qid = grades_of(store, y), queries_of(store, qid, group)
-        if y is None:
+        X = opened(X)
+        given = taken(X, y, sample_weight)
+        if given.y is None:
             raise ValueError("y is None: grades are needed unless X is a store.")
-        check_lengths(scores, y)
-        ids = query_ids(scores.shape[0], qid, group)
-        return get_query_measure(self.measure).score(y, scores, ids, sample_weight)
+        scores = self.predict(X)
+        check_lengths(scores, given.y)
+        ids = query_ids(scores.shape[0], queries_of(given.store, qid, group), group)
+        return get_query_measure(self.measure).score(given.y, scores, ids, given.sample_weight)
 
     def _rows(
         self,
@@ -84,17 +83,15 @@ class LinearRanker(CertifiedModel):
         sample_weight: ArrayLike | None,
     ) -> QueryRows:
         """Check what was passed to ``fit``, and remember the features."""
-        store = as_store(X)
-        if store is None:
-            if y is None:
-                raise ValueError("y is None: grades are needed unless X is a store.")
-            check_lengths(X, y)
-            check_grades_are_there(y)
-            X, grades = validate_data(self, X, y, y_numeric=True, accept_large_sparse=True, **ACCEPTED)
-        else:
-            X, grades, qid = store.design(), grades_of(store, y), queries_of(store, qid, group)
-            remember_features(self, store)
-        queries = Queries.of(grades, query_ids(X.shape[0], qid, group), sample_weight)
+        given = taken(X, y, sample_weight)
+        if given.y is None:
+            raise ValueError("y is None: grades are needed unless X is a store.")
+        check_lengths(given.X, given.y)
+        check_grades_are_there(given.y)
+        X, grades = validate_data(self, given.X, given.y, y_numeric=True, accept_large_sparse=True, **ACCEPTED)
+        given.name_features(self)
+        ids = query_ids(X.shape[0], queries_of(given.store, qid, group), group)
+        queries = Queries.of(grades, ids, given.sample_weight)
         return QueryRows(X, queries, low_memory=self.low_memory)
 
     def _keep_ending(self, result: Result, ending: Ending) -> None:
@@ -117,26 +114,16 @@ def check_grades_are_there(y: Any) -> None:
         raise ValueError(f"y must be finite, got {grades[at]} at position {at}; remove or replace such entries.")
 
 
-def grades_of(store: Store, y: ArrayLike | None) -> ArrayLike:
-    """The grades of the rows of a store: its labels, unless others are given."""
-    if y is not None:
-        return vector("y", y, length=store.shape[0])
-    if store.classes.dtype.kind not in "biuf":
-        raise ValueError(f"{store.path} has the labels {shown(store.classes[0])}, ...: grades must be numbers.")
-    grades: Array = store.classes.astype(np.float64)[store.codes()]
-    return grades
-
-
-def queries_of(store: Store, qid: ArrayLike | None, group: ArrayLike | None) -> ArrayLike | None:
-    """The queries of the rows of a store, unless others are given."""
-    if qid is not None or group is not None:
+def queries_of(store: Store | None, qid: ArrayLike | None, group: ArrayLike | None) -> ArrayLike | None:
+    """The query of each row as it was given, or as the store has it that was given."""
+    if store is None or qid is not None or group is not None:
         return qid
     if not store.has_queries:
         raise ValueError(
             f"{store.path} does not say which query a row belongs to: give qid, or convert data that have it, such as "
             "text in svmlight format with qid:number."
         )
-    return store.qid()
+    return store.qid
 
 
 def query_ids(length: int, qid: ArrayLike | None, group: ArrayLike | None) -> ArrayLike:
@@ -293,8 +280,7 @@ class MeasureRanker(LinearRanker):
         ----------
         X : {array-like, sparse matrix} of shape (n, d), path or Store
             A row for each document; dense in any order, CSR or CSC; float32 and float64 are used as they are. The path
-            of a store (:func:`smoothperf.io.convert`) trains from the file, in memory that does not depend on its
-            size.
+            of a store (:func:`smoothperf.io.convert`) trains from its files, without a copy of them.
         y : array-like of shape (n,)
             How relevant each document is to its query: grades, 0 or more. Not needed for a store, which has them.
         qid : array-like of shape (n,), optional

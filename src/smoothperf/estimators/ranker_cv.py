@@ -35,7 +35,7 @@ from ..tasks.training import Training
 from ..threads import check_n_threads, use_threads
 from .choice import LEVELS, OF_THE_CHOICE, Choice, Chosen, Step, levels_for
 from .linear import make_callback, report_end
-from .problem import refuse_store, solver_of
+from .problem import solver_of
 from .ranker import LinearRanker, MeasureRanker
 
 Array = NDArray[np.float64]
@@ -169,13 +169,13 @@ class MeasureRankerCV(LinearRanker):
     ) -> Self:
         """Choose, and fit to all rows; arguments as in :meth:`MeasureRanker.fit`.
 
-        Weights count in training and in the scores on held-out queries.
+        Weights count in training and in the scores on held-out queries. Of a store, rows of folds are copied into
+        memory.
         """
         task = QueryTask(measure=get_query_measure(self.measure))
         candidates = task.candidates(self.bound)
         solver = solver_of(self)
         check_n_threads(self.n_threads)
-        refuse_store(X, "cross-validation")
         rows = self._rows(X, y, qid, group, sample_weight)
         if self.bound == "auto":  # grades may be huge where the measure does not look at their size
             candidates = tuple(one for one in candidates if one.measure.takes(rows.known.grades))

@@ -1,4 +1,7 @@
-"""The files of :func:`~smoothperf.io.read_data`, a chunk of rows at a time: memory does not depend on their size."""
+"""The files of :func:`~smoothperf.io.read_data`, a chunk of rows at a time: memory does not depend on their size.
+
+NumPy archives are read whole, and then handed out in chunks.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .dataset import Chunk, data_error
+from .dataset import Chunk, Dataset, data_error
 from .delimited import csv_chunks
-from .npz_stream import npz_chunks
 from .parquet import parquet_chunks
-from .read import format_of
-from .store import open_store
+from .read import format_of, read_data
+from .store import is_store
+from .store.former import begins_as_former_store, former_chunks
 from .streams import opened
 from .svmlight import svmlight_chunks
 
@@ -56,6 +59,11 @@ def open_chunks(
     [((2, 2), ['age', 'income']), ((1, 2), ['age', 'income'])]
     """
     path = Path(path)
+    if is_store(path, format):
+        former = begins_as_former_store(path)
+        chunks = former_chunks(path) if former else _pieces(read_data(path, label=label, query=query), n_entries)
+        yield "store", _with_columns(chunks, path, n_features)
+        return
     with opened(path) as (file, share):
         format = format_of(file, path, format, label, query)
         if format == "svmlight":
@@ -67,22 +75,21 @@ def open_chunks(
         if format == "csv":
             chunks = csv_chunks(file, path, share, label, query, n_entries)
         elif format == "npz":
-            chunks = npz_chunks(file, path, n_entries)
-        elif format == "parquet":
-            chunks = parquet_chunks(file, path, label, query, n_entries)
+            chunks = _pieces(read_data(path, format=format), n_entries)
         else:
-            chunks = _store_chunks(path)
+            chunks = parquet_chunks(file, path, label, query, n_entries)
         yield format, _with_columns(chunks, path, n_features)
 
 
-def _store_chunks(path: Path) -> Iterator[Chunk]:
-    store = open_store(path)
-    y, qid = store.labels(), store.qid()
-    for number, block in enumerate(store.blocks):
-        rows = slice(block.first_row, block.first_row + block.n_rows)
-        share = rows.stop / store.shape[0]
-        queries = None if qid is None else qid[rows]
-        yield Chunk(store.read_block(number), y[rows], share, store.feature_names, qid=queries)
+def _pieces(data: Dataset, n_entries: int) -> Iterator[Chunk]:
+    """Yield the rows of data that have been read, or are mapped into memory."""
+    n, d = data.X.shape
+    step = max(1, n_entries * n // max(1, getattr(data.X, "nnz", n * d)))
+    for begin in range(0, n, step):
+        rows = slice(begin, min(begin + step, n))
+        y, qid, weights = (None if each is None else each[rows] for each in (data.y, data.qid, data.sample_weight))
+        share = rows.stop / n
+        yield Chunk(data.X[rows], y, share, data.feature_names, data.zero_based, qid=qid, sample_weight=weights)
 
 
 def _with_columns(chunks: Iterator[Chunk], path: Path, n_features: int | None) -> Iterator[Chunk]:

@@ -17,7 +17,8 @@ class Dataset:
     Attributes
     ----------
     X : csr_matrix or ndarray of shape (n, d)
-        Features, finite numbers; CSR from svmlight and sparse .npz files, an array otherwise.
+        Features, finite numbers; CSR from svmlight and sparse .npz files, an array otherwise. Those of a store are
+        mapped into memory.
     y : ndarray of shape (n,) or None
         Labels as they are in the file: whole numbers as int64, other numbers as float64, truth values as bool, text as
         str. None if the file was read without labels.
@@ -34,6 +35,8 @@ class Dataset:
     qid : ndarray of shape (n,) or None
         The query of each row: whole numbers as int64, other numbers as float64, anything else as str. None if the file
         has none.
+    sample_weight : ndarray of shape (n,) or None
+        The weight of each row; None if there are none, which only stores may have.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class Dataset:
     zero_based: bool | None = None
     encoder: Any = None
     qid: Any = None
+    sample_weight: Any = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,8 @@ class Chunk:
         from 0.
     qid : ndarray of shape (m,) or None
         The query of each row, as it was read; None if the file has none.
+    sample_weight : ndarray of shape (m,) or None
+        The weight of each row; None if the file has none.
     """
 
     X: Any
@@ -87,6 +93,7 @@ class Chunk:
     zero_based: bool | None = None
     moved: bool = False
     qid: Any = None
+    sample_weight: Any = None
 
 
 class DataError(ValueError):

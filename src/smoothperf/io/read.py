@@ -12,13 +12,12 @@ from .dataset import Dataset, data_error
 from .delimited import DELIMITERS, read_csv
 from .npz import read_npz
 from .parquet import read_parquet
-from .store import open_store
-from .store.layout import MAGIC as STORE
+from .store import is_store, open_store
 from .streams import COMPRESSED_SUFFIXES, uncompressed
 from .svmlight import read_svmlight
 
 FORMATS = ("svmlight", "npz", "csv", "parquet", "store")
-MAGIC = {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"PAR1": "parquet", STORE: "store"}
+MAGIC = {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"PAR1": "parquet"}
 SUFFIXES = {
     ".svm": "svmlight",
     ".svmlight": "svmlight",
@@ -50,7 +49,7 @@ def read_data(
     csv       Text with the names of the columns in the first line and commas, semicolons or tabs between the fields.
               All columns but ``label`` and ``query`` must be numbers, none missing.
     parquet   The same as a Parquet file; needs pyarrow (``pip install 'smoothperf[parquet]'``).
-    store     What :func:`smoothperf.io.convert` writes, read whole; to train without that, pass the path to ``fit``.
+    store     What :func:`smoothperf.io.convert` writes: a folder, whose arrays are mapped into memory.
     ========  =========================================================================================================
 
     Files that are compressed with gzip, bzip2 or xz are read as they are.
@@ -100,6 +99,8 @@ def read_data(
     if n_features is not None:
         whole_number("n_features", n_features, at_least=1)
     path = Path(path)
+    if is_store(path, format):
+        return _of_store(path, label, query, n_features, labelled=labelled)
     with uncompressed(path) as file:
         format = format_of(file, path, format, label, query)
         X: Any
@@ -112,19 +113,35 @@ def read_data(
         zero_based = None
         if format == "npz":
             X, y, names = read_npz(file, path, labelled=labelled)
-        elif format == "store":
-            store = open_store(path)
-            X, y, names, zero_based = store.read(), store.labels(), store.feature_names, store.zero_based
-            y, qid = y if labelled else None, store.qid()
         else:
             read = read_csv if format == "csv" else read_parquet
             X, y, names, qid = read(file, path, label, query, labelled=labelled)
-    if n_features is not None and X.shape[1] != n_features:
-        hint = (
-            "" if labelled or names is None or X.shape[1] < n_features else "; if a column holds the labels, say which"
-        )
-        raise data_error(path, f"it has {X.shape[1]} features where {n_features} are expected{hint}")
+    hint = "" if labelled or names is None else "; if a column holds the labels, say which"
+    _check_width(path, X.shape[1], n_features, hint)
     return Dataset(X, y, format, names, path, zero_based, qid=qid)
+
+
+def _of_store(path: Path, label: str | None, query: str | None, n_features: int | None, *, labelled: bool) -> Dataset:
+    refuse_columns("store", path, label, query)
+    store = open_store(path)
+    _check_width(path, store.shape[1], n_features)
+    return Dataset(
+        store.X,
+        store.y if labelled else None,
+        "store",
+        store.feature_names,
+        path,
+        store.zero_based,
+        qid=store.qid,
+        sample_weight=store.sample_weight,
+    )
+
+
+def _check_width(path: Path, found: int, n_features: int | None, hint: str = "") -> None:
+    """Refuse another number of features than is expected; the hint is for more."""
+    if n_features is not None and found != n_features:
+        more = hint if found > n_features else ""
+        raise data_error(path, f"it has {found} features where {n_features} are expected{more}")
 
 
 def format_of(
@@ -137,11 +154,16 @@ def format_of(
     if not head:
         raise data_error(path, "it is empty")
     found = format or _detect(head, path)
+    refuse_columns(found, path, label, query)
+    return found
+
+
+def refuse_columns(found: str, path: Path, label: str | None, query: str | None) -> None:
+    """Refuse names of columns where the format has none."""
     for option, column in (("label", label), ("query", query)):
         if column is not None and found in ("svmlight", "npz", "store"):
             reason = f"a file of the {found} format has no named columns, so {option}={column!r} means nothing"
             raise data_error(path, f"{reason}; leave out {option}= or --{option}")
-    return found
 
 
 def _detect(head: bytes, path: Path) -> str:

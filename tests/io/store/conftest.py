@@ -26,12 +26,14 @@ def sparse_data():
 
 @pytest.fixture
 def write_store(tmp_path):
-    """Write a store of a matrix; ``block_size`` as for the writer."""
+    """Write a store of a matrix, some rows at a time."""
 
-    def write(X, y, name="data.store", **options):
+    def write(X, y, qid=None, sample_weight=None, name="data.store", step=37, **options):
         path = tmp_path / name
         with StoreWriter(path, **options) as writer:
-            writer.add(X, y)
+            for start in range(0, X.shape[0], step):
+                rows = slice(start, start + step)
+                writer.add(X[rows], *(None if each is None else each[rows] for each in (y, qid, sample_weight)))
             writer.n_features = X.shape[1]
         return path
 

@@ -1,151 +1,107 @@
-"""The file itself: as documented, whole or not at all, and no damage goes unnoticed."""
+"""The folder itself: as documented, whole or not at all, and no damage goes unnoticed."""
 
 import errno
 import json
 import os
-import struct
+import signal
 import subprocess
 import sys
 import zlib
-from contextlib import contextmanager
+from contextlib import suppress
+from io import FileIO
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from smoothperf._files import written_whole
-from smoothperf.io import DataError, StoreError, StoreWriter, convert, open_store
-
-BLOCKS = 2000  # bytes
+from smoothperf import MeasureClassifier
+from smoothperf.io import DataError, StoreError, StoreWriter, convert, open_store, read_data
+from smoothperf.io.store import writer as writing
 
 
 @pytest.fixture
 def stored(write_store, sparse_data):
     X, y = sparse_data()
-    return X, y, write_store(X, y, block_size=BLOCKS)
+    return X, y, write_store(X, np.where(y > 0, "spam", "ham"), np.arange(400) // 4, np.linspace(1, 2, 400))
 
 
-def test_the_file_can_be_read_as_documented(stored):
-    """With nothing but struct, json and memmap."""
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_folder_can_be_read_as_documented(stored):
+    """With nothing but NumPy, json and zlib."""
     X, y, path = stored
-    content = path.read_bytes()
-    assert content[:8] == b"\x93SPSTORE"
-    assert struct.unpack("<I", content[8:12]) == (2,)
-    offset, length, crc32, own_crc32, magic = struct.unpack("<QQII8s", content[-32:])
-    assert magic == content[:8]
-    assert own_crc32 == zlib.crc32(content[-32:-12])
-    assert offset + length + 32 == len(content)
-    assert crc32 == zlib.crc32(content[offset : offset + length])
-    index = json.loads(content[offset : offset + length])
-    assert index["shape"] == [400, 30]
-    assert len(index["blocks"]) > 10
-    n_rows = 0
-    for block in index["blocks"]:
-        at, rows, entries = block["offset"], block["n_rows"], block["n_entries"]
-        assert at % 64 == 0
-        assert block["first_row"] == n_rows
-        starts = np.memmap(path, "<i4", "r", at, (rows + 1,))
-        at += -(-starts.nbytes // 64) * 64
-        indices = np.memmap(path, "<i4", "r", at, (entries,))
-        at += -(-indices.nbytes // 64) * 64
-        values = np.memmap(path, "<f8", "r", at, (entries,))
-        at += -(-values.nbytes // 64) * 64
-        assert zlib.crc32(content[block["offset"] : at]) == block["crc32"]
-        part = X[n_rows : n_rows + rows]
-        np.testing.assert_array_equal(starts, part.indptr)
-        np.testing.assert_array_equal(indices, part.indices)
-        np.testing.assert_array_equal(values, part.data)
-        assert at - block["offset"] <= BLOCKS + 3 * 64
-        n_rows += rows
-    labels = index["labels"]
-    assert labels["classes"] == [-1, 1]
-    codes = np.memmap(path, labels["code_type"], "r", labels["offset"], (n_rows,))
-    np.testing.assert_array_equal(np.array(labels["classes"])[codes], y)
+    index = json.loads((path / "store.json").read_text())
+    assert (index["format"], index["version"], index["shape"]) == ("smoothperf store", 3, [400, 30])
+    arrays = {name: np.load(path / f"{name}.npy", mmap_mode="r") for name in index["arrays"]}
+    assert names(path) == sorted(["store.json", *(f"{name}.npy" for name in arrays)])
+    for name, array in arrays.items():
+        told = index["arrays"][name]
+        assert (told["type"], told["shape"]) == (array.dtype.str, list(array.shape))
+        assert told["crc32"] == zlib.crc32(array)
+        assert array.offset % 64 == 0
+    for name, kept in (("indptr", X.indptr), ("indices", X.indices), ("values", X.data)):
+        np.testing.assert_array_equal(arrays[name], kept)
+    np.testing.assert_array_equal(np.array(index["words"]["labels"])[arrays["labels"]], np.where(y > 0, "spam", "ham"))
+    np.testing.assert_array_equal(arrays["queries"], np.arange(400) // 4)
+    np.testing.assert_array_equal(arrays["weights"], np.linspace(1, 2, 400))
 
 
-def test_the_same_data_give_the_same_bytes(stored, tmp_path):
-    X, y, path = stored
-    with StoreWriter(tmp_path / "again.store", block_size=BLOCKS) as writer:
-        for start in range(0, 400, 37):
-            writer.add(X[start : start + 37], y[start : start + 37])
-        writer.n_features = 30
-    assert (tmp_path / "again.store").read_bytes() == path.read_bytes()
+def test_the_same_data_give_the_same_bytes(sparse_data, write_store):
+    X, y = sparse_data()
+    one, other = (write_store(X, y, name=f"{step}.store", step=step) for step in (400, 11))
+    for name in names(one):
+        assert (one / name).read_bytes() == (other / name).read_bytes()
 
 
-def read_all(path):
-    store = open_store(path)
-    store.labels()
-    store.read()
+def write(path, parts):
+    with StoreWriter(path) as writer:
+        for part in parts:
+            writer.add(**part)
 
 
 def complaint(path):
-    """What is wrong with a store: opened, labels and all blocks read."""
+    """What is wrong with a store: opened, verified and read."""
+
+    def use():
+        open_store(path).verify()
+        MeasureClassifier().fit(path)
+
     with pytest.raises(StoreError) as caught:
-        read_all(path)
+        use()
     message = str(caught.value)
-    assert message.startswith(f"{path}: ")
+    assert message.startswith(str(path))
     assert "\n" not in message
     return message
 
 
-def test_damage_in_any_place_is_noticed(stored):
-    _, _, path = stored
-    content = bytearray(path.read_bytes())
-    for at in [*range(64), *range(64, len(content) - 32, 97), *range(len(content) - 32, len(content))]:
-        content[at] ^= 0x40
-        path.write_bytes(content)
-        complaint(path)
-        content[at] ^= 0x40
+def test_damage_in_any_place_of_an_array_is_noticed_and_named(stored):
+    path = stored[2]
+    shares = []
+    open_store(path).verify(shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    for name in names(path):
+        content = bytearray((path / name).read_bytes())
+        for at in [0, *range(128, len(content), 1009), len(content) - 1]:
+            content[at] ^= 0x40
+            (path / name).write_bytes(content)
+            assert complaint(path).startswith(str(path / name))
+            content[at] ^= 0x40
+        (path / name).write_bytes(content)
 
 
-def test_damage_is_named(stored):
-    _, _, path = stored
-    content = path.read_bytes()
-    store = open_store(path)
-    block = store.blocks[3]
-    parts = {
-        3: "not a store of smoothperf",
-        30: "its header is damaged",
-        block.offset + 100: rf"block 3 \(rows {block.first_row + 1} to {block.first_row + block.n_rows}\) is damaged",
-        store._codes_at: "the labels are damaged",
-        len(content) - 100: "its index is damaged",
-        len(content) - 1: "it does not end as a store does",
-        len(content) - 30: "it does not end as a store does",
-    }
-    for at, message in parts.items():
-        changed = bytearray(content)
-        changed[at] ^= 1
-        path.write_bytes(changed)
-        with pytest.raises(StoreError, match=message):
-            read_all(path)
-
-
-def test_truncated_files(stored):
-    _, _, path = stored
-    content = path.read_bytes()
-    for length in [0, 5, 63, 64, 90, 1000, len(content) - 33, len(content) - 1]:
-        path.write_bytes(content[:length])
-        complaint(path)
-    path.write_bytes(content + b"more")
-    assert "it does not end as a store does" in complaint(path)
-
-
-def test_other_files(tmp_path):
-    with pytest.raises(StoreError, match="cannot be read: No such file"):
-        open_store(tmp_path / "missing")
-    (tmp_path / "text").write_text("1 1:2\n" * 100)
-    assert "not a store of smoothperf; make one with 'smoothperf convert'" in complaint(tmp_path / "text")
-
-
-def rewritten(path, change):
-    """The store with another index, under sound checksums."""
-    content = path.read_bytes()
-    offset, length, *_ = struct.unpack("<QQII8s", content[-32:])
-    index = json.loads(content[offset : offset + length])
-    change(index)
-    text = json.dumps(index).encode()
-    place = struct.pack("<QQI", offset, len(text), zlib.crc32(text))
-    path.write_bytes(content[:offset] + text + place + struct.pack("<I8s", zlib.crc32(place), b"\x93SPSTORE"))
-    return path
+@pytest.mark.parametrize("change", [lambda content: content[:-1], lambda content: content + b"0", lambda content: b""])
+@pytest.mark.parametrize("name", ["indptr", "indices", "values", "labels", "queries", "weights"])
+def test_sizes_are_checked_when_a_store_is_opened(stored, name, change):
+    file = stored[2] / f"{name}.npy"
+    file.write_bytes(change(file.read_bytes()))
+    with pytest.raises(StoreError, match=rf"{name}.npy: truncated or damaged"):
+        open_store(stored[2])
+    file.unlink()
+    with pytest.raises(StoreError, match=rf"{name}.npy: cannot be read: No such file"):
+        open_store(stored[2])
 
 
 @pytest.mark.parametrize(
@@ -154,124 +110,170 @@ def rewritten(path, change):
         lambda index: index.pop("shape"),
         lambda index: index.update(shape=[399, 30]),
         lambda index: index.update(shape=[400, 3]),  # indices outside the matrix
-        lambda index: index.update(value_type="|O8"),
-        lambda index: index.update(format="something else"),
-        lambda index: index.update(row_norm=None),
-        lambda index: index["labels"].update(type="object"),
-        lambda index: index["labels"].update(classes=[1]),
-        lambda index: index["blocks"][2].update(offset=0),
-        lambda index: index["blocks"][2].update(n_entries=-1),
-        lambda index: index["blocks"][2].update(surprise=1),
-        lambda index: index["blocks"].pop(),
         lambda index: index.update(shape=[float("inf"), 30]),
-        lambda index: index.update(shape=[400.0, 30]),
-        lambda index: index.update(shape=[400, 10**30]),
-        lambda index: index.update(shape=[400, 2**31]),
-        lambda index: index.update(n_entries=float("inf")),
-        lambda index: index.update(row_norm=-1.0),
-        lambda index: index.update(frobenius_norm=10**400),
+        lambda index: index.update(shape=[400, 0]),
+        lambda index: index.update(format="something else"),
+        lambda index: index.update(version="3"),
+        lambda index: index.update(arrays=[]),
+        lambda index: index["arrays"].pop("labels"),
+        lambda index: index["arrays"].update(rows=index["arrays"]["values"]),
+        lambda index: index["arrays"].update({"../indptr": index["arrays"]["indptr"]}),
+        lambda index: index["arrays"]["values"].update(type="|O"),
+        lambda index: index["arrays"]["values"].update(shape=[400, 30]),
+        lambda index: index["arrays"]["indptr"].update(type="<i8"),
+        lambda index: index["arrays"]["indices"].update(crc32=None),
+        lambda index: index["arrays"]["indices"].update(crc32=1),
+        lambda index: index["words"].pop("labels"),
+        lambda index: index["words"].update(labels=["ham"]),
+        lambda index: index["words"].update(labels=[1, 2]),
+        lambda index: index.update(words=None),
         lambda index: index.update(feature_names=["one"]),
         lambda index: index.update(feature_names=[1] * 30),
         lambda index: index.update(zero_based="perhaps"),
         lambda index: index.update(source={"name": [1]}),
-        lambda index: index["labels"].update(classes=[10**400, 1]),
-        lambda index: index["labels"].update(classes=[[1, -1]]),
-        lambda index: index["labels"].update(crc32=float("inf")),
-        lambda index: index["blocks"][2].update(n_rows=float(index["blocks"][2]["n_rows"])),
-        lambda index: index["blocks"][2].update(crc32="0"),
     ],
 )
 def test_an_index_that_lies(stored, change):
-    complaint(rewritten(stored[2], change))
+    file = stored[2] / "store.json"
+    index = json.loads(file.read_text())
+    change(index)
+    file.write_text(json.dumps(index))
+    complaint(stored[2])
 
 
-def test_an_index_that_is_a_pit(stored):
-    """Nested deeper than JSON can be followed."""
-    path = stored[2]
-    content = path.read_bytes()
-    offset = struct.unpack("<QQII8s", content[-32:])[0]
-    text = b"[" * 100_000 + b"]" * 100_000
-    place = struct.pack("<QQI", offset, len(text), zlib.crc32(text))
-    path.write_bytes(content[:offset] + text + place + struct.pack("<I8s", zlib.crc32(place), b"\x93SPSTORE"))
-    assert "its index is damaged" in complaint(path)
+@pytest.mark.parametrize("text", ["", "[]", "{}", "no", "[" * 100_000, '{"format": "smoothperf store"}'])
+def test_an_index_that_is_none(stored, text):
+    (stored[2] / "store.json").write_text(text)
+    assert "store.json: " in complaint(stored[2])
 
 
 @pytest.mark.parametrize(
-    "what", ["index beyond the columns", "index below 0", "start beyond the entries", "starts fall"]
+    ("name", "at", "number"), [("indices", 7, 30), ("indices", 7, -1), ("indptr", 9, 10**6), ("indptr", 400, 5)]
 )
-def test_a_store_that_is_written_to_in_place_is_never_read_beyond_its_arrays(stored, what):
-    """Size and date stay, and so does nothing that would tell."""
-    _, _, path = stored
+def test_damaged_indices_are_never_used(stored, name, at, number):
+    """Also where sizes are right and no checksum was compared."""
+    path = stored[2]
+    array = np.load(path / f"{name}.npy", mmap_mode="r+")
+    array[at] = number
+    array.flush()
+    for use in (lambda: MeasureClassifier().fit(path), lambda: read_data(path)):
+        with pytest.raises(StoreError, match=r"indices.npy: it is damaged: not the columns of a sound matrix"):
+            use()
+
+
+def test_other_versions_and_other_things(stored, tmp_path):
+    file = stored[2] / "store.json"
+    file.write_text(file.read_text().replace('"version": 3', '"version": 4'))
+    assert "of version 4 of the format; smoothperf" in complaint(stored[2])
+    with pytest.raises(StoreError, match="cannot be read: No such file"):
+        open_store(tmp_path / "missing")
+    (tmp_path / "text").write_text("1 1:2\n" * 100)
+    for other in (tmp_path / "text", tmp_path):
+        assert "not a store of smoothperf; make one with 'smoothperf convert'" in complaint(other)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[True, False], ["a", "b"], ["é", "\U0001d11e"], [1, -1], [0.5, 2.5], [2.0, 1.0], np.array([2**63, 1], np.uint64)],
+)
+def test_labels_and_queries_of_all_types(write_store, labels):
+    labels = np.array(labels)
+    for step, given in ((1, labels), (2, labels.astype(object) if labels.dtype.kind != "u" else labels)):
+        store = open_store(write_store(np.eye(2), given, given, step=step))
+        for found in (store.y, store.qid):
+            np.testing.assert_array_equal(found, labels)
+            assert found.dtype.kind == ("i" if labels.tolist() == [2.0, 1.0] else labels.dtype.kind)
+
+
+def test_many_words(write_store):
+    y = np.char.add("word ", np.arange(70_000).astype(str))
+    np.testing.assert_array_equal(open_store(write_store(np.ones((70_000, 1)), y, step=70_000)).y, y)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        ({"qid": [1, 1]}, {}, "some rows have queries and others have none"),
+        ({}, {"qid": [1, 1]}, "some rows have queries and others have none"),
+        ({"sample_weight": [1, 1]}, {}, "some rows have weights and others have none"),
+        ({"qid": [1, 1]}, {"qid": ["a", "a"]}, "some of its queries are words and others are numbers"),
+        ({"qid": [1, 2, 3]}, {}, "its queries have the shape"),
+        ({"qid": [[1, 2]]}, {}, "its queries have the shape"),
+        ({"qid": [np.nan, 1.0]}, {}, "its query of row 1 is missing or not finite"),
+        ({"qid": [1j, 2.0]}, {}, "its queries are of the type complex"),
+        ({"y": [1]}, {}, "its labels have the shape"),
+        ({"y": [1, np.nan]}, {}, "its label of row 2 is missing or not finite"),
+        ({}, {"y": ["a", "b"]}, "some of its labels are words and others are numbers"),
+        ({"sample_weight": [1, -1]}, {}, "sample_weight must not be negative, got -1"),
+        ({"sample_weight": [1, np.inf]}, {}, "sample_weight must be finite"),
+        ({"X": np.ones(2)}, {}, "two dimensions are needed"),
+        ({"X": [[1.0, np.nan], [1.0, 1.0]]}, {}, "row 1 holds nan, which is not a finite number"),
+        ({}, {"X": sp.csr_matrix([[0.0, 0.0], [0.0, np.inf]])}, "row 4 holds inf"),
+        ({}, {"X": np.ones((2, 3))}, "rows have 2 features and then 3"),
+        ({"qid": [2**60 + 1, 1]}, {"qid": [0.5, 1.0]}, "fractions and whole numbers beyond 2"),
+    ],
+)
+def test_rows_that_cannot_be_added(tmp_path, first, second, reason):
+    rows = [{"X": np.eye(2), "y": [0, 1], **more} for more in (first, second)]
+    with pytest.raises(StoreError, match=reason):
+        write(tmp_path / "s", rows)
+    assert names(tmp_path) == []
+
+
+def test_rows_that_failed_are_not_passed_over(tmp_path):
+    def go_on():
+        with StoreWriter(tmp_path / "s") as writer:
+            writer.add(np.eye(2), [0, 1])
+            with suppress(StoreError):
+                writer.add(np.eye(2), [0])
+
+    with pytest.raises(StoreError, match="some rows could not be added"):
+        go_on()
+    assert names(tmp_path) == []
+
+
+def test_rows_of_other_kinds(tmp_path, sparse_data):
+    X, y = sparse_data()
+    whole = sp.vstack([X, X[:0], X[:5]], format="csr")
+    for parts in ([X, X[:0], X[:5].toarray()], [X.toarray(), X[:0], X[:5].tocsc()]):
+        with StoreWriter(tmp_path / "s") as writer:
+            for part in parts:
+                writer.add(part, y[: part.shape[0]])
+        found = open_store(tmp_path / "s").X
+        assert sp.issparse(found) == sp.issparse(parts[0])
+        np.testing.assert_array_equal(found.toarray() if sp.issparse(found) else found, whole.toarray())
+    with StoreWriter(tmp_path / "s") as writer:
+        writer.add(sp.csr_matrix(np.arange(6).reshape(2, 3)), [0, 1])
+        writer.add(sp.csr_matrix((np.ones(9), np.arange(9) % 3, [0, 2])), [0])  # with more entries than it says
+    np.testing.assert_array_equal(open_store(tmp_path / "s").X.toarray(), [[0, 1, 2], [3, 4, 5], [1, 1, 0]])
+
+
+@pytest.mark.parametrize("limit", [0, 30, 200, 395, 1200])
+def test_wide_indices(sparse_data, write_store, monkeypatch, limit):
+    """From where 32 bits do not do, which the test puts lower; both arrays are alike before and after."""
+    X, y = sparse_data()
+    monkeypatch.setattr(writing, "LARGEST_INT32", limit)
+    monkeypatch.setattr(writing, "PIECE", 100)
+    path = write_store(X, y)
+    types = {np.load(path / f"{name}.npy").dtype for name in ("indptr", "indices")}
+    assert types == {np.dtype(np.int64)}
     store = open_store(path)
-    design = store.design()
-    design.rmatvec(design.matvec(np.ones(30)))  # all blocks have been read, and found intact
-    block = store.blocks[1]
-    starts, indices, _, _ = (block.offset + place for place in block.places(store.types))
-    status = path.stat()
-    place, number = {
-        "index beyond the columns": (indices, 10**9),
-        "index below 0": (indices + 4, -5),
-        "start beyond the entries": (starts + 4 * block.n_rows, 10**9),
-        "starts fall": (starts + 4, block.n_entries),
-    }[what]
-    with path.open("r+b") as file:
-        file.seek(place)
-        file.write(struct.pack("<i", number))
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    for product in (lambda: design.matvec(np.ones(30)), lambda: design.rmatvec(np.ones(400))):
-        with pytest.raises(StoreError, match=rf"{path.name}: block 1 \(rows .* is not a sound matrix"):
-            product()
+    store.verify()
+    assert (store.X != X).nnz == 0
+    np.testing.assert_array_equal(store.X.indptr, X.indptr)
 
 
-def test_later_versions_are_refused(stored):
-    content = bytearray(stored[2].read_bytes())
-    content[8] = 3
-    stored[2].write_bytes(content)
-    assert "written in version 3 of the format; smoothperf" in complaint(stored[2])
+def test_wide_indices_of_scipy(tmp_path):
+    """Columns that 32 bits cannot count."""
+    with StoreWriter(tmp_path / "s") as writer:
+        writer.add(sp.csr_matrix((np.ones(1), [2**33], [0, 1]), shape=(1, 2**33 + 1)), [1])
+    X = open_store(tmp_path / "s").X
+    assert X.indices.dtype == np.int64
+    assert not X.indices.flags.writeable
+    assert X.indices.tolist() == [2**33]
 
 
-def test_files_of_version_1_are_read(stored):
-    X, y, path = stored
-    rewritten(path, lambda index: (index.pop("queries"), index.update(version=1)))
-    content = bytearray(path.read_bytes())
-    content[8] = 1
-    path.write_bytes(content)
-    store = open_store(path)
-    assert store.qid() is None
-    assert not store.has_queries
-    np.testing.assert_array_equal(store.labels(), y)
-    assert (store.read() != X).nnz == 0
-
-
-def test_a_file_that_changes_while_it_is_used(stored):
-    X, y, path = stored
-    store = open_store(path)
-    with StoreWriter(path) as writer:
-        writer.add(X, -y)
-    with pytest.raises(StoreError, match="it has changed since it was opened"):
-        store.read()
-
-
-@pytest.mark.parametrize("labels", [[True, False], ["a", "b"], [1, -1], [0.5, 2.5], np.array([2**63, 1], np.uint64)])
-def test_labels_of_all_types(write_store, labels):
-    store = open_store(write_store(np.eye(2), labels))
-    np.testing.assert_array_equal(store.labels(), labels)
-    assert store.labels().dtype.kind == np.asarray(labels).dtype.kind
-
-
-def test_many_kinds_of_labels(write_store):
-    y = np.arange(1000)
-    np.testing.assert_array_equal(open_store(write_store(np.ones((1000, 1)), y)).labels(), y)
-    with pytest.raises(StoreError, match="more than 65536 different labels"):
-        write_store(np.ones((70000, 1)), np.arange(70000))
-
-
-def test_wide_indices(tmp_path):
-    with StoreWriter(tmp_path / "wide.store", wide=True) as writer:
-        writer.add(np.eye(3), [0, 1, 0])
-    store = open_store(tmp_path / "wide.store")
-    assert store.types.index == np.int64
-    np.testing.assert_array_equal(store.design().matvec(np.arange(3.0)), np.arange(3.0))
+# --- whole or not at all ----------------------------------------------------------------------------------------------
 
 
 def test_nothing_is_written_without_rows(tmp_path):
@@ -280,42 +282,43 @@ def test_nothing_is_written_without_rows(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-# --- no room ----------------------------------------------------------------------------------------------------------
+def test_a_store_is_replaced_and_nothing_else(stored, tmp_path):
+    X, _, path = stored
+    before = open_store(path)
+    with StoreWriter(path) as writer:
+        assert open_store(path).shape == (400, 30)
+        writer.add(np.eye(2), [0, 1])
+    assert open_store(path).shape == (2, 2)
+    assert (before.X != X).nnz == 0  # whoever has opened it keeps what was there
+    (path / "notes.txt").write_text("mine")
+    with pytest.raises(StoreError, match=r"has something else in it, notes.txt"), StoreWriter(path):
+        pass
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    for name in ("folder", "file"):
+        with pytest.raises(StoreError, match=f"there is a {name} of this name that is no store"):
+            write(tmp_path / name, [])
+    assert names(tmp_path) == ["data.store", "file", "folder"]
 
 
-class Full:
-    """A file on a disk that is full after so many bytes; writes may be short before."""
+@pytest.mark.parametrize("room", [0, 100, 500, 5000, 30_000])
+def test_disk_full(tmp_path, monkeypatch, stored, room):
+    X, y, path = stored
+    before = {name: (path / name).read_bytes() for name in names(path)}
+    left = [room]
 
-    def __init__(self, file, room):
-        self._file = file
-        self._room = room
+    class Full(FileIO):
+        def write(self, content):  # which may be short before
+            if not left[0]:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            count = super().write(content[: left[0]])
+            left[0] -= count
+            return count
 
-    def __getattr__(self, name):
-        return getattr(self._file, name)
-
-    def write(self, content):
-        if self._room == 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        count = self._file.write(content[: self._room])
-        self._room -= count
-        return count
-
-
-@pytest.mark.parametrize("room", [0, 10, 64, 5000, -100])
-def test_disk_full(tmp_path, monkeypatch, sparse_data, write_store, room):
-    X, y = sparse_data()
-    path = write_store(X, y, block_size=BLOCKS)
-    before = path.read_bytes()
-
-    @contextmanager
-    def on_a_full_disk(*arguments, **options):
-        with written_whole(*arguments, **options) as file:
-            yield Full(file, room if room >= 0 else len(before) + room)
-
-    monkeypatch.setattr("smoothperf.io.store.writer.written_whole", on_a_full_disk)
-    with pytest.raises(StoreError, match="cannot be written: No space left on device; the file that was there is as"):
-        write_store(-X, y, block_size=BLOCKS)
-    assert path.read_bytes() == before
+    monkeypatch.setattr(writing, "open", lambda path, mode, **_: Full(path, mode), raising=False)
+    with pytest.raises(StoreError, match="cannot be written: No space left on device; the store that was there is as"):
+        write(path, [{"X": X, "y": y}])
+    assert {name: (path / name).read_bytes() for name in names(path)} == before
     assert os.listdir(tmp_path) == [path.name]
 
 
@@ -323,7 +326,6 @@ def test_disk_full(tmp_path, monkeypatch, sparse_data, write_store, room):
 def test_a_limit_of_the_system(tmp_path):
     """The real thing: the system refuses to write more than so many bytes."""
     (tmp_path / "many.svm").write_text("1 1:2 3:4\n-1 2:1\n" * 20_000)
-    (tmp_path / "out.store").write_text("before")
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
         "import sys; from smoothperf.cli import main;"
@@ -331,18 +333,30 @@ def test_a_limit_of_the_system(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2, done.stderr
-    assert done.stderr.splitlines() == [
-        f"smoothperf: {tmp_path / 'out.store'}: cannot be written: File too large; the file that was there is as it was"
-    ]
-    assert (tmp_path / "out.store").read_text() == "before"
-    assert sorted(os.listdir(tmp_path)) == ["many.svm", "out.store"]
+    assert done.stderr.splitlines() == [f"smoothperf: {tmp_path / 'out.store'}: cannot be written: File too large"]
+    assert sorted(os.listdir(tmp_path)) == ["many.svm"]
 
 
-def test_a_name_that_is_taken_by_a_folder(tmp_path):
-    (tmp_path / "s").mkdir()
-    with pytest.raises(StoreError, match="cannot be written: Is a directory"), StoreWriter(tmp_path / "s") as writer:
+KILLED = """
+import os, signal, sys
+import numpy as np
+from smoothperf.io import StoreWriter
+with StoreWriter(sys.argv[1]) as writer:
+    writer.add(np.eye(2), [0, 1])
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals and locks")
+def test_what_a_killed_process_leaves_is_no_store_and_goes(tmp_path):
+    path = tmp_path / "s"
+    assert subprocess.run([sys.executable, "-c", KILLED, path], check=False).returncode == -signal.SIGKILL
+    [left] = tmp_path.iterdir()
+    with pytest.raises(StoreError, match="not a store"):
+        open_store(left)
+    with StoreWriter(path) as writer:
         writer.add(np.eye(2), [0, 1])
-    assert os.listdir(tmp_path) == ["s"]
+    assert names(tmp_path) == ["s"]
 
 
 def test_errors_of_others_stay_what_they_are(tmp_path):

@@ -161,9 +161,6 @@ def _train(
 
     checkpoints.prepare(model, documents, scaling, unscale)
     with warnings.catch_warnings(record=True, action="always") as caught:
-        if documents.format == "store":
-            model.fit(documents.X)
-        else:
-            model.fit(scaling.apply(documents.X), documents.y, qid=documents.qid)
+        model.fit(scaling.apply(documents.X), documents.y, qid=documents.qid)
     unscale(model)
     return TrainedRanker(model, documents, "", caught, interrupted=watch.interrupted)

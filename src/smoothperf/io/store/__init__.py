@@ -1,6 +1,6 @@
-"""Data that does not fit into memory: a file of CSR rows in blocks with checksums, to train from while it is read.
+"""Data that need not fit into memory: a folder of NumPy files, which are mapped into memory to train from.
 
-The format is described byte by byte in docs/store-files.md.
+docs/store-files.md says what is in it.
 """
 
 from .layout import StoreError, is_store

@@ -1,11 +1,12 @@
-"""Opening a store, and reading its blocks; everything is checked before it is used."""
+"""Opening a store: its arrays are mapped into memory, and what can be told without reading them is checked."""
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import zlib
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,316 +16,237 @@ from numpy.typing import NDArray
 
 from ... import __version__
 from ...design.sparse import CompressedRows
-from ...design.stored import StoredDesign
+from ..annotated import check_attributes
 from ..streams import explain
-from .layout import (
-    CHECKED_PART_OF_TRAILER,
-    FORMAT,
-    HEADER,
-    MAGIC,
-    TRAILER,
-    VERSION,
-    Block,
-    StoreError,
-    Types,
-    aligned,
-    store_error,
-)
-from .queries import COLUMN_TYPES
+from .former import begins_as_former_store
+from .layout import ARRAYS, FORMAT, INDEX, VERSION, store_error
 
-INDEX_TYPES = ("<i4", "<i8")
-VALUE_TYPES = ("<f4", "<f8")
-LABEL_TYPES = ("bool", "int64", "uint64", "float64", "str")
+#: Bytes that are read together for a checksum.
+PIECE = 1 << 24
 
 
 def open_store(path: str | os.PathLike[str]) -> Store:
-    """Open a store: reads its index, and nothing else.
+    """Open a store: looks at names, types and sizes of its files, and maps them into memory.
 
     Parameters
     ----------
     path : path-like
-        A file that :func:`~smoothperf.io.convert` or :class:`~smoothperf.io.StoreWriter` has written.
+        A folder that :func:`~smoothperf.io.convert` or :class:`~smoothperf.io.StoreWriter` has written.
 
     Raises
     ------
     StoreError
-        If there is no such file, or it is truncated, damaged, of another kind, or of a later version.
+        If there is no such store, a file of it is missing, of another size or kind, or it is of another version.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from smoothperf.io import StoreWriter
-    >>> file = Path(tempfile.mkdtemp(), "made.store")
-    >>> with StoreWriter(file) as writer:
+    >>> path = Path(tempfile.mkdtemp(), "made.store")
+    >>> with StoreWriter(path) as writer:
     ...     writer.add([[0.0, 1.0], [2.0, 0.0]], [0, 1])
-    >>> store = open_store(file)
-    >>> store.shape, store.labels()
-    ((2, 2), array([0, 1]))
+    >>> store = open_store(path)
+    >>> store.X, store.y
+    (array([[0., 1.],
+           [2., 0.]]), array([0, 1]))
     """
     return Store(path)
 
 
 class Store:
-    """A file of labelled rows in blocks.
+    """A folder of labelled rows, as arrays that are mapped into memory and cannot be written to.
 
     Parameters
     ----------
     path : path-like
-        The file.
+        The folder.
 
     Attributes
     ----------
     path : Path
-        The file.
+        The folder.
     shape : tuple of int
         Rows and columns.
-    n_entries : int
-        Entries of all rows.
-    types : Types
-        Types of indices and values.
-    row_norm, frobenius_norm : float
-        As in :class:`~smoothperf.design.Design`.
-    classes : ndarray
-        The different labels, in sorted order.
     feature_names : list of str or None
         Names of the columns.
     zero_based : bool or None
         How indices counted in the svmlight file that it was made from.
-    has_queries : bool
-        Whether rows are documents of queries.
     source : dict
         Name and format of the file that it was made from.
-    blocks : list of Block
-        Where the rows are.
 
     Examples
     --------
     >>> import tempfile
+    >>> import scipy.sparse as sp
     >>> from smoothperf.io import StoreWriter
-    >>> file = Path(tempfile.mkdtemp(), "two.store")
-    >>> with StoreWriter(file) as writer:
-    ...     writer.add([[1.0, 0.0], [0.0, 2.0]], ["ham", "spam"])
-    >>> store = Store(file)
-    >>> store.shape, store.labels(), len(store.blocks)
-    ((2, 2), array(['ham', 'spam'], dtype='<U4'), 1)
-    >>> store.read_block(0).toarray()
+    >>> path = Path(tempfile.mkdtemp(), "two.store")
+    >>> with StoreWriter(path) as writer:
+    ...     writer.add(sp.eye(2, format="csr"), ["ham", "spam"])
+    >>> store = Store(path)
+    >>> store.shape, store.y, store.qid
+    ((2, 2), array(['ham', 'spam'], dtype='<U4'), None)
+    >>> store.X.toarray()
     array([[1., 0.],
-           [0., 2.]])
+           [0., 1.]])
     """
+
+    path: Path
+    shape: tuple[int, ...]
+    feature_names: list[str] | None
+    zero_based: bool | None
+    source: dict[str, str]
+    _crc32: dict[str, int]
+    _words: dict[str, list[str]]
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
+        index = _read_index(self.path)
         try:
-            with open(self.path, "rb", buffering=0) as file:
-                self._stamp = _stamp(file)
-                index, end = _read_index(file, self.path)
-            self._understand(index, end)
-        except OSError as error:
-            raise store_error(self.path, f"cannot be read: {explain(error)}") from error
-        except StoreError:
-            raise
-        except Exception as error:  # whatever an index can lead to, it is the file that is wrong
-            raise store_error(
-                self.path, f"its index is damaged, or written by another version of smoothperf: {error!r}"
-            ) from error
-        self._intact: set[int] = set()
+            self.shape, told = tuple(index["shape"]), index["arrays"]
+            self._crc32 = {name: told[name]["crc32"] for name in told}
+            self._words, self.feature_names = index["words"], index["feature_names"]
+            self.zero_based, self.source = index["zero_based"], index["source"]
+            check_attributes(self)
+            self._check(*self.shape, told)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise store_error(self.path / INDEX, f"it is damaged: {error!r}") from error
+        self._arrays = {name: self._mapped(name, told[name]) for name in told}
 
-    def _understand(self, index: dict[str, Any], end: int) -> None:
-        n, d = index["shape"]
-        self.shape = n, d = _count(n), _count(d)
-        self.n_entries = _count(index["n_entries"])
-        if index["index_type"] not in INDEX_TYPES or index["value_type"] not in VALUE_TYPES:
-            raise ValueError("unknown types of numbers")
-        self.types = Types(np.dtype(index["index_type"]), np.dtype(index["value_type"]))
-        self.row_norm = float(index["row_norm"])
-        self.frobenius_norm = float(index["frobenius_norm"])
-        if not (0.0 <= self.row_norm < math.inf and 0.0 <= self.frobenius_norm < math.inf):
-            raise ValueError("norms are not finite")
-        if n < 1 or not 1 <= d <= np.iinfo(self.types.index).max:
-            raise ValueError(f"a matrix of {n} rows and {d} columns cannot be")
-        self.feature_names: list[str] | None = index["feature_names"]
-        self.zero_based: bool | None = index["zero_based"]
-        self.source: dict[str, str] = index["source"]
-        if self.feature_names is not None and not (_are_words(self.feature_names) and len(self.feature_names) == d):
-            raise ValueError("names of features are not as many words as there are columns")
-        if self.zero_based not in (None, True, False) or not _are_words(list(self.source.values())):
-            raise ValueError("what it says of its source is of another kind")
-        self.blocks = [Block(**{name: _count(number) for name, number in block.items()}) for block in index["blocks"]]
-        rows = entries = 0
-        at = HEADER.size
-        for block in self.blocks:
-            if (block.offset, block.first_row) != (at, rows) or block.n_rows < 1:
-                raise ValueError("blocks do not follow one another")
-            at += block.places(self.types)[-1]
-            rows += block.n_rows
-            entries += block.n_entries
-        labels = index["labels"]
-        if labels["type"] not in LABEL_TYPES or labels["code_type"] not in ("|u1", "<u2"):
-            raise ValueError("unknown type of labels")
-        self.classes = np.array(labels["classes"], dtype=labels["type"])
-        self._code_type = np.dtype(labels["code_type"])
-        self._codes_at, self._codes_crc32 = _count(labels["offset"]), _count(labels["crc32"])
-        if self.classes.ndim != 1 or self.classes.size == 0:
-            raise ValueError("labels are not a list")
-        size = aligned(rows * self._code_type.itemsize)
-        self._queries: dict[str, Any] | None = index.get("queries")  # version 1 has none
-        if self._queries is not None:
-            end -= aligned(rows * 8)
-            if self._queries["type"] not in COLUMN_TYPES or _count(self._queries["offset"]) != end:
-                raise ValueError("what it says of queries is of another kind")
-            if (self._queries["type"] == "str") != _are_words(self._queries["names"]):
-                raise ValueError("names of queries are not words")
-            _count(self._queries["crc32"])
-        if (rows, entries) != (n, self.n_entries) or (self._codes_at, self._codes_at + size) != (at, end):
-            raise ValueError("its numbers contradict one another")
+    def _check(self, n: int, d: int, told: dict[str, dict[str, Any]]) -> None:
+        """Raise an error if what the index says is no store."""
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("labels", "queries", "weights"), (n,))
+        if "rows" in told:
+            shapes["rows"] = (n, d)
+        else:
+            entries = tuple(told["values"]["shape"])
+            shapes |= {"indptr": (n + 1,), "indices": entries, "values": entries}
+            if len(entries) != 1 or told["indptr"]["type"] != told["indices"]["type"]:
+                raise ValueError("its arrays do not fit together")
+        needed = shapes.keys() - {"queries", "weights"}
+        if n < 1 or d < 1 or not needed <= told.keys() <= shapes.keys():
+            raise ValueError("it has not the arrays of a matrix with labels")
+        for name in told:
+            if tuple(told[name]["shape"]) != shapes[name] or told[name]["type"] not in ARRAYS[name]:
+                raise ValueError(f"{name} are of another shape or type")
+        for name in ("labels", "queries"):
+            if name in told and (told[name]["type"] == "<i4") != (name in self._words):
+                raise ValueError(f"the words of {name} are missing")
+        if self.feature_names is not None and len(self.feature_names) != d:
+            raise ValueError(f"it names {len(self.feature_names)} of {d} columns")
+
+    def _mapped(self, name: str, told: dict[str, Any]) -> np.memmap[Any, Any]:
+        """An array in its file, which must be as large as it has to be."""
+        file = self.path / f"{name}.npy"
+        try:
+            array: np.memmap[Any, Any] = np.lib.format.open_memmap(file, mode="r")
+            size = file.stat().st_size
+        except OSError as error:
+            raise store_error(file, f"cannot be read: {explain(error)}") from error
+        except (ValueError, TypeError) as error:
+            raise store_error(file, f"truncated or damaged: {error}") from error
+        fits = array.shape == tuple(told["shape"]) and array.dtype.str == told["type"] and array.flags.c_contiguous
+        if not fits or size != array.offset + array.nbytes:
+            raise store_error(file, "truncated or damaged: its type or size is not what the store says")
+        return array
+
+    @cached_property
+    def X(self) -> Any:
+        """The features: an array or a CSR matrix, whose numbers are read from the files as they are needed.
+
+        Column indices are looked at when it is first asked for, as loops that use them trust them.
+        """
+        if "rows" in self._arrays:
+            return np.asarray(self._arrays["rows"])
+        starts, indices, values = (self._arrays[name] for name in ("indptr", "indices", "values"))
+        rows = CompressedRows(starts, indices, values, self.shape[1])
+        if not rows.are_sound() or starts[-1] != indices.size:
+            raise store_error(self.path / "indices.npy", "it is damaged: not the columns of a sound matrix")
+        return sp.csr_matrix((values, indices, starts), shape=self.shape)
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """Labels of all rows."""
+        return self._column("labels")
 
     @property
     def has_queries(self) -> bool:
         """Whether rows are documents of queries."""
-        return self._queries is not None
+        return "queries" in self._arrays
 
-    def codes(self) -> NDArray[Any]:
-        """Places of the labels of all rows in ``classes``."""
-        return self._column("the labels", self._code_type, self._codes_at, self._codes_crc32, self.classes.size)
-
+    @property
     def qid(self) -> NDArray[Any] | None:
         """The query of each row; None if there are none."""
-        told = self._queries
-        if told is None:
-            return None
-        names = None if told["names"] is None else np.array(told["names"])
-        kind = np.dtype(COLUMN_TYPES[told["type"]])
-        column = self._column("the queries", kind, told["offset"], told["crc32"], None if names is None else names.size)
-        ids: NDArray[Any] = column if names is None else names[column]
-        return ids
+        return self._column("queries") if self.has_queries else None
 
-    def _column(self, name: str, kind: np.dtype[Any], offset: int, crc32: int, n_places: int | None) -> NDArray[Any]:
-        """A number for each row, which is a place among so many if that is given."""
-        size = self.shape[0] * kind.itemsize
-        content = np.empty(aligned(size), dtype=np.uint8)
-        self._read_into(content, offset, name)
-        column: NDArray[Any] = content[:size].view(kind)
-        outside = n_places is not None and not 0 <= int(column.min()) <= int(column.max()) < n_places
-        if zlib.crc32(content.data) != crc32 or outside:
-            raise store_error(self.path, f"{name} are damaged: their checksum is wrong; convert the data again")
-        return column
+    @property
+    def sample_weight(self) -> NDArray[np.float64] | None:
+        """The weight of each row; None if there are none."""
+        return self._column("weights") if "weights" in self._arrays else None
 
-    def labels(self) -> NDArray[Any]:
-        """Labels of all rows."""
-        labels: NDArray[Any] = self.classes[self.codes()]
-        return labels
+    def _column(self, name: str) -> NDArray[Any]:
+        """A number or a word for each row, in memory."""
+        numbers = np.array(self._arrays[name])
+        if name not in self._words:
+            return numbers
+        words = np.array(self._words[name])
+        if not 0 <= numbers.min() <= numbers.max() < words.size:
+            raise store_error(self.path / f"{name}.npy", "it is damaged: there are no words for its numbers")
+        found: NDArray[Any] = words[numbers]
+        return found
 
-    def design(self) -> StoredDesign:
-        """X as an operator that reads the file block by block."""
-        return StoredDesign(self)
+    @property
+    def n_bytes(self) -> int:
+        """Size of its files."""
+        return sum(file.stat().st_size for file in (self.path / INDEX, *self._files()))
 
-    def read_block(self, number: int) -> sp.csr_matrix:
-        """Return the rows of a block, counted from 0, as a matrix."""
-        rows = self.load(number, np.empty(self.block_bytes(number), dtype=np.uint8))
-        arrays = rows.data, rows.indices, rows.indptr
-        return sp.csr_matrix(arrays, shape=(rows.n_rows, self.shape[1]))
+    def verify(self, progress: Callable[[float], None] | None = None) -> None:
+        """Read all files, and raise an error that names the first one whose checksum is wrong.
 
-    def read(self) -> sp.csr_matrix:
-        """Return all rows as a matrix, which must fit into memory."""
-        return sp.csr_matrix(sp.vstack([self.read_block(number) for number in range(len(self.blocks))], format="csr"))
-
-    def block_bytes(self, number: int) -> int:
-        """Bytes of a block."""
-        return self.blocks[number].places(self.types)[-1]
-
-    def load(self, number: int, buffer: NDArray[np.uint8]) -> CompressedRows:
-        """Read a block into a buffer that is large enough, and refer to it.
-
-        Its checksum is compared when it is read the first time. Whether starts and indices stay inside the matrix is
-        looked at every time, as the kernels trust them and a file may be written to while it is read.
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with the share that has been read.
         """
-        block = self.blocks[number]
-        starts, indices, values, end = block.places(self.types)
-        content = buffer[:end]
-        name = f"block {number} (rows {block.first_row + 1} to {block.first_row + block.n_rows})"
-        self._read_into(content, block.offset, name)
-        index, value = self.types.index, self.types.value
+        whole, done = sum(array.nbytes for array in self._arrays.values()), 0
+        for file, (name, array) in zip(self._files(), self._arrays.items(), strict=True):
+            crc32 = 0
+            try:
+                with open(file, "rb", buffering=0) as stream:
+                    stream.seek(array.offset)
+                    while piece := stream.read(PIECE):
+                        crc32 = zlib.crc32(piece, crc32)
+                        done += len(piece)
+                        if progress is not None:
+                            progress(done / whole)
+            except OSError as error:
+                raise store_error(file, f"cannot be read: {explain(error)}") from error
+            if crc32 != self._crc32[name]:
+                raise store_error(file, "it is damaged: the checksum is wrong; convert the data again")
 
-        def array(place: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-            return content[place : place + count * dtype.itemsize].view(dtype)
-
-        rows = CompressedRows(
-            array(starts, block.n_rows + 1, index),
-            array(indices, block.n_entries, index),
-            array(values, block.n_entries, value),
-            self.shape[1],
-        )
-        if number not in self._intact:
-            if zlib.crc32(content.data) != block.crc32:
-                raise store_error(self.path, f"{name} is damaged: its checksum is wrong; convert the data again")
-            self._intact.add(number)
-        if not rows.are_sound() or rows.indptr[-1] != block.n_entries:
-            raise store_error(self.path, f"{name} is not a sound matrix; convert the data again")
-        return rows
-
-    def _read_into(self, content: NDArray[np.uint8], offset: int, name: str) -> None:
-        """Fill an array from the file, which must be the one that was opened; by several threads at once if need be."""
-        try:
-            # Each with a file of its own, as a file has one position only.
-            with open(self.path, "rb", buffering=0) as file:
-                if _stamp(file) != self._stamp:
-                    raise store_error(self.path, "it has changed since it was opened; begin again")
-                file.seek(offset)
-                rest = memoryview(content.data)
-                while rest:
-                    count = file.readinto(rest)
-                    if not count:
-                        raise store_error(self.path, f"it ends in {name}")
-                    rest = rest[count:]
-        except OSError as error:
-            raise store_error(self.path, f"{name} cannot be read: {explain(error)}") from error
+    def _files(self) -> list[Path]:
+        return [self.path / f"{name}.npy" for name in self._arrays]
 
 
-def _count(number: Any) -> int:
-    """A whole number, not below 0, that 63 bits hold; as JSON has it, and nothing that may pass for one."""
-    if type(number) is not int or not 0 <= number < 1 << 63:
-        raise ValueError(f"{str(number)[:40]!r} where a count should be")
-    return number
-
-
-def _are_words(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
-
-
-def _stamp(file: Any) -> tuple[int, ...]:
-    """What tells this file from another one that takes its name."""
-    status = os.fstat(file.fileno())
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _read_index(file: Any, path: Path) -> tuple[dict[str, Any], int]:
-    """The index, and where it begins."""
-    size = os.fstat(file.fileno()).st_size
-    header = file.read(HEADER.size)
-    if header[: len(MAGIC)] != MAGIC:
-        raise store_error(path, "not a store of smoothperf; make one with 'smoothperf convert'")
-    if size < HEADER.size + TRAILER.size:
-        raise store_error(path, "truncated: it ends before its index")
-    version = HEADER.unpack(header)[1]
-    if header != HEADER.pack(MAGIC, version):
-        raise store_error(path, "its header is damaged; convert the data again")
-    if version > VERSION:
+def _read_index(path: Path) -> dict[str, Any]:
+    """What a store says of its arrays."""
+    if begins_as_former_store(path):
         raise store_error(
-            path, f"written in version {version} of the format; smoothperf {__version__} reads up to version {VERSION}"
+            path,
+            f"a store of an earlier version, which was a single file; make a folder of it: smoothperf convert {path} "
+            "NEW",
         )
-    file.seek(size - TRAILER.size)
-    last = file.read(TRAILER.size)
-    offset, length, crc32, own_crc32, magic = TRAILER.unpack(last)
-    if magic != MAGIC or own_crc32 != zlib.crc32(last[:CHECKED_PART_OF_TRAILER]):
-        raise store_error(path, "truncated or damaged: it does not end as a store does")
-    if offset + length + TRAILER.size != size:
-        raise store_error(path, "truncated or damaged: parts are missing, or there are too many")
-    file.seek(offset)
-    text = file.read(length)
-    if zlib.crc32(text) != crc32:
-        raise store_error(path, "its index is damaged: the checksum is wrong; convert the data again")
-    index: dict[str, Any] = json.loads(text)
-    if index["format"] != FORMAT or index["version"] != version:
-        raise ValueError("it contradicts the header")
-    return index, offset
+    try:
+        index = json.loads((path / INDEX).read_bytes())
+    except OSError as error:
+        missing = path.exists()
+        reason = "not a store of smoothperf; make one with 'smoothperf convert'" if missing else "cannot be read"
+        raise store_error(path, f"{reason}: {explain(error)}") from error
+    except (ValueError, RecursionError) as error:
+        raise store_error(path / INDEX, f"it is damaged: {error}") from error
+    if not isinstance(index, dict) or index.get("format") != FORMAT or not isinstance(index.get("version"), int):
+        raise store_error(path / INDEX, "not that of a store of smoothperf")
+    if index["version"] != VERSION:
+        version = index["version"]
+        raise store_error(path, f"of version {version} of the format; smoothperf {__version__} reads version {VERSION}")
+    return index

@@ -1,14 +1,13 @@
-"""Writing a store, some rows at a time: blocks go to the file as they fill up, and the index last."""
+"""Writing a store, some rows at a time, to a folder that takes its name when all is there."""
 
 from __future__ import annotations
 
+import io
 import json
-import math
 import os
 import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,30 +15,81 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ... import __version__, kernels
-from ..._files import written_whole
-from ..._validation import choice, whole_number
-from .. import labels as label_types
+from ... import __version__
+from ..._files import folder_written_whole
+from ..._validation import choice, vector, whole_number
 from ..streams import explain
-from .layout import (
-    FORMAT,
-    HEADER,
-    MAGIC,
-    VERSION,
-    Block,
-    StoreError,
-    Types,
-    aligned,
-    store_error,
-    trailer,
-)
-from .queries import QueryColumn
+from .columns import Column
+from .former import begins_as_former_store
+from .layout import FILES, FORMAT, INDEX, VERSION, StoreError, store_error
 
-#: Bytes of a block: enough for disks and threads to be at their best, little beside the memory that anybody has.
-BLOCK_SIZE = 1 << 25
-LARGEST_BLOCK_SIZE = 1 << 33
-#: Kinds of labels that a store can hold.
-MOST_CLASSES = 1 << 16
+LARGEST_INT32 = (1 << 31) - 1
+#: Numbers that are changed together in a file.
+PIECE = 1 << 20
+
+
+class _Appended:
+    """An array in a .npy file that grows at its end.
+
+    The file begins with the header of an empty array. NumPy leaves room in it for any length, so the last header takes
+    its place.
+    """
+
+    def __init__(self, path: Path, kind: Any, width: int | None = None):
+        self._path, self.kind, self._width = path, np.dtype(kind).newbyteorder("<"), width
+        # Without a buffer: nothing is left to write, and to fail, when the file is closed after an error.
+        self._file = open(path, "wb", buffering=0)  # noqa: SIM115 (closed by finish, or close)
+        self._size, self._crc32 = 0, 0
+
+    def begin(self) -> None:
+        """Write the header of an empty array."""
+        self._write(self._header())
+
+    def append(self, numbers: NDArray[Any]) -> None:
+        """Write numbers, or rows of them, at the end."""
+        content = np.ascontiguousarray(numbers, dtype=self.kind)
+        self._crc32 = zlib.crc32(content.data, self._crc32)
+        self._size += content.size
+        self._write(content.data)
+
+    def change(self, function: Callable[[NDArray[Any]], NDArray[Any]], kind: Any = None) -> _Appended:
+        """Write the array anew, with a function of its numbers, and return it."""
+        self._file.close()
+        old = self._path.rename(self._path.with_suffix(".old"))
+        new = _Appended(self._path, self.kind if kind is None else kind, self._width)
+        new.begin()
+        with open(old, "rb") as file:
+            file.seek(len(self._header()))
+            while content := file.read(PIECE * self.kind.itemsize):
+                new.append(function(np.frombuffer(content, dtype=self.kind)))
+        old.unlink()
+        return new
+
+    def finish(self) -> dict[str, Any]:
+        """Complete the file, and return what the index says of it."""
+        self._file.seek(0)
+        self._write(self._header())
+        os.fsync(self._file.fileno())
+        self._file.close()
+        return {"type": self.kind.str, "shape": self._shape(), "crc32": self._crc32}
+
+    def close(self) -> None:
+        """Leave the file as it is."""
+        self._file.close()
+
+    def _shape(self) -> tuple[int, ...]:
+        return (self._size,) if self._width is None else (self._size // self._width, self._width)
+
+    def _header(self) -> bytes:
+        header = io.BytesIO()
+        told = {"descr": self.kind.str, "fortran_order": False, "shape": self._shape()}
+        np.lib.format.write_array_header_1_0(header, told)
+        return header.getvalue()
+
+    def _write(self, content: bytes | memoryview) -> None:
+        rest = memoryview(content).cast("B") if len(content) else memoryview(b"")
+        while rest:
+            rest = rest[self._file.write(rest) :]
 
 
 class StoreWriter:
@@ -48,62 +98,46 @@ class StoreWriter:
     Parameters
     ----------
     path : path-like
-        Where to; the file appears under this name when all is written.
+        Where to; the folder appears under this name when all is written. A store of this name is replaced then;
+        anything else of this name is an error.
     dtype : {"float64", "float32"}, default="float64"
         Type of the values.
-    block_size : int, optional
-        Most bytes of a block, unless a single row has more; 32 MiB by default.
-    wide : bool, default=False
-        Whether columns are counted in 64 bits; needed for 2^31 or more.
 
     Examples
     --------
     >>> import tempfile
     >>> from smoothperf.io import open_store
-    >>> file = Path(tempfile.mkdtemp(), "two.store")
-    >>> with StoreWriter(file) as writer:
+    >>> path = Path(tempfile.mkdtemp(), "two.store")
+    >>> with StoreWriter(path) as writer:
     ...     writer.add([[1.0, 0.0], [0.0, 2.0]], ["ham", "spam"])
     ...     writer.add([[3.0, 4.0]], ["ham"])
-    >>> open_store(file).shape
+    >>> open_store(path).shape
     (3, 2)
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        dtype: str = "float64",
-        block_size: int = BLOCK_SIZE,
-        wide: bool = False,
-    ):
+    def __init__(self, path: str | os.PathLike[str], *, dtype: str = "float64"):
         self._path = Path(path)
         choice("dtype", dtype, ("float64", "float32"))
-        self._block_size = min(whole_number("block_size", block_size, at_least=1), LARGEST_BLOCK_SIZE)
-        self._types = Types(np.dtype("<i8" if wide else "<i4"), np.dtype(dtype).newbyteorder("<"))
-        self._pending: list[Any] = []
-        self._room = self._block_size
-        self._blocks: list[Block] = []
-        self._norms: list[tuple[float, float]] = []
-        self._codes: dict[Any, int] = {}
-        self._label_type: np.dtype[Any] | None = None
-        self._code_parts: list[NDArray[np.uint16]] = []
-        self.queries = QueryColumn()
-        self._n_rows = 0
-        self._width = 0
+        self._type = np.dtype(dtype)
+        self._arrays: dict[str, _Appended] = {}
+        self._n_rows = self._n_entries = self._width = 0
+        self._weights: list[NDArray[np.float64]] = []
+        self.labels, self.queries = Column("label", "labels"), Column("query", "queries")
+        self._has: set[str] | None = None
+        self._is_sparse: bool | None = None
+        self._is_broken = False
         #: What only the source of the data knows.
         self.n_features: int | None = None
         self.feature_names: list[str] | None = None
         self.zero_based: bool | None = None
         self.source: dict[str, str] = {}
-        self.tidy: Callable[[NDArray[Any]], NDArray[Any]] = label_types.tidy
 
     def __enter__(self) -> Self:
+        _check_target(self._path)
         try:
             with ExitStack() as stack:
-                # Without a buffer: nothing is left to write, and to fail, when the file is closed after an error.
-                self._file = stack.enter_context(written_whole(self._path, buffering=0))
+                self._folder = stack.enter_context(folder_written_whole(self._path))
                 stack.push(self._finish)
-                self._write(HEADER.pack(MAGIC, VERSION))
                 self._ending = stack.pop_all()
         except OSError as error:
             raise self._cannot_write(error) from error
@@ -115,176 +149,177 @@ class StoreWriter:
         except OSError as error:
             raise self._cannot_write(error) from error
 
-    def add(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> None:
+    def add(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> None:
         """Append rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, d)
-            Features, finite numbers. Zeros of an array are left out, those of a sparse matrix are kept.
+            Features, finite numbers. The first rows decide whether those of the store are dense or sparse.
         y : array-like of shape (m,)
             Their labels: numbers, truth values or text.
         qid : array-like of shape (m,), optional
             The query of each, for rankings, whose labels are grades: numbers or words. For all rows or for none.
+        sample_weight : array-like of shape (m,), optional
+            Their weights, 0 or more. For all rows or for none.
         """
-        rows: Any = sp.csr_matrix(X)
-        with np.errstate(over="ignore"):  # what overflows is not finite, and noticed below
-            values = rows.data.astype(self._types.value, copy=False)
-        if not np.isfinite(values).all():
-            at = int(np.flatnonzero(~np.isfinite(values))[0])
-            row = self._n_rows + int(np.searchsorted(rows.indptr, at, side="right"))
-            raise store_error(
-                self._path, f"row {row} holds {rows.data[at]!s}, which is not a finite number as {self._types.value}"
-            )
-        rows = sp.csr_matrix((values, rows.indices, rows.indptr), shape=rows.shape)
-        self._add_labels(np.asarray(y), rows.shape[0])
+        self._is_broken = True  # until all is there: some of it would not go together
+        given: Any = X if sp.issparse(X) else np.asarray(X)
+        if given.ndim != 2:
+            raise store_error(self._path, f"rows have the shape {given.shape}; two dimensions are needed")
+        if self._is_sparse is None:
+            self._is_sparse = bool(sp.issparse(X))
+        if self._is_sparse:
+            rows: Any = sp.csr_matrix(given)
+            starts, values = rows.indptr, rows.data[: rows.indptr[-1]]
+        else:
+            rows = values = given.toarray() if sp.issparse(X) else given
+            starts = rows.shape[1] * np.arange(rows.shape[0] + 1)
+        values = self._finite(values, starts)
+        n, width = (int(length) for length in rows.shape)
         try:
-            self.queries.add(None if qid is None else np.asarray(qid), int(rows.shape[0]))
+            self._add_columns(n, y, qid, sample_weight)
         except ValueError as error:
             raise store_error(self._path, f"rows from {self._n_rows + 1} on: {error}") from error
-        self._width = max(self._width, int(rows.shape[1]))
-        self._n_rows += int(rows.shape[0])
-        self._fill_blocks(rows)
+        try:
+            if self._is_sparse:
+                self._append_sparse(rows, values)
+            else:
+                self._append_dense(values)
+        except OSError as error:
+            raise self._cannot_write(error) from error
+        self._n_rows += n
+        self._width = max(self._width, width)
+        self._is_broken = False
 
     def move_columns(self) -> None:
         """Move the columns of all rows so far by one to the right, in the file as well."""
-        for piece in self._pending:
-            piece.resize((piece.shape[0], piece.shape[1] + 1))
-            piece.indices += 1
-        self._width += 1
-        for number, block in enumerate(self._blocks):
-            _, start, stop, size = block.places(self._types)
-            content = np.empty(size, dtype=np.uint8)
-            self._file.seek(block.offset)
-            if self._file.readinto(content.data) != size:  # type: ignore[attr-defined]
-                raise store_error(self._path, "what was written cannot be read again")
-            content[start:stop].view(self._types.index)[: block.n_entries] += 1
-            self._file.seek(block.offset)
-            self._write(content.data)
-            self._blocks[number] = replace(block, crc32=zlib.crc32(content.data))
-        self._file.seek(0, os.SEEK_END)
+        if self._is_sparse:
+            self._arrays["indices"] = self._arrays["indices"].change(lambda indices: indices + 1)
+            self._width += 1
 
-    def _add_labels(self, y: NDArray[Any], n_rows: int) -> None:
-        if y.dtype.kind == "O":  # as strings come from pandas
-            y = np.array(y.tolist())
-        problem = label_types.problem_of(y, n_rows, first_row=self._n_rows + 1)
-        if problem is not None:
-            raise store_error(self._path, f"y cannot be written: {problem}")
-        self._label_type = y.dtype if self._label_type is None else np.result_type(self._label_type, y.dtype)
-        found, members = np.unique(y, return_inverse=True)
-        codes = [self._codes.setdefault(label, len(self._codes)) for label in found.tolist()]
-        if len(self._codes) > MOST_CLASSES:
-            raise store_error(
-                self._path, f"there are more than {MOST_CLASSES} different labels; a store is for classes or grades"
-            )
-        self._code_parts.append(np.array(codes, dtype=np.uint16)[members])
+    def _finite(self, values: NDArray[Any], starts: NDArray[Any]) -> NDArray[Any]:
+        """The values of rows that begin where it is said, of the type of the store; all must be finite."""
+        with np.errstate(over="ignore"):  # what overflows is not finite, and noticed
+            found: NDArray[Any] = values.astype(self._type, copy=False)
+        if not np.isfinite(found).all():
+            at = int(np.flatnonzero(~np.isfinite(found).ravel())[0])
+            wrong = f"row {self._n_rows + int(np.searchsorted(starts, at, side='right'))} holds {values.ravel()[at]!s}"
+            raise store_error(self._path, f"{wrong}, which is not a finite number as {self._type}")
+        return found
 
-    def _fill_blocks(self, rows: Any) -> None:
-        """Share out rows among blocks, as many to each as there is room for."""
-        index, value = self._types.index.itemsize, self._types.value.itemsize
-        costs = index * np.arange(rows.shape[0] + 1) + (index + value) * (rows.indptr - rows.indptr[0]).astype(np.int64)
-        start = 0
-        while start < rows.shape[0]:
-            stop = int(np.searchsorted(costs, costs[start] + self._room, side="right")) - 1
-            if stop <= start and self._pending:
-                self._end_block()
-                continue
-            stop = max(stop, start + 1)  # a row that is longer than a block has one for itself
-            # A copy: the pieces wait for their block, and the caller may use the arrays for something else.
-            self._pending.append(rows[start:stop].copy())
-            self._room -= int(costs[stop] - costs[start])
-            start = stop
+    def _add_columns(self, n: int, y: Any, qid: Any, sample_weight: Any) -> None:
+        """Append what there is beside the features."""
+        given = {name for name, values in (("queries", qid), ("weights", sample_weight)) if values is not None}
+        self._has = given if self._has is None else self._has
+        if given != self._has:
+            name = min(given ^ self._has)
+            raise ValueError(f"some rows have {name} and others have none; give them for all, or for none")
+        self.labels.add(np.asarray(y), n, self._n_rows + 1)
+        if qid is not None:
+            self.queries.add(np.asarray(qid), n, self._n_rows + 1)
+        if sample_weight is not None:
+            weights = vector("sample_weight", sample_weight, length=n)
+            if n and weights.min() < 0.0:
+                raise ValueError(f"sample_weight must not be negative, got {weights.min()}")
+            self._weights.append(weights)
 
-    def _end_block(self) -> None:
-        pieces, self._pending, self._room = self._pending, [], self._block_size
-        width = max(piece.shape[1] for piece in pieces)
-        for piece in pieces:
-            piece.resize((piece.shape[0], width))
-        rows: Any = sp.vstack(pieces, format="csr") if len(pieces) > 1 else pieces[0]
-        index, value = self._types.index, self._types.value
-        indptr, indices = rows.indptr.astype(index, copy=False), rows.indices.astype(index, copy=False)
-        norms = kernels.row_norms(indptr, rows.data, bool(rows.has_canonical_format))[:2]
-        first_row = self._blocks[-1].first_row + self._blocks[-1].n_rows if self._blocks else 0
-        if not math.isfinite(norms[1]):
-            raise store_error(
-                self._path,
-                f"rows {first_row + 1} to {first_row + rows.shape[0]} hold numbers too large to square; scale them",
-            )
-        block = Block(self._file.tell(), first_row, int(rows.shape[0]), int(rows.nnz), 0)
-        places = block.places(self._types)
-        content = np.zeros(places[-1], dtype=np.uint8)
-        for place, array, dtype in zip(places, (indptr, indices, rows.data), (index, index, value), strict=False):
-            content[place : place + array.size * dtype.itemsize].view(dtype)[:] = array
-        self._write(content.data)
-        self._norms.append(norms)
-        self._blocks.append(replace(block, crc32=zlib.crc32(content.data)))
+    def _append_sparse(self, rows: Any, values: NDArray[Any]) -> None:
+        if not self._arrays:
+            for name, kind in (("indptr", np.int32), ("indices", np.int32), ("values", self._type)):
+                self._new(name, kind)
+            self._arrays["indptr"].append(np.zeros(1))
+        starts = rows.indptr - rows.indptr[0] + np.int64(self._n_entries)
+        self._n_entries = int(starts[-1])
+        self._widen(*rows.shape)
+        self._arrays["indptr"].append(starts[1:])
+        self._arrays["indices"].append(rows.indices[: values.size])
+        self._arrays["values"].append(values)
+
+    def _append_dense(self, values: NDArray[Any]) -> None:
+        if not self._arrays:
+            self._new("rows", self._type, values.shape[1])
+            self._width = values.shape[1]
+        if values.shape[1] != self._width:
+            raise store_error(self._path, f"rows have {self._width} features and then {values.shape[1]}")
+        self._arrays["rows"].append(values)
+
+    def _widen(self, n_rows: int, width: int) -> None:
+        """Count in 64 bits from where 32 do not do; SciPy wants both arrays alike."""
+        if max(self._n_entries, self._n_rows + n_rows, width) > LARGEST_INT32:
+            for name in ("indptr", "indices"):
+                if self._arrays[name].kind.itemsize == 4:
+                    self._arrays[name] = self._arrays[name].change(lambda numbers: numbers, np.int64)
 
     def _finish(self, kind: type[BaseException] | None, *_: Any) -> None:
-        """Write what follows the blocks, unless something has failed."""
-        if kind is not None:
-            return
-        if self._pending:
-            self._end_block()
-        if not self._blocks:
+        """Complete the store, unless something has failed."""
+        try:
+            if kind is None:
+                self._complete()
+        finally:
+            for array in self._arrays.values():
+                array.close()
+
+    def _complete(self) -> None:
+        """Complete the files and write the index."""
+        if self._is_broken:
+            raise store_error(self._path, "not written, as some rows could not be added")
+        if not self._n_rows:
             raise store_error(self._path, "there are no examples to write")
         n_features = self._width if self.n_features is None else whole_number("n_features", self.n_features, at_least=1)
-        if self._width > n_features:
+        if self._width > n_features or (not self._is_sparse and self._width < n_features):
             raise store_error(self._path, f"there are rows of {self._width} features where {n_features} are expected")
-        codes, label_type, classes = self._labels()
-        labels_place = self._write_column(codes)
-        queries = self.queries.finish()
-        if queries is not None:
-            column, query_type, names = queries
+        if self._is_sparse:
+            self._widen(0, n_features)
+        words: dict[str, list[str]] = {}
+        for name, column in (("labels", self.labels), ("queries", self.queries)):
+            if name == "labels" or (self._has and name in self._has):
+                try:
+                    numbers, found = column.finish()
+                except ValueError as error:
+                    raise store_error(self._path, str(error)) from error
+                self._append_whole(name, numbers)
+                if found is not None:
+                    words[name] = found
+        if self._weights:
+            self._append_whole("weights", np.concatenate(self._weights))
         index = {
             "format": FORMAT,
             "version": VERSION,
             "smoothperf": __version__,
             "shape": [self._n_rows, n_features],
-            "n_entries": sum(block.n_entries for block in self._blocks),
-            "index_type": self._types.index.str,
-            "value_type": self._types.value.str,
-            # Not by squares: hypot neither overflows nor loses digits, and leaves the norm of a single block as it is.
-            "row_norm": max(largest for largest, _ in self._norms),
-            "frobenius_norm": math.hypot(*(total for _, total in self._norms)),
-            "labels": {
-                "type": label_type,
-                "classes": classes,
-                "code_type": codes.dtype.str,
-                **labels_place,
-            },
-            "queries": None if queries is None else {"type": query_type, "names": names, **self._write_column(column)},
+            "arrays": {name: array.finish() for name, array in self._arrays.items()},
+            "words": words,
             "feature_names": self.feature_names,
             "zero_based": self.zero_based,
             "source": self.source,
-            "blocks": [asdict(block) for block in self._blocks],
         }
-        text = json.dumps(index, allow_nan=False, separators=(",", ":")).encode()
-        self._write(text + trailer(self._file.tell(), text))
-        os.fsync(self._file.fileno())
+        with open(self._folder / INDEX, "w", encoding="utf-8") as file:
+            json.dump(index, file, allow_nan=False)
+            file.flush()
+            os.fsync(file.fileno())
 
-    def _write_column(self, numbers: NDArray[Any]) -> dict[str, int]:
-        """Write a number for each row, and return where that is and its checksum."""
-        offset = self._file.tell()
-        content = np.zeros(aligned(numbers.nbytes), dtype=np.uint8)
-        content[: numbers.nbytes].view(numbers.dtype)[:] = numbers
-        self._write(content.data)
-        return {"offset": offset, "crc32": zlib.crc32(content.data)}
+    def _append_whole(self, name: str, numbers: NDArray[Any]) -> None:
+        self._new(name, numbers.dtype)
+        self._arrays[name].append(numbers)
 
-    def _labels(self) -> tuple[NDArray[Any], str, list[Any]]:
-        """Codes of the labels, their type, and the labels in sorted order, of which the codes are the places."""
-        tidied = self.tidy(np.array(list(self._codes), dtype=self._label_type))
-        classes, members = np.unique(tidied, return_inverse=True)
-        codes = members.astype(np.uint8 if classes.size <= 256 else np.dtype("<u2"))[np.concatenate(self._code_parts)]
-        return codes, "str" if classes.dtype.kind == "U" else str(classes.dtype), classes.tolist()
-
-    def _write(self, content: bytes | memoryview) -> None:
-        rest = memoryview(content)
-        try:
-            while rest:
-                rest = rest[self._file.write(rest) :]
-        except OSError as error:
-            raise self._cannot_write(error) from error
+    def _new(self, name: str, kind: Any, width: int | None = None) -> None:
+        self._arrays[name] = _Appended(self._folder / f"{name}.npy", kind, width)
+        self._arrays[name].begin()
 
     def _cannot_write(self, error: OSError) -> StoreError:
-        before = "; the file that was there is as it was" if self._path.exists() else ""
+        before = "; the store that was there is as it was" if self._path.exists() else ""
         return store_error(self._path, f"cannot be written: {explain(error)}{before}")
+
+
+def _check_target(path: Path) -> None:
+    """Refuse to take the place of anything but a store."""
+    if not os.path.lexists(path) or begins_as_former_store(path):
+        return
+    names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if INDEX not in names:
+        what = "folder" if path.is_dir() else "file"
+        raise store_error(path, f"there is a {what} of this name that is no store; remove it, or name another")
+    if not names <= FILES:
+        more = min(names - FILES)
+        raise store_error(path, f"the store of this name has something else in it, {more}; remove it, or name another")
