@@ -97,7 +97,6 @@ def files(tmp_path_factory):
     table.to_csv(folder / "words.csv", index=False)
     (folder / "words.csv.gz").write_bytes(gzip.compress((folder / "words.csv").read_bytes(), mtime=0))
     table.drop(columns="word").to_csv(folder / "numbers.csv", index=False)
-    convert(folder / "numbers.csv", folder / "rows.store", label="label")
     try:
         table.to_parquet(folder / "words.parquet")
         table.drop(columns="word").set_index("a").to_parquet(folder / "numbers.parquet", compression=None)
@@ -124,7 +123,7 @@ def read_without_labels(path):
 
 def read_into_store(path):
     store = open_store(convert(path, path.with_name("converted"), **column_of_labels(path)))
-    assert store.read().shape[0] == store.labels().size
+    assert store.X.shape[0] == store.y.size
 
 
 def read_as_table(path):
@@ -143,7 +142,6 @@ def read_as_table(path):
         "words.csv.gz",
         "numbers.parquet",
         "words.parquet",
-        "rows.store",
     ],
 )
 def test_damaged_data(name, files, tmp_path):
