@@ -200,7 +200,7 @@ app(sys.argv[1:])
 def test_kill_9_and_resume(data, file, tmp_path):
     X, y = data
     model, train = tmp_path / "model", tmp_path / "train.store"
-    with StoreWriter(train, block_size=1000) as writer:
+    with StoreWriter(train) as writer:
         writer.add(X, y)
     arguments = ["train", train, "-o", model, "--threads", "1", "-m", "prbep", "-a", "1e-3", "--checkpoint", file]
     endless = ["--solver", "nesterov", "--tol", "1e-300", "--max-iter", "100000000"]

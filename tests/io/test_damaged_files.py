@@ -122,7 +122,7 @@ def read_without_labels(path):
 
 
 def read_into_store(path):
-    store = open_store(convert(path, path.with_name("converted.store"), **column_of_labels(path)))
+    store = open_store(convert(path, path.with_name("converted"), **column_of_labels(path)))
     assert store.X.shape[0] == store.y.size
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -100,7 +101,7 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
             return scores_of(validate_data(self, X, reset=False, **ACCEPTED), coef)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"{X.path} has {X.shape[1]} features, but the model expects {self.n_features_in_}.")
-        return scores_of(X.X, coef)
+        return scores_of(check_array(X.X, **ACCEPTED), coef)
 
     def _keep_result(self, result: Result) -> None:
         """Remember what a run has to say."""

@@ -147,8 +147,8 @@ def test_columns_in_pieces(sparse_data, monkeypatch):
     X, _ = sparse_data()
     monkeypatch.setattr("smoothperf.design.sparse.PIECE", 50)
     some = np.array([0, 3, 4, 29])
-    weights = np.array([1.0, -2.0, 0.5, 4.0])
-    np.testing.assert_allclose(as_design(X).columns(some).matvec(weights), X[:, some] @ weights, rtol=1e-14)
+    w = np.arange(1.0, 5.0)
+    assert as_design(X).columns(some).matvec(w).tobytes() == as_design(X[:, some]).matvec(w).tobytes()
 
 
 def test_errors(sparse_data, write_store):

@@ -92,7 +92,7 @@ class Store:
     """
 
     path: Path
-    shape: tuple[int, ...]
+    shape: tuple[int, int]
     feature_names: list[str] | None
     zero_based: bool | None
     source: dict[str, str]
@@ -103,12 +103,13 @@ class Store:
         self.path = Path(path)
         index = _read_index(self.path)
         try:
-            self.shape, told = tuple(index["shape"]), index["arrays"]
+            n, d = index["shape"]
+            self.shape, told = (n, d), index["arrays"]
             self._crc32 = {name: told[name]["crc32"] for name in told}
             self._words, self.feature_names = index["words"], index["feature_names"]
             self.zero_based, self.source = index["zero_based"], index["source"]
             check_attributes(self)
-            self._check(*self.shape, told)
+            self._check(n, d, told)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise store_error(self.path / INDEX, f"it is damaged: {error!r}") from error
         self._arrays = {name: self._mapped(name, told[name]) for name in told}
