@@ -10,9 +10,11 @@ import pytest
 from smoothperf import PRBEP, FBeta, LogLoss, PartialROCArea, ROCArea, SquaredHinge
 from smoothperf.estimators.choice import ALIKE, LEVELS, MORE, Choice, typical_size
 from smoothperf.measures import MEASURE_NAMES, Examples, get_measure
-from smoothperf.penalties import Quadratic
+from smoothperf.penalties import ElasticNet, Quadratic
+from smoothperf.solvers import LBFGS
 from smoothperf.tasks.base import HeldOut
-from smoothperf.tasks.labels import Candidate, LabelTask, candidates_for, stacked_scores
+from smoothperf.tasks.labels import Candidate, LabelRows, LabelTask, candidates_for, stacked_scores
+from smoothperf.tasks.training import Training
 
 BASELINE = Candidate(LogLoss())
 OTHER = Candidate(PRBEP(), "tight")
@@ -191,6 +193,20 @@ def test_models_that_tell_nothing_do_not_try_patience():
     assert followed(collapsing, [0.5, None, None, 0.9, 0.9, 0.9]) == 3
     assert followed(collapsing, [*[None] * 4, *RISING]) == LEVELS + MORE
     assert followed(collapsing, [None] * 20) == LEVELS
+
+
+def test_a_level_has_one_alpha_however_far_its_path_was_followed():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    task = LabelTask(measure=LogLoss(), penalties={0.5: ElasticNet(1.0, 0.5)})
+    (candidate,) = task.candidates("convex")
+    rows = LabelRows(X, np.array([False, True]), X[:, 0] > rng.normal(size=100))
+    training = Training(task, candidate, rows, LBFGS(tol=1e-3), choosing=True)
+    choice = Choice(task, [candidate], 10.0 ** -np.arange(LEVELS))
+    alphas = [choice.alpha(training, index) for index in range(LEVELS)]
+    for alpha in alphas:
+        training.path.solve(alpha)
+    assert [choice.alpha(training, index) for index in range(LEVELS)] == alphas
 
 
 @pytest.mark.parametrize("name", MEASURE_NAMES)

@@ -169,8 +169,7 @@ class Choice(Generic[K, C]):
             return level
         if not training.penalty.has_absolute_values:
             return level / training.risk.score_scale**2
-        largest = training.convex_path.largest_alpha(training.solver.tol)
-        return STRONGEST * largest * math.sqrt(level / float(self.levels[0]))
+        return STRONGEST * training.largest_convex_alpha * math.sqrt(level / float(self.levels[0]))
 
     def compare(self, rows: Rows[K], solver: ConvexSolver, estimator: Any) -> None:
         """Train candidates on the training part of every split, and score the part that is held out.

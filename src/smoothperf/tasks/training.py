@@ -111,6 +111,11 @@ class Training(Generic[K, C]):
         return continuation(self.design, self.risk, self.solver, self.penalty)
 
     @cached_property
+    def largest_convex_alpha(self) -> float:
+        """Where the path of the convex risk begins; found before anything is solved on it, and kept."""
+        return self.convex_path.largest_alpha(self.solver.tol)
+
+    @cached_property
     def path(self) -> Continuation | PenalisedContinuation | TightContinuation:
         """What is minimised along falling alphas."""
         return self._tight_path() if self.tight else self.convex_path
