@@ -1,5 +1,6 @@
 """Workers that are lost in the middle of a fit: it ends with the same optimum, or with an error that says why."""
 
+import gc
 import threading
 import time
 
@@ -13,6 +14,7 @@ import smoothperf
 from problems import thorough
 from smoothperf.dask import MeasureClassifier, RowsLostError, WorkerError, group
 from smoothperf.dask.connection import Connection
+from smoothperf.dask.parts import Rows
 from smoothperf.io import write_npz
 
 ALPHA, TOL = 1e-3, 1e-4
@@ -237,6 +239,42 @@ def test_a_fit_that_is_interrupted_leaves_nothing_behind(client, error):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert threading.active_count() <= threads + 2  # a thread that has seceded makes room for another
+
+
+@pytest.mark.parametrize("fate", ["whole", "broken", "interrupted"])
+def test_nothing_waits_for_the_collector(client, monkeypatch, fate):
+    """Neither the rows on the workers nor what the frames of the caller hold."""
+
+    def interrupt(row):
+        if row.iteration == 3:
+            raise InterruptedError
+
+    def fit():
+        blocks = [client.submit(make_block, number, pure=False) for number in range(4)]
+        clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=client)
+        if fate == "interrupted":
+            with pytest.raises(InterruptedError):
+                clf.set_params(callback=interrupt).fit(blocks)
+        else:
+            clf.fit(blocks)
+
+    def there():
+        rows = {id(thing) for thing in gc.get_objects() if isinstance(thing, Rows)}
+        return rows | client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.tasks))
+
+    if fate == "broken":
+        BreakingConnection(monkeypatch, 101)
+    gc.collect()
+    gc.disable()
+    try:
+        before = there()
+        fit()
+        deadline = time.monotonic() + 20.0
+        while there() - before:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        gc.enable()
 
 
 def test_an_error_on_a_worker_has_its_traceback(client, monkeypatch):

@@ -205,6 +205,8 @@ class Member:
         except BaseException:
             self.leave()
             raise
+        finally:
+            del future  # which holds the error, which holds this frame, and with it all that its callers have
 
     async def _sum(self, values: Array) -> Array:
         total = (await self._sum_up("sum", values)).reshape(-1)

@@ -206,7 +206,8 @@ class Placement:
                 raise WorkerError(
                     f"connections between workers have broken {self._breaks} times, though no worker is gone: {error}."
                 ) from error
-            logger.warning("%s, though its worker is not; the fit goes on.", error)
+            # As text: an error has frames, and who keeps what was logged would keep their rows.
+            logger.warning("%s, though its worker is not; the fit goes on.", str(error))
         for group in gone:
             logger.warning("the worker %s is gone; its rows are loaded again, and the fit goes on.", self._homes[group])
             self._lose(group)
