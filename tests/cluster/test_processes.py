@@ -1,5 +1,6 @@
 """Workers that are processes, which take a while to start, so all tests that need them are here: some are killed."""
 
+import asyncio
 import gc
 import multiprocessing
 import os
@@ -12,11 +13,12 @@ import time
 import dask
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Scheduler, Worker
 from distributed.utils import get_mp_context
 
-from smoothperf.dask import MeasureClassifier
+from smoothperf.dask import MeasureClassifier, RowsLostError
 from smoothperf.dask.connection import GroupBrokenError
+from smoothperf.dask.placement import known_workers
 
 from .test_faults import ALPHA, TOL, assert_same_optimum, make_block, optimum
 from .test_group import errors_of, run, start
@@ -72,6 +74,81 @@ def test_killed_workers(processes, caplog):
     assert np.all(np.diff(clf.result_.trace["seconds"]) > 0.0)
     assert np.all(np.diff(clf.result_.trace["passes"]) > 0)
     assert clf.n_iter_ == len(rows) - 1
+
+
+async def _be_scheduler(address):
+    async with Scheduler(host="127.0.0.1", port=0, dashboard=False) as scheduler:
+        address.send(scheduler.address)
+        await scheduler.finished()
+
+
+async def _be_worker(address):
+    async with Worker(address, nthreads=1, host="127.0.0.1", dashboard=False) as worker:
+        await worker.finished()
+
+
+def _process(begin, argument):
+    asyncio.run(begin(argument))
+
+
+@pytest.fixture
+def scheduler_and_client(_three_processes):
+    """A scheduler that is a process of its own and has a worker, and a client."""
+    context = multiprocessing.get_context("forkserver")
+    here, there = context.Pipe()
+    scheduler = context.Process(target=_process, args=(_be_scheduler, there))
+    scheduler.start()
+    assert here.poll(60.0)
+    address = here.recv()
+    worker = context.Process(target=_process, args=(_be_worker, address))
+    worker.start()
+    with Client(address, set_as_default=False) as client:
+        client.wait_for_workers(1, timeout=60.0)
+        yield scheduler, client
+    for process in (scheduler, worker):
+        process.kill()
+        process.join()
+
+
+@pytest.mark.parametrize("when", ["before", "loading", "fitting"])
+def test_a_scheduler_that_is_killed(scheduler_and_client, when):
+    """Dask tries for half a minute to connect to it again."""
+    scheduler, client = scheduler_and_client
+    killed = []
+
+    def kill(row=None):
+        if row is None or row.iteration == 3:
+            killed.append(time.monotonic())
+            scheduler.kill()
+
+    def slow(number):
+        time.sleep(60.0)
+
+    if when == "before":
+        kill()
+        scheduler.join()
+    if when == "loading":
+        threading.Timer(0.3, kill).start()
+    clf = MeasureClassifier("prbep", ALPHA, tol=TOL, client=client, callback=kill)
+    with pytest.raises(
+        RowsLostError, match=r"the client has lost its scheduler at tcp://127\.0\.0\.1:\d+, and with it all"
+    ):
+        clf.fit([dask.delayed(slow if when == "loading" else make_block)(number) for number in range(2)])
+    assert time.monotonic() - killed[0] < 20.0
+
+
+def test_a_scheduler_that_is_slow(client, monkeypatch):
+    """As long as the client is connected to it, it is there."""
+    monkeypatch.setattr("smoothperf.dask.placement.ANSWER", 0.02)
+    monkeypatch.setattr("smoothperf.dask.placement.RECONNECTING", 0.0)
+    scheduler = client.cluster.scheduler
+
+    async def slowly(workers=None):
+        await asyncio.sleep(0.1)
+        return scheduler.get_ncores(workers)
+
+    monkeypatch.setitem(scheduler.handlers, "ncores", slowly)
+    assert len(known_workers(client)) == 2
 
 
 def test_a_client_that_dies_leaves_nothing_behind(processes, tmp_path):

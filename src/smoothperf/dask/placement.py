@@ -40,13 +40,17 @@ LOOK = 0.5
 #: Seconds in which the members of a group must have connected, which needs no free thread of a worker.
 JOINING = 60.0
 
+#: Seconds that the scheduler has for its first answer, and the client to connect to it again if it has lost it; Dask
+#: itself would try for half a minute.
+ANSWER, RECONNECTING = 2.0, 3.0
+
 T = TypeVar("T")
 #: What a member does with its rows, a :class:`~smoothperf.dask.parts.Part`.
 Program = Callable[[Any, Member], Any]
 
 
 class RowsLostError(RuntimeError):
-    """Rows were on a worker that is gone, and cannot be had again.
+    """Rows were on a worker that is gone, and cannot be had again; or the scheduler is gone, and with it all rows.
 
     Examples
     --------
@@ -69,6 +73,25 @@ class WorkerError(RuntimeError):
     ...     except WorkerError as error:
     ...         print(error)   # what went wrong on the worker, with its traceback
     """
+
+
+def known_workers(client: Client) -> list[str]:
+    """Addresses of the workers that the scheduler knows, in order."""
+    answer, deadline = ANSWER, time.monotonic() + RECONNECTING
+    while client.status in ("running", "connecting"):
+        try:
+            return sorted(client.nthreads(callback_timeout=answer))
+        except OSError:  # as TimeoutErrors are
+            if client.status == "running":  # it is there, but slow
+                answer, deadline = 2.0 * answer, time.monotonic() + RECONNECTING
+            elif time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
+    at = "" if client.scheduler is None else f" at {client.scheduler.address}"
+    raise RowsLostError(
+        f"the client has lost its scheduler{at}, and with it all rows on workers; make a client of a cluster that "
+        "runs, and fit again."
+    )
 
 
 class Placement:
@@ -194,7 +217,7 @@ class Placement:
             if future.status != "finished":  # else the member's task would wait for it forever
                 future.cancel()
         self._await_tasks()
-        workers = self._client.nthreads()
+        workers = known_workers(self._client)
         gone = [
             group
             for group in self._served
@@ -219,7 +242,7 @@ class Placement:
         tasks = list(zip(self.homes, self._tasks, strict=True)) if self._tasks else []
         self._tasks = []
         while True:
-            workers = self._client.nthreads()
+            workers = known_workers(self._client)
             running = [task for home, task in tasks if task.status == "pending" and home in workers]
             if not running:
                 break
@@ -254,7 +277,7 @@ class Placement:
                     loading[self._submit(group)] = group
                 groups = []
                 self._wait(list(loading))
-                workers = self._client.nthreads()
+                workers = known_workers(self._client)
                 for future, group in list(loading.items()):
                     if future.status == "finished":
                         del loading[future]
@@ -298,7 +321,7 @@ class Placement:
     def _workers(self) -> list[str]:
         """Addresses of the workers; waits for one if there is none."""
         deadline = time.monotonic() + self._patience
-        while not (known := sorted(self._client.nthreads())):
+        while not (known := known_workers(self._client)):
             if time.monotonic() > deadline:
                 raise RowsLostError(
                     f"the cluster at {self._client.scheduler.address} has had no worker for {self._patience:g} s; "

@@ -19,6 +19,7 @@ from ..estimators.ranker import MeasureRanker
 from ..measures import get_measure, get_query_measure
 from .blocks import Block, load, weight_of_kinds
 from .inputs import Source, ranked_sources, sources
+from .placement import known_workers
 from .rows import settle
 
 Array = NDArray[np.float64]
@@ -120,7 +121,7 @@ def ranked_score(client: Client, model: MeasureRanker, X: Any, y: Any, qid: Any,
 
 def _gathered(client: Client, model: Any, judge: Any, blocks: list[Source]) -> list[NDArray[Any]]:
     """What a function of the model and a block returns, of all blocks one below the other."""
-    homes = sorted(client.nthreads())
+    homes = known_workers(client)
     if not homes:
         raise ValueError(f"the cluster at {client.scheduler.address} has no worker; start some.")
     shared = client.scatter(model, hash=False)
