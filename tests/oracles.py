@@ -375,7 +375,8 @@ def penalised_optimum(X, risk, s, q, lower=-np.inf, upper=np.inf, base=0.0):
     scores = base + X @ w
     value = risk(scores) if callable(risk) else cp.max(risk[0] + risk[1] @ scores)
     low, high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
-    bounds = [w[low] >= lower[low]] * bool(low.size) + [w[high] <= upper[high]] * bool(high.size)
+    bounds = [w[low] >= lower[low]] if low.size else []
+    bounds += [w[high] <= upper[high]] if high.size else []
     objective = s @ cp.abs(w) + cp.sum_squares(cp.multiply(np.sqrt(q / 2), w)) + value
     value = _solve(cp.Problem(cp.Minimize(objective), bounds), tol=1e-9)
     return w.value, value

@@ -37,6 +37,7 @@ def measured(pages):
 
 
 def test_tables_are_those_of_the_measurements(pages, measured):
+    pytest.importorskip("scipy", "1.13", reason="p-values of older ones are approximations where some gains are zero")
     text = (ROOT / "docs" / "does-it-pay.md").read_text("utf-8")
     assert pages.filled(text, measured) == text
 

@@ -119,6 +119,8 @@ def _minimise_without_zeros(z: Array, start: Array, slope: Array, sigma: float, 
     whatever makes the model least. Bounds are kept.
     """
     free = np.flatnonzero((z != 0.0) & (z > penalty.lower) & (z < penalty.upper))
+    if free.size == 0:  # SciPy before 1.14 refuses an empty system
+        return
     here, s, q = z[free], penalty.s[free], penalty.q[free]
     gradient = slope[free] + B[free] @ (z - start) + sigma * (here - start[free]) + q * here
     matrix = B[np.ix_(free, free)]
