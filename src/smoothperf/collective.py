@@ -43,11 +43,8 @@ class Collective(Protocol):
     def gather(self, values: Array) -> list[Array]:
         """Return the arrays of all members, by rank; their lengths may differ."""
 
-    def first(self, values: Array, out: Array | None = None) -> Array:
-        """Return the array of the member with rank 0, who gets the argument itself.
-
-        The others give one like it, and get it in ``out`` if that is given, which is one more like it.
-        """
+    def first(self, values: Array) -> Array:
+        """Return the array of the member with rank 0, who gets the argument itself; the others give one like it."""
 
     def to_first(self, values: Array) -> list[Array]:
         """Return what :meth:`gather` does to the member with rank 0; the others get an empty list, and do not wait."""
@@ -79,7 +76,7 @@ class Alone:
         """Return the argument, in a list."""
         return [values]
 
-    def first(self, values: Array, out: Array | None = None) -> Array:
+    def first(self, values: Array) -> Array:
         """Return the argument."""
         return values
 

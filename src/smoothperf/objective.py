@@ -241,7 +241,7 @@ class Run:
         """``X^T g`` as a vector, and ``|g|^2``; in a group for the first member, who chooses directions."""
         if isinstance(self.design, SharedDesign):
             self.objective.n_rmatvec += 1
-            return self.design.rmatvec_to_first(gradient, out=self.space.buffers.take())
+            return self.design.rmatvec_to_first(gradient)
         return self.space.slope(gradient), float(gradient @ gradient)
 
     def square(self, vector: Array) -> float:
@@ -272,7 +272,7 @@ class Run:
         return Estimate(exact, exact)
 
     def along(self, point: Point, direction: Array) -> Line:
-        """Return the half-line ``w + t p``; one product with X now, none later. It owns the direction from now on."""
+        """Return the half-line ``w + t p``; one product with X now, none later."""
         return Line(self, point, direction)
 
     def derivative(self, risk: RiskValue, direction: Array) -> float:
@@ -292,10 +292,7 @@ class Run:
         self._scores.give(scores)
 
     def give_back(self, point: Point, *, but: Point) -> None:
-        """Use the memory of a point again, except what another point shares with it."""
-        for vector, other in ((point.coef, but.coef), (point.slope, but.slope), (point.gradient, but.gradient)):
-            if vector is not other:
-                self.space.buffers.give(vector)
+        """Use the memory of the scores of a point again, except what another point shares with it."""
         if point.scores is not but.scores:
             self._scores.give(point.scores)
         if point.risk is not but.risk:
@@ -340,8 +337,7 @@ class Line:
         space = run.space
         products = inner_products(start.coef, start.gradient, direction, space.terms, space.shift)
         self._wp, self._gp, self._pp = agreed(run.together, *products)
-        room = space.buffers.take() if run.together.rank > 0 else None
-        self.direction = direction = run.together.first(direction, room)
+        self.direction = direction = run.together.first(direction)
         self._scores = space.scores(direction, run._scores)
         self._trials: list[Trial] = []  # whose vectors are not those of the start
 
@@ -393,5 +389,4 @@ class Line:
                 self.forget(other)
         run._scores.give(self._scores)
         coef = self.coef_at(trial.step)
-        run.space.buffers.give(self.direction)
         return run._point(coef, trial.scores, trial.mu, trial.risk)

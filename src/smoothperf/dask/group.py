@@ -86,7 +86,7 @@ class Member:
         self._rounds += 1
         return self._wait(self._gather(np.asarray(values, dtype=np.float64)))
 
-    def first(self, values: Array, out: Array | None = None) -> Array:
+    def first(self, values: Array) -> Array:
         """Return the array of member 0, who gets the argument itself and does not wait for the others."""
         values = np.asarray(values, dtype=np.float64)
         if self.rank == 0:
@@ -99,9 +99,7 @@ class Member:
         if not self._said:
             self._wait(self._hear())
         # A copy: as it came it may begin anywhere between two numbers, and be on its way to the children still.
-        result = np.empty(values.shape) if out is None else out
-        result[...] = self._said.popleft().reshape(values.shape)
-        return result
+        return self._said.popleft().reshape(values.shape).copy()
 
     def to_first(self, values: Array) -> list[Array]:
         """Return the vectors of all members, by rank, to member 0; the others do not wait for anybody above them."""

@@ -54,21 +54,18 @@ class SharedDesign(Design):
 
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:
         """``X^T g``, a sum over all rows."""
-        here = self.here.rmatvec(g, out=out)
+        here = self.here.rmatvec(g)
         every = self.together.sum(here)
         if out is None:
             return every
         out[:] = every
         return out
 
-    def rmatvec_to_first(self, g: Array, out: Array) -> tuple[Array, float]:
+    def rmatvec_to_first(self, g: Array) -> tuple[Array, float]:
         """``X^T g`` and ``|g|^2`` for the first member, in one round; the others have those of their own rows."""
-        here = self.here.rmatvec(g, out=out)
+        here = self.here.rmatvec(g)
         every = self.together.sum_to_first(np.append(here, g @ g))
-        if self.together.rank > 0:
-            return here, float(every[-1])
-        out[:] = every[:-1]
-        return out, float(every[-1])
+        return every[:-1], float(every[-1])
 
     def column_squares(self) -> Array:
         """How many entries of each column are not zero, and the sum of their squares, of all members."""

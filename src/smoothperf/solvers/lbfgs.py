@@ -211,7 +211,7 @@ class CurvatureMemory:
 
     def direction(self, gradient: Array) -> Array:
         """``-H gradient``."""
-        p = np.negative(gradient, out=self._space.buffers.take())
+        p = np.negative(gradient)
         if self._order:
             space = self._space
             order = np.array(self._order, dtype=np.intp)
