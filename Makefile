@@ -12,7 +12,7 @@ SANITIZERS := -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Db_sanitize=
 WATCHED := tests/kernels tests/measures tests/design tests/solvers tests/io tests/test_simplex_qp.py \
   tests/test_row_space.py tests/test_hard_edges.py
 
-.PHONY: demo test coverage test-thorough test-browser browser test-sanitized lint docs bench clean
+.PHONY: demo test coverage test-thorough test-portable test-browser browser test-sanitized lint docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -35,6 +35,11 @@ coverage: $(VENV)/installed-dev
 # cases of everything else; many minutes.
 test-thorough: $(VENV)/installed-dev
 	THOROUGH=15 FUZZ_PROBLEMS=2000 $(BIN)/python -m pytest -n auto --dist loadfile tests
+
+# The sensitive part of the tests with the kernels of BLAS, NumPy and the C library for other processors, with other
+# threads, cores, seeds, languages and homes: tests/portable.py has the kinds, of which KIND="nehalem seed-1" names some.
+test-portable: $(VENV)/installed-test
+	$(BIN)/python tests/portable.py $(KIND)
 
 # The page that `smoothperf report` writes, in a browser: that of $CHROME, one that is installed, or one that is got now,
 # by apt for root and by playwright's download for others. `make test` gets none: it uses the one that it finds, if any.
