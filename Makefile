@@ -53,12 +53,12 @@ browser: $(VENV)/installed-dev
 	$(BIN)/python tests/browsers.py
 
 # Slow, so neither part of `make test` nor of what every change must pass: for changes of kernels. Python itself loses
-# memory when it ends, so leaks are not looked for. One test limits the address space, of which the sanitizers need more.
+# memory when it ends, so leaks are not looked for. One test limits memory, of which the sanitizers need more.
 test-sanitized: $(SANITIZED)/installed
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" PYTHONMALLOC=malloc \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	$(SANITIZED)/bin/python -m pytest -n auto $(WATCHED) \
-	  --deselect tests/io/store/test_fit.py::test_memory_does_not_grow_with_the_file
+	  --deselect tests/io/store/test_fit.py::test_memory_does_not_grow_with_the_store
 
 # The oldest versions of what is needed to build, to run and to test, with PYTHON=python3.11, the oldest Python: what
 # pyproject.toml says of them is true. Old libraries call what newer ones beside them have deprecated.
