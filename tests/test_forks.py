@@ -10,11 +10,11 @@ from contextlib import ExitStack
 
 import pytest
 import scipy.sparse as sp
-from smoothperf.estimators.tight_path import SafeStart
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from problems import gaussians
 from smoothperf import MeasureClassifier, threads
+from smoothperf.solvers.tight_path import ConvexStart
 from smoothperf.threads import one_blas_thread
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -150,7 +150,7 @@ def test_a_limit_that_is_there_is_left_to_whoever_made_it(before):
 
 def test_what_is_computed_once_is_computed_in_a_child_while_another_thread_computes_it():
     def start(make_risk):
-        return SafeStart(None, make_risk, None)
+        return ConvexStart(None, make_risk, None)
 
     def unknown():
         raise LookupError
