@@ -1,4 +1,4 @@
-"""What scores are worth: rankings and every measure of them, bootstrap, and contests between ways of training."""
+"""What scores are worth: rankings and every measure of them, queries, and bootstrap."""
 
 from .bootstrap import interval, resamples
 from .names import NAMES, column_of, title_of
