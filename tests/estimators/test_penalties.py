@@ -182,14 +182,15 @@ def test_a_path_begins_where_the_first_feature_comes_in(measure):
     assert path.lower_bounds[6] <= alone.objective_
 
 
-@pytest.mark.parametrize("seed", [0, 2])
-def test_a_path_reaches_its_tolerance_where_scores_are_put_into_bins(seed):
+@pytest.mark.parametrize(("seed", "tol"), [(0, 1e-3), (2, 1e-3), (6, 1e-4)])
+def test_a_path_reaches_its_tolerance_where_scores_are_put_into_bins(seed, tol):
     # Bins make the smoothed risk jump by 1e-8 or so from line to line, more than the last steps gain.
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(6000, 10))
     labels = rows[:, :4] @ [1.0, -1.0, 0.5, 0.25] + 2.0 * rng.normal(size=6000) > 4.2
-    path = regularization_path(rows, labels, l1_ratio=1.0)
-    assert path.gaps.max() <= 1e-3
+    path = regularization_path(rows, labels, l1_ratio=1.0, tol=tol)
+    assert path.gaps.max() <= tol
+    assert path.n_passes.max() <= 200  # and not by a thousand steps that lower nothing
 
 
 def test_a_path_of_rankers_has_the_quadratic_penalty():
