@@ -2,6 +2,8 @@
 
 import os
 
+from hypothesis import settings
+
 # scikit-learn's estimator checks skip their array-API part without this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # The tests run side by side, on matrices for which BLAS threads only cost time.
@@ -26,6 +28,13 @@ LONG = (
     "cli/test_measures.py",
     "comparison/test_labels.py",
 )
+
+
+def pytest_configure(config):
+    """Generated cases are the same in every run, and others for each ``--hypothesis-seed``."""
+    alike = config.getoption("--hypothesis-seed", None) is None
+    settings.register_profile("smoothperf", deadline=None, database=None, derandomize=alike)
+    settings.load_profile("smoothperf")
 
 
 def pytest_collection_modifyitems(items):

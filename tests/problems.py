@@ -30,9 +30,9 @@ PART = 0.6
 
 
 def searching(cases):
-    """Settings of hypothesis for a test that is worth so many cases, the same ones in every run."""
+    """Settings of hypothesis for a test that is worth so many cases."""
     times = THOROUGH if THOROUGH > 1 else PART
-    return settings(deadline=None, derandomize=True, max_examples=round(cases * times))
+    return settings(max_examples=round(cases * times))
 
 
 def thorough(*cases):
