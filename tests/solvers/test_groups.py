@@ -10,6 +10,7 @@ import pytest
 
 from groups import check_alike, examples_of, parts, perturb, perturb_solvers, run_group
 from problems import gaussians, thorough
+from promises import hold_tight
 from smoothperf import (
     BMRM,
     LBFGS,
@@ -82,9 +83,7 @@ def test_the_tight_bound(measure):
     start = np.ones(X.shape[1] + measure.fits_bias)
     results, whole = minimise(Retargeting(tol=1e-3), measure, X, y, start=start)
     check_alike(results)
-    assert results[0].status is Status.STATIONARY
-    tight = whole.exact(results[0].coef) - whole.risk.loss_free(whole.matvec(results[0].coef)).value
-    assert results[0].objective == pytest.approx(tight, abs=1e-9)
+    hold_tight(results[0], whole, start)
 
 
 @pytest.mark.parametrize(

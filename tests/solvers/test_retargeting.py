@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import oracles
 from problems import gaussians, problem, scored, searching
+from promises import hold_tight, tight_value
 from smoothperf.measures import (
     PRBEP,
     BalancedErrorRate,
@@ -227,12 +228,6 @@ def spy():
     return Spy()
 
 
-def tight_value(objective, w):
-    """``J_tight`` without any of the solver's code."""
-    scores = objective.design.matvec(w)
-    return objective.alpha / 2 * w @ w + objective.risk.exact_value(scores) - objective.risk.loss_free(scores).value
-
-
 def noisy(measure, alpha=1e-3, seed=0, weights=None, n=(20, 60), d=3):
     X, y = gaussians(*n, d, shift=0.8, seed=seed)
     return problem(measure, X, y, alpha, weights)
@@ -253,11 +248,7 @@ def test_runs_descend_and_end_at_a_stationary_point(measure, weighted, spy):
     weights = np.random.default_rng(3).integers(1, 4, size=80).astype(float) if weighted else None
     objective = noisy(measure, weights=weights)
     result = Retargeting(tol=1e-4, convex=spy).run(objective, start_for(objective))
-    assert result.status is Status.STATIONARY
-    assert 0.0 <= result.stationarity_gap <= 1e-4
-    assert np.isnan(result.lower_bound)
-    assert np.isnan(result.gap)
-    assert result.objective == pytest.approx(tight_value(objective, result.coef), rel=1e-12)
+    hold_tight(result, objective, start_for(objective), tol=1e-4)
     values = [tight_value(objective, start) for _, start, _ in spy.steps] + [result.objective]
     assert np.all(np.diff(values) <= 1e-12)
     assert values[0] <= tight_value(objective, start_for(objective)) + 1e-12
@@ -306,12 +297,8 @@ def test_from_a_good_start_it_is_the_global_minimum(measure, seed):
     "solver", [BMRM(max_iter=3000), Nesterov(max_iter=3000), Newton(), LBFGS()], ids=lambda s: type(s).__name__
 )
 def test_any_convex_solver_takes_the_steps(solver):
-    objective = noisy(PRBEP(), alpha=1e-2)
-    reference = Retargeting(tol=1e-4).run(objective, start_for(objective))
-    result = Retargeting(tol=1e-4, max_iter=5000, convex=solver).run(objective, start_for(objective))
-    assert result.status is Status.STATIONARY
-    assert result.objective == pytest.approx(reference.objective, abs=0.02)  # stationary points differ
-    assert result.objective == pytest.approx(tight_value(objective, result.coef), rel=1e-12)
+    objective, start = noisy(PRBEP(), alpha=1e-2), np.ones(3)
+    hold_tight(Retargeting(tol=1e-4, max_iter=5000, convex=solver).run(objective, start), objective, start, tol=1e-4)
 
 
 @pytest.mark.parametrize("measure", [PRBEP(), FBeta(), ROCArea(), BalancedErrorRate()], ids=lambda m: m.name)
@@ -353,6 +340,9 @@ def test_steps_go_on_beyond_their_end(spy):
     beyond = 0
     for (_, start, found), (step, following, _) in pairwise(spy.steps):
         move, further = found.coef - start, following - found.coef
+        if not move.any():  # nothing was found in the few iterations of an early step
+            np.testing.assert_array_equal(following, start)
+            continue
         share = further @ move / (move @ move)
         np.testing.assert_allclose(further, share * move, rtol=0, atol=1e-12 * np.abs(following).max())
         assert share == pytest.approx(0.0, abs=1e-12) or np.log2(share) == pytest.approx(np.rint(np.log2(share)))
