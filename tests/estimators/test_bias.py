@@ -49,7 +49,7 @@ def test_objective_counts_the_bias(measure, solver):
 @pytest.mark.parametrize("scaling", [1.0, 10.0])
 def test_the_optimum_is_that_of_a_support_vector_machine_with_an_intercept(scaling):
     alpha = 1e-2
-    ours = MeasureClassifier("error_rate", alpha=alpha, tol=1e-8, intercept_scaling=scaling).fit(X, Y)
+    ours = MeasureClassifier("error_rate", alpha=alpha, tol=1e-10, intercept_scaling=scaling).fit(X, Y)
     theirs = LinearSVC(
         loss="hinge",
         C=4.0 / (alpha * Y.size),
@@ -58,6 +58,7 @@ def test_the_optimum_is_that_of_a_support_vector_machine_with_an_intercept(scali
         max_iter=1_000_000,
         random_state=0,
     ).fit(X, Y)
+    # A point that is 1e-10 above the minimum is within sqrt(2e-10 / alpha) of it.
     np.testing.assert_allclose(2.0 * ours.coef_, theirs.coef_, atol=5e-3)
     np.testing.assert_allclose(2.0 * ours.intercept_, theirs.intercept_, atol=5e-3)
     margins = Y * theirs.decision_function(X)
@@ -70,10 +71,11 @@ def test_the_optimum_is_that_of_a_support_vector_machine_with_an_intercept(scali
 def test_a_bias_is_a_constant_feature():
     """The same model from a column of X, however X is stored; and the column makes no copy of X necessary."""
     wide = np.column_stack([X, np.full(Y.size, 2.5)])
-    expected = MeasureClassifier("balanced_error_rate", alpha=1e-2, tol=1e-7, fit_intercept=False).fit(wide, Y)
+    expected = MeasureClassifier("balanced_error_rate", alpha=1e-2, tol=1e-9, fit_intercept=False).fit(wide, Y)
     assert expected.intercept_[0] == 0.0
     for matrix in (X, np.asfortranarray(X), X.astype(np.float32), sp.csr_matrix(X), sp.csc_matrix(X)):
-        clf = MeasureClassifier("balanced_error_rate", alpha=1e-2, tol=1e-7, intercept_scaling=2.5).fit(matrix, Y)
+        clf = MeasureClassifier("balanced_error_rate", alpha=1e-2, tol=1e-9, intercept_scaling=2.5).fit(matrix, Y)
+        # Two points that are 1e-9 above a minimum are within 2 sqrt(2e-9 / alpha) of each other.
         np.testing.assert_allclose(clf.coef_[0], expected.coef_[0, :4], atol=2e-3)
         assert clf.intercept_[0] == pytest.approx(2.5 * expected.coef_[0, 4], abs=5e-3)
         assert clf.lower_bound_ <= expected.objective_ + 1e-6
