@@ -15,7 +15,7 @@ WATCHED := tests/kernels tests/measures tests/design tests/solvers tests/io test
 # An environment of its own with the oldest versions that pyproject.toml allows.
 LOWEST := .venv-lowest
 
-.PHONY: demo test coverage test-thorough test-browser browser test-sanitized test-lowest lint docs bench clean
+.PHONY: demo test coverage test-thorough test-portable test-browser browser test-sanitized test-lowest lint docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -38,6 +38,11 @@ coverage: $(VENV)/installed-dev
 # cases of everything else; many minutes.
 test-thorough: $(VENV)/installed-dev
 	THOROUGH=15 FUZZ_PROBLEMS=2000 $(BIN)/python -m pytest -n auto --dist loadfile tests
+
+# The sensitive part of the tests with the kernels of BLAS, NumPy and the C library for other processors, with other
+# threads, cores, seeds, languages and homes: tests/portable.py has the kinds, of which KIND="nehalem seed-1" names some.
+test-portable: $(VENV)/installed-test
+	$(BIN)/python tests/portable.py $(KIND)
 
 # The page that `smoothperf report` writes, in a browser: that of $CHROME, one that is installed, or one that is got now,
 # by apt for root and by playwright's download for others. `make test` gets none: it uses the one that it finds, if any.
