@@ -26,7 +26,7 @@ LAYERS = (
     ("solvers",),
     ("segments",),
     ("certificate", "objective"),
-    ("row_space", "plane_weights"),
+    ("row_space", "plane_weights", "shifted"),
     ("measures", "design", "penalties"),
     ("collective",),
     ("kernels",),

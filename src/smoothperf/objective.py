@@ -26,6 +26,7 @@ from .kernels import inner_products
 from .measures import Risk, RiskValue
 from .penalties import BoundPenalty, Penalty, as_penalty
 from .row_space import Buffers, Space, WeightSpace, along, smaller_space
+from .shifted import Shifted
 
 #: Largest score that a run may meet: the square of it, and sums of such squares, are numbers still.
 LARGEST_SCORE = 1e145
@@ -42,9 +43,13 @@ class RegularizedRisk:
         A measure bound to the labels of the rows of X.
     penalty : float or Penalty
         Omega; a number is the alpha of the quadratic one, the paper's lambda.
+    offset : ndarray of shape (n,), optional
+        Scores f0 to begin with, so that J is ``Omega(w) + R(f0 + X w)``.
 
     Attributes
     ----------
+    risk : Risk
+        R, or the same of what is added to the offset.
     penalty : BoundPenalty
         Omega, for as many weights as X has columns.
     alpha : float
@@ -64,13 +69,14 @@ class RegularizedRisk:
     0.4
     """
 
-    def __init__(self, design: Design, risk: Risk, penalty: float | Penalty):
+    def __init__(self, design: Design, risk: Risk, penalty: float | Penalty, offset: Array | None = None):
         if design.shape[0] != risk.examples.here_count:
             raise ValueError(
                 f"X has {design.shape[0]} rows but y has {risk.examples.here_count} labels; they must match."
             )
         self.design = design
-        self.risk = risk
+        self.risk = risk if offset is None else Shifted(risk, offset)
+        self.offset = offset
         self.together = risk.examples.together
         self.penalty: BoundPenalty = as_penalty(penalty).on(design.shape[1])
         self.alpha = self.penalty.alpha
@@ -109,12 +115,24 @@ class RegularizedRisk:
         """The scores of w = 0."""
         return np.zeros(self.design.shape[0])
 
+    def whole_scores(self, scores: Array) -> Array:
+        """``f0 + f``: the scores that are ranked or cut."""
+        return scores if self.offset is None else self.offset + scores
+
 
 class StartingWithScores(RegularizedRisk):
     """J that knows the scores of the weights that a run starts from, which saves a product with X."""
 
-    def __init__(self, design: Design, risk: Risk, penalty: float | Penalty, coef: Array, scores: Array):
-        super().__init__(design, risk, penalty)
+    def __init__(
+        self,
+        design: Design,
+        risk: Risk,
+        penalty: float | Penalty,
+        coef: Array,
+        scores: Array,
+        offset: Array | None = None,
+    ):
+        super().__init__(design, risk, penalty, offset)
         self._start: tuple[Array, Array] | None = (coef, scores)
 
     def matvec(self, coef: Array, out: Array | None = None) -> Array:

@@ -23,9 +23,9 @@ from smoothperf.estimators.linear import ZeroModelWarning
 from smoothperf.estimators.problem import make_solver
 from smoothperf.io import open_store
 from smoothperf.measures import get_measure
-from smoothperf.measures.shifted import Shifted
 from smoothperf.objective import RegularizedRisk
 from smoothperf.penalties import ElasticNet
+from smoothperf.shifted import Shifted
 from smoothperf.solvers import working_set
 from smoothperf.tasks.bias import Bias
 

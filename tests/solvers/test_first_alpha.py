@@ -12,8 +12,8 @@ from problems import gaussians
 from smoothperf import LBFGS, PRBEP, ErrorRate, FBeta, LogLoss, PrecisionAtK, RecallAtK, ROCArea, SquaredHinge
 from smoothperf.collective import ALONE
 from smoothperf.design import BiasedDesign, SharedDesign, as_design
-from smoothperf.measures.shifted import Shifted
 from smoothperf.penalties import ElasticNet
+from smoothperf.shifted import Shifted
 from smoothperf.solvers.penalised_path import PenalisedContinuation
 
 ALL = [ROCArea(), PRBEP(), PrecisionAtK(20), RecallAtK(0.1), ErrorRate(), FBeta(), LogLoss(), SquaredHinge()]

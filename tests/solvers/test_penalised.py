@@ -28,10 +28,10 @@ from smoothperf import (
 )
 from smoothperf import segments as segments_module
 from smoothperf.design import BiasedDesign, SharedDesign, as_design
-from smoothperf.measures.shifted import Shifted
 from smoothperf.objective import RegularizedRisk
 from smoothperf.penalties import ElasticNet, Separable
 from smoothperf.segments import PenalisedRun
+from smoothperf.shifted import Shifted
 from smoothperf.solvers import Retargeting, working_set
 from smoothperf.solvers.continuation import Continuation
 from smoothperf.solvers.penalised_path import PenalisedContinuation, continuation
@@ -311,13 +311,13 @@ def test_tight_bounds_become_stationary(rho):
 def test_tight_bounds_of_given_scores():
     X, y = larger_problem()
     base = X[:, 0] + 0.1
-    risk = Shifted(PRBEP().bind(y), base)
+    risk = PRBEP().bind(y)
     for penalty in (0.01, ElasticNet(0.01, 0.5)):
-        objective = RegularizedRisk(as_design(X), risk, penalty)
+        objective = RegularizedRisk(as_design(X), risk, penalty, offset=base)
         for start in (None, np.eye(X.shape[1])[1]):
             result = Retargeting(tol=1e-3).run(objective, start=start)
             assert result.status is Status.STATIONARY
-            free = risk.loss_free(result.scores).value
+            free = risk.loss_free(base + result.scores).value
             assert result.objective == pytest.approx(objective.exact(result.coef) - free, abs=1e-12)
             assert 1.0 - PRBEP().score(y, base + result.scores) <= result.objective + 1e-12
 

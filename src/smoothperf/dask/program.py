@@ -26,7 +26,7 @@ from ..solvers.monitor import Weights
 from ..solvers.result import Start
 from ..solvers.story import Sequel, Story
 from ..tasks.base import Candidate, Ending, Task
-from ..tasks.training import check_suits, first_run, shifted
+from ..tasks.training import check_suits, first_run
 from .parts import Part
 
 #: Least time between two copies of the best weights, in seconds.
@@ -149,11 +149,12 @@ def train(job: Job, part: Part, together: Collective, notes: Notes | None = None
     """Fit to the rows of all members; those of this one are ``part``. Every member calls it; member 0 has notes."""
     task, candidate = job.task, job.candidate
     examples = part.examples(together)
-    risk = shifted(task.risk(candidate, examples), part.base_scores)
+    risk = task.risk(candidate, examples)
     check_suits(candidate, risk, job.penalty, job.solver)
-    objective = RegularizedRisk(SharedDesign(task.design(candidate, part.design), together), risk, job.penalty)
+    design = SharedDesign(task.design(candidate, part.design), together)
+    objective = RegularizedRisk(design, risk, job.penalty, part.base_scores)
     if job.tight:
-        result = _minimise_tight(job, examples, part.base_scores, objective, notes)
+        result = _minimise_tight(job, examples, objective, notes)
     else:
         observer = _checkpoint(job, examples, objective, notes)
         result = _run(job.solver, objective, None if notes is None else notes.main(), observer)
@@ -161,12 +162,10 @@ def train(job: Job, part: Part, together: Collective, notes: Notes | None = None
     return Trained(replace(result, scores=None), ending)
 
 
-def _minimise_tight(
-    job: Job, examples: Supervision, offset: Array | None, objective: RegularizedRisk, notes: Notes | None
-) -> Result:
+def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Result:
     if any(agreed(objective.together, notes is not None and notes.needs_convex_start())):
         solver = cast(ConvexSolver, _Resumed(job.solver, None if notes is None else notes.before()))
-        first, start = first_run(job.task, job.candidate, examples, offset, objective, solver)
+        first, start = first_run(job.task, job.candidate, examples, objective, solver)
         if notes is not None:
             notes.begin_with(first, start)
     observer = _checkpoint(job, examples, objective, notes)

@@ -329,7 +329,7 @@ class _Path(Generic[K, C]):
         training, validation = self.training, self.validation
         task = training.task
         ending = training.ending(solution.alpha, solution)
-        scores = training.risk.whole_scores(solution.scores)
+        scores = training.rows.whole_scores(solution.scores)
         train_score = task.judge(training.rows.known, scores - ending.threshold)
         validation_score = None
         if validation is not None:

@@ -206,8 +206,6 @@ class Risk(ABC):
         About how large scores are where loss and margins balance; weights are in proportion to it.
     sums_over_examples : bool
         Whether every example counts by itself, so that R is an ordinary mean.
-    begins_at_zero : bool
-        Whether the scores that are ranked or cut are the given ones; else something is added to them first.
     extra_rounding : float
         Values are off by as much times ``1 + max|f|``, beyond what is usual for a sum over examples.
 
@@ -229,15 +227,10 @@ class Risk(ABC):
     has_loss_free: ClassVar[bool] = True
     score_scale: float = 1.0
     sums_over_examples: ClassVar[bool] = False
-    begins_at_zero: bool = True
     extra_rounding: float = 0.0
 
     def __init__(self, examples: Supervision):
         self.examples = examples
-
-    def whole_scores(self, scores: Array) -> Array:
-        """The scores that are ranked or cut: the given ones, unless :attr:`begins_at_zero` is false."""
-        return scores
 
     @abstractmethod
     def exact(self, scores: Array) -> RiskValue:

@@ -30,6 +30,7 @@ from ..kernels import maximise_on_simplex
 from ..measures import Risk
 from ..objective import StartingWithScores
 from ..row_space import smaller_space
+from ..shifted import Shifted
 from ..threads import one_blas_thread
 from .base import Solver
 from .monitor import Callback
@@ -84,12 +85,14 @@ class Continuation:
         The data.
     solver : Solver
         What to run where the planes so far do not certify the best multiple.
+    offset : ndarray of shape (n,), optional
+        Scores to begin with.
     """
 
-    def __init__(self, design: Design, risk: Risk, solver: Solver):
+    def __init__(self, design: Design, risk: Risk, solver: Solver, offset: Array | None = None):
         begin = time.perf_counter()
         self._design = design
-        self._risk = risk
+        self._risk = risk = risk if offset is None else Shifted(risk, offset)
         self._solver = solver
         share, most = FIRST_SLACK
         zero = np.zeros(design.shape[0])

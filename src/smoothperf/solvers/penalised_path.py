@@ -20,6 +20,7 @@ from ..design.base import Array
 from ..measures import Risk
 from ..objective import StartingWithScores
 from ..penalties import Penalty, Separable
+from ..shifted import Shifted
 from .base import Solver
 from .continuation import Continuation, Solution, planes_to_keep
 from .first_alpha import FirstAlpha, where_they_vanish
@@ -46,12 +47,15 @@ class PenalisedContinuation:
         What to run where the certificate of the neighbour does not do.
     penalty : Penalty
         The penalty, in any strength.
+    offset : ndarray of shape (n,), optional
+        Scores to begin with.
     """
 
-    def __init__(self, design: Design, risk: Risk, solver: Solver, penalty: Penalty):
+    def __init__(self, design: Design, risk: Risk, solver: Solver, penalty: Penalty, offset: Array | None = None):
         bound = penalty.on(design.shape[1])
         assert not bound.is_quadratic
-        self._design, self._risk, self._solver, self._penalty = design, risk, solver, bound
+        self._design, self._solver, self._penalty = design, solver, bound
+        self._risk = risk if offset is None else Shifted(risk, offset)
         self._coef = np.zeros(design.shape[1])
         self._scores = np.zeros(design.shape[0])
         self._planes: Planes | None = None
@@ -144,12 +148,12 @@ class PenalisedContinuation:
 
 
 def continuation(
-    design: Design, risk: Risk, solver: Solver, penalty: Penalty | None = None
+    design: Design, risk: Risk, solver: Solver, penalty: Penalty | None = None, offset: Array | None = None
 ) -> Continuation | PenalisedContinuation:
     """Return what follows falling alphas for a penalty, whose own alpha does not matter; by default the quadratic."""
     if penalty is None or penalty.is_quadratic:
-        return Continuation(design, risk, solver)
-    return PenalisedContinuation(design, risk, solver, penalty)
+        return Continuation(design, risk, solver, offset)
+    return PenalisedContinuation(design, risk, solver, penalty, offset)
 
 
 def largest_alpha(along: Continuation | PenalisedContinuation, tolerance: float) -> float:

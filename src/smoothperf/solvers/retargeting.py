@@ -59,7 +59,7 @@ SCALES = [4.0**power for power in range(-6, 11)]
 class Retargeted(Risk):
     """``R(f) - <g, f> - h`` with a fixed plane (g, h): the risk (retargeted) for ``g = z_t - t``.
 
-    h is 0, unless scores begin elsewhere (:class:`~smoothperf.measures.shifted.Shifted`).
+    h is 0, unless scores begin at an offset.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ class _Here:
     def of(cls, objective: RegularizedRisk, coef: Array, scores: Array, reach: float | None = None) -> _Here:
         risk = objective.risk
         (square,) = agreed(objective.together, float(coef @ coef))
-        labeling = risk.loss_free(scores) if square > 0.0 or not risk.begins_at_zero else None
+        labeling = risk.loss_free(scores) if square > 0.0 or objective.offset is not None else None
         free = 0.0 if labeling is None else labeling.value
         value = objective.regulariser(coef, square) + risk.exact_value(scores) - free
         return cls(coef, scores, value, labeling, math.sqrt(square) if reach is None else reach)
@@ -364,7 +364,7 @@ def _best_multiple(objective: RegularizedRisk, start: Array | None) -> _Here:
     free = risk.loss_free(scores).value
 
     def value(scale: float) -> float:
-        if not risk.begins_at_zero:
+        if objective.offset is not None:
             return _Here.of(objective, scale * start, scale * scores).value
         penalty = objective.regulariser(scale * start, scale**2 * square)
         return penalty + risk.exact_value(scale * scores) - scale * free

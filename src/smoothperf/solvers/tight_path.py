@@ -54,21 +54,29 @@ class ConvexStart:
         What minimises it.
     penalty : Penalty, optional
         Of the weights, in any strength; quadratic by default.
+    offset : ndarray of shape (n,), optional
+        Scores to begin with.
     """
 
     def __init__(
-        self, design: Design, make_risk: Callable[[], Risk], solver: ConvexSolver, penalty: Penalty | None = None
+        self,
+        design: Design,
+        make_risk: Callable[[], Risk],
+        solver: ConvexSolver,
+        penalty: Penalty | None = None,
+        offset: Array | None = None,
     ):
         self._design = design
         self._make_risk = make_risk
         self._solver = solver
         self._penalty = penalty
+        self._offset = offset
         self._known: dict[float, Solution] = {}
 
     @cached_property
     def path(self) -> Continuation | PenalisedContinuation:
         """The risk along falling alphas."""
-        return continuation(self._design, self._make_risk(), self._solver, self._penalty)
+        return continuation(self._design, self._make_risk(), self._solver, self._penalty, self._offset)
 
     def at(self, alpha: float, callback: Callback | None = None) -> Solution:
         """The minimiser for an alpha; the callback watches if it has yet to be found."""
@@ -92,6 +100,8 @@ class TightContinuation:
         Where to start at an alpha.
     weights : callable, optional
         Makes weights of this design from a solution of ``convex``; those themselves by default.
+    offset : ndarray of shape (n,), optional
+        Scores to begin with.
     strength : float, default=1.0
         Alpha of the start, as a multiple of the alpha here.
     thorough : bool, default=True
@@ -107,10 +117,11 @@ class TightContinuation:
         convex: ConvexStart,
         weights: Callable[[Solution], Array] | None = None,
         *,
+        offset: Array | None = None,
         strength: float = 1.0,
         thorough: bool = True,
     ):
-        self._design, self._risk, self._solver = design, risk, solver
+        self._design, self._risk, self._solver, self._offset = design, risk, solver, offset
         self._penalty = Quadratic(1.0) if penalty is None else penalty
         self._convex = convex
         self._weights_of = weights or (lambda solution: solution.coef)
@@ -157,7 +168,8 @@ class TightContinuation:
     def _start(self, alpha: float, coef: Array, known: Solution) -> _Start:
         """Weights to start from; their scores are those of a solution if its weights are the same."""
         penalty = self._penalty.with_alpha(alpha)
-        return _Start(coef, StartingWithScores(self._design, self._risk, penalty, known.coef, known.scores))
+        objective = StartingWithScores(self._design, self._risk, penalty, known.coef, known.scores, offset=self._offset)
+        return _Start(coef, objective)
 
 
 def relative_strength(risk: Risk, penalty: Penalty) -> float:

@@ -95,6 +95,10 @@ class Rows(ABC, Generic[K]):
             self._starts[key] = make()
         return self._starts[key]
 
+    def whole_scores(self, scores: Array) -> Array:
+        """The scores that are ranked or cut: those of a run, added to the offset."""
+        return scores if self.offset is None else self.offset + scores
+
     @property
     def judged(self) -> K:
         """Those of training, unless a kind of rows knows others."""
@@ -206,7 +210,10 @@ class Task(ABC, Generic[K, C]):
         return risk.score_scale**2
 
     def first_weights(self, candidate: C, known: K, risk: Risk, found: Result | Solution) -> Array:
-        """Weights to start the tight bound from, given the minimiser there, of the features alone."""
+        """Weights to start the tight bound from, given the minimiser there, of the features alone.
+
+        Its scores are those that are ranked or cut, offset included.
+        """
         return found.coef
 
     def coef(self, candidate: C, weights: Array) -> Array:

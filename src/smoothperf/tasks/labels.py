@@ -257,7 +257,7 @@ class LabelTask(Task[Examples, Candidate]):
         if not bias.trained:
             return found.coef
         assert found.scores is not None
-        threshold = PRBEP().cut(known, risk.whole_scores(found.scores))
+        threshold = PRBEP().cut(known, found.scores)
         return bias.with_threshold(np.append(found.coef, 0.0), threshold)
 
     def coef(self, candidate: Candidate, weights: Array) -> Array:
@@ -275,7 +275,7 @@ class LabelTask(Task[Examples, Candidate]):
         """The weights, and the bias less the cut of the training scores."""
         assert found.scores is not None
         bias = self.bias(candidate)
-        coef, intercept = bias.cut(found.coef, known, objective.risk.whole_scores(found.scores))
+        coef, intercept = bias.cut(found.coef, known, objective.whole_scores(found.scores))
         excess = bias.excess_of_zero(objective, found)
         return Ending(coef, intercept, bias.split(found.coef)[1] - intercept, excess, excess <= tol)
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Generic
 
 from ..measures import Risk
-from ..measures.shifted import Shifted
 from ..objective import RegularizedRisk
 from ..penalties import Penalty
 from ..solvers import LBFGS, Callback, ConvexSolver, Newton, Observer, Result, Retargeting, Solver
@@ -51,7 +50,7 @@ class Training(Generic[K, C]):
         self.task = task
         self.candidate = candidate
         self.rows = rows
-        self.risk = shifted(task.risk(candidate, rows.known), rows.offset)
+        self.risk = task.risk(candidate, rows.known)
         self.design = task.design(candidate, rows.design)
         self.penalty = task.penalty(candidate)
         self.tight = candidate.bound == "tight"
@@ -67,7 +66,7 @@ class Training(Generic[K, C]):
 
     def objective(self, alpha: float) -> RegularizedRisk:
         """J, with the convex risk."""
-        return RegularizedRisk(self.design, self.risk, self.penalty.with_alpha(alpha))
+        return RegularizedRisk(self.design, self.risk, self.penalty.with_alpha(alpha), self.rows.offset)
 
     def fit(
         self,
@@ -83,8 +82,8 @@ class Training(Generic[K, C]):
         elif start is not None and start.any():
             result = Retargeting.with_steps_of(self.solver).run(objective, start, callback, observer=observer)
         else:
-            known, offset = self.rows.known, self.rows.offset
-            first, start = first_run(self.task, self.candidate, known, offset, objective, self.solver, callback)
+            known = self.rows.known
+            first, start = first_run(self.task, self.candidate, known, objective, self.solver, callback)
             sequel = Sequel(first, callback)
             method = Retargeting.with_steps_of(self.solver, after=first)
             result = sequel.join(method.run(objective, start, sequel.add, observer=observer))
@@ -97,9 +96,10 @@ class Training(Generic[K, C]):
         """
         method: Solver = Retargeting.with_steps_of(self.solver) if self.tight else self.solver
         method = replace(method, tol=min(solver.tol, self.solver.tol), max_iter=solver.max_iter)
-        result = method.run(self.objective(alpha), start, callback)
+        objective = self.objective(alpha)
+        result = method.run(objective, start, callback)
         assert result.scores is not None
-        return replace(result, scores=self.risk.whole_scores(result.scores))
+        return replace(result, scores=objective.whole_scores(result.scores))
 
     def ending(self, alpha: float, found: Result | Solution) -> Ending:
         """The model that a run has led to."""
@@ -108,7 +108,7 @@ class Training(Generic[K, C]):
     @cached_property
     def convex_path(self) -> Continuation | PenalisedContinuation:
         """The convex risk along falling alphas."""
-        return continuation(self.design, self.risk, self.solver, self.penalty)
+        return continuation(self.design, self.risk, self.solver, self.penalty, self.rows.offset)
 
     @cached_property
     def largest_convex_alpha(self) -> float:
@@ -130,6 +130,8 @@ class Training(Generic[K, C]):
         task, candidate, known = self.task, self.candidate, self.rows.known
 
         def weights(found: Result | Solution) -> Array:
+            assert found.scores is not None
+            found = replace(found, scores=self.rows.whole_scores(found.scores))
             return task.first_weights(candidate, known, self.risk, found)
 
         return TightContinuation(
@@ -139,13 +141,14 @@ class Training(Generic[K, C]):
             self.penalty,
             self._own_start() if self.risk.sums_over_examples else self._shared_start(),
             None if self.risk.sums_over_examples else weights,
+            offset=self.rows.offset,
             strength=self.risk.score_scale**2 if self._choosing else task.first_strength(self.risk),
             thorough=not self._choosing,
         )
 
     def _own_start(self) -> ConvexStart:
         """Minimisers of the candidate's own convex risk, bias included."""
-        return ConvexStart(self.design, lambda: self.risk, self.solver, self.penalty)
+        return ConvexStart(self.design, lambda: self.risk, self.solver, self.penalty, self.rows.offset)
 
     def _shared_start(self) -> ConvexStart:
         """Minimisers of the convex risk that the tight bound starts from, of the features alone."""
@@ -154,10 +157,10 @@ class Training(Generic[K, C]):
         def risk() -> Risk:
             found = task.first_risk(candidate, rows.known, self.risk)
             assert found is not None
-            return shifted(found, rows.offset)
+            return found
 
         def make() -> ConvexStart:
-            return ConvexStart(rows.design, risk, self._first_solver, task.first_penalty(candidate))
+            return ConvexStart(rows.design, risk, self._first_solver, task.first_penalty(candidate), rows.offset)
 
         return rows.start(task.first_key(candidate), make)
 
@@ -184,7 +187,6 @@ def first_run(
     task: Task[K, C],
     candidate: C,
     known: K,
-    offset: Array | None,
     objective: RegularizedRisk,
     solver: ConvexSolver,
     callback: Callback | None = None,
@@ -195,17 +197,13 @@ def first_run(
         own = solver.run(objective, callback=callback)
         return own, own.coef
     penalty = objective.penalty.with_alpha(objective.alpha * task.first_strength(objective.risk))
-    begin = RegularizedRisk(objective.design, shifted(risk, offset), penalty)
+    begin = RegularizedRisk(objective.design, risk, penalty, objective.offset)
     result = first_solver(solver).run(begin, callback=callback)
-    of_features = replace(result, coef=task.coef(candidate, result.coef))
+    assert result.scores is not None
+    of_features = replace(result, coef=task.coef(candidate, result.coef), scores=objective.whole_scores(result.scores))
     return result, task.first_weights(candidate, known, objective.risk, of_features)
 
 
 def first_solver(solver: ConvexSolver) -> ConvexSolver:
     """The method for the convex risk that a tight bound starts from, given what is asked for."""
     return LBFGS(tol=solver.tol, max_iter=solver.max_iter) if isinstance(solver, Newton) else solver
-
-
-def shifted(risk: Risk, offset: Array | None) -> Risk:
-    """The risk of what is added to scores to begin with, if there are any."""
-    return risk if offset is None else Shifted(risk, offset)

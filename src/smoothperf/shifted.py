@@ -1,4 +1,4 @@
-"""Scores that begin somewhere: the risk ``f -> R(f0 + f)`` for given scores f0 (an offset, another model's margins).
+"""Scores that begin at an offset f0, such as another model's margins: the risk ``f -> R(f0 + f)``, for objectives.
 
 A plane ``(g, b)`` of R at ``f0 + f`` is the plane ``(g, b + <g, f0>)`` of this risk. With ``M = max |f0|`` its rounding
 bound ``r (1 + max |f0 + f|)`` is at most ``r (1 + M) (1 + max |f|)``, and ``<g, f0>`` adds ``2 n eps M`` more, as the
@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from .._validation import vector
-from ..collective import extremes, total
-from .base import EPS, Array, Curvature, Risk, RiskValue
+from ._validation import vector
+from .collective import extremes, total
+from .measures import Curvature, Risk, RiskValue
+from .measures.base import EPS, Array
 
 
 class Shifted(Risk):
@@ -23,13 +24,8 @@ class Shifted(Risk):
     ----------
     risk : Risk
         R.
-    base_scores : array-like of shape (n,)
+    offset : array-like of shape (n,)
         f0, one number for each example of this process.
-
-    Attributes
-    ----------
-    largest : float
-        ``max |f0|`` over the examples of all processes.
 
     Examples
     --------
@@ -40,29 +36,24 @@ class Shifted(Risk):
     True
     """
 
-    def __init__(self, risk: Risk, base_scores: ArrayLike):
+    def __init__(self, risk: Risk, offset: ArrayLike):
         super().__init__(risk.examples)
         self._risk = risk
-        self.begins_at_zero = False
-        self.base_scores = vector("base_scores", base_scores, length=risk.examples.here_count)
+        self._offset = vector("base_scores", offset, length=risk.examples.here_count)
         self.diameter = risk.diameter
         self.has_curvature = risk.has_curvature
         self.score_scale = risk.score_scale
-        lowest, highest = float(self.base_scores.min(initial=0.0)), float(self.base_scores.max(initial=0.0))
+        lowest, highest = float(self._offset.min(initial=0.0)), float(self._offset.max(initial=0.0))
         lowest, highest = extremes(risk.examples.together, lowest, highest)
-        self.largest = largest = max(-lowest, highest)
+        largest = max(-lowest, highest)
         self._plane_rounding = 2.0 * (risk.examples.count + 4) * EPS * largest
         self._growth = 1.0 + largest
         # Values, too, are those of scores that are larger by as much, and rounded when they are added.
         self.extra_rounding = risk.extra_rounding * self._growth + 4.0 * (risk.examples.count + 16) * EPS * largest
 
-    def like(self, risk: Risk) -> Shifted:
-        """Another risk of the same examples, with the same given scores."""
-        return Shifted(risk, self.base_scores)
-
-    def whole_scores(self, scores: Array) -> Array:
+    def _whole(self, scores: Array) -> Array:
         """``f0 + f``."""
-        whole: Array = self.base_scores + scores
+        whole: Array = self._offset + scores
         return whole
 
     @property
@@ -82,17 +73,17 @@ class Shifted(Risk):
 
     def exact(self, scores: Array) -> RiskValue:
         """``R(f0 + f)`` and a subgradient."""
-        return self._moved(self._risk.exact(self.whole_scores(scores)))
+        return self._moved(self._risk.exact(self._whole(scores)))
 
     def exact_value(self, scores: Array) -> float:
         """``R(f0 + f)``."""
-        return self._risk.exact_value(self.whole_scores(scores))
+        return self._risk.exact_value(self._whole(scores))
 
     def smoothed(
         self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu(f0 + f)`` and its gradient."""
-        return self._moved(self._risk.smoothed(self.whole_scores(scores), mu, hint, direction, out))
+        return self._moved(self._risk.smoothed(self._whole(scores), mu, hint, direction, out))
 
     def lipschitz(self, mu: float) -> float:
         """That of R."""
@@ -100,7 +91,7 @@ class Shifted(Risk):
 
     def loss_free(self, scores: Array) -> RiskValue:
         """``R0(f0 + f)``, whose plane has an offset here."""
-        return self._moved(self._risk.loss_free(self.whole_scores(scores)))
+        return self._moved(self._risk.loss_free(self._whole(scores)))
 
     def weighed(self, scores: Array) -> Array:
         """That of R."""
@@ -108,10 +99,10 @@ class Shifted(Risk):
 
     def curvature(self, scores: Array, smoothed: RiskValue, mu: float, following: float) -> Curvature:
         """That of R at ``f0 + f``."""
-        return self._risk.curvature(self.whole_scores(scores), smoothed, mu, following)
+        return self._risk.curvature(self._whole(scores), smoothed, mu, following)
 
     def _moved(self, risk: RiskValue) -> RiskValue:
         plane = risk.plane
-        (inner,) = total(self.examples.together, float(plane.gradient @ self.base_scores))
+        (inner,) = total(self.examples.together, float(plane.gradient @ self._offset))
         rounding = plane.rounding * self._growth + self._plane_rounding
         return replace(risk, plane=plane._replace(offset=plane.offset + inner, rounding=rounding))
