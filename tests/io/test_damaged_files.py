@@ -16,6 +16,7 @@ from sklearn.datasets import dump_svmlight_file
 import smoothperf
 from smoothperf import MeasureClassifier, MeasureClassifierCV, MeasureRanker
 from smoothperf.io import DataError, convert, open_store, read_data, write_npz
+from smoothperf.io.ids import read_ids
 from smoothperf.io.model_file import ModelFileError, load_model
 from smoothperf.io.tables import TableEncoder, read_table
 
@@ -131,6 +132,10 @@ def read_as_table(path):
     TableEncoder.fit(table).transform(table)
 
 
+def read_one_column(path):
+    assert all(isinstance(text, str) for text in read_ids(path, "label"))
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -150,7 +155,7 @@ def test_damaged_data(name, files, tmp_path):
     rng, path = random.Random(name), tmp_path / name
     readers = [read, read_without_labels, read_into_store]
     if column_of_labels(path):
-        readers.append(read_as_table)
+        readers += [read_as_table, read_one_column]
     refused = 0
     for case in range(30):
         members = members_of(files[name]) if path.suffix == ".npz" and case % 2 else None
@@ -162,6 +167,15 @@ def test_damaged_data(name, files, tmp_path):
             write_members(path, members)
         refused += sum(message_of(reader, path, DataError) is not None for reader in readers)
     assert refused > 30
+
+
+@pytest.mark.parametrize("text", ["a,label", "a,b,label\n\n"])
+def test_tables_without_rows(text, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    assert read_ids(path, "label") == []
+    for reader in (read, read_into_store, read_as_table):
+        assert message_of(reader, path, DataError) == "there are no examples in it"
 
 
 @pytest.mark.parametrize("member", ["X", "y", "feature_names"])

@@ -126,7 +126,8 @@ class CSV:
         """
         import pandas as pd
 
-        wanted = {place: name for place, name in enumerate(self.names) if name in columns}
+        # Numbers as text: without a row, pandas takes numbers for places among the columns that are wanted.
+        wanted = {str(place): name for place, name in enumerate(self.names) if name in columns}
         options: dict[str, Any] = {}
         if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
             options["float_precision"] = "round_trip"  # later versions round like this without being asked
@@ -135,7 +136,7 @@ class CSV:
                 self._rows,
                 sep=self._rows.delimiter,
                 header=None,
-                names=range(len(self.names)),
+                names=[str(place) for place in range(len(self.names))],
                 usecols=list(wanted),
                 dtype={place: str for place, name in wanted.items() if name in kept},
                 na_values={place: sorted(MISSING) for place, name in wanted.items() if name not in kept},
