@@ -7,10 +7,10 @@ import smoothperf
 from smoothperf import threads
 
 COMMANDS = {
-    "train": ["train", "-o", "model", "-a", "1e-2"],
+    "train": ["train", "-o", "model", "-a", "1e-2", "-m", "prbep"],
     "train, auto": ["train", "-o", "model", "-a", "auto", "--folds", 2],
-    "path": ["path", "--n-alphas", 2],
-    "compare": ["compare", "--folds", 2, "--bootstrap", 2, "-m", "roc_area", "--bound", "convex"],
+    "path": ["path", "--n-alphas", 2, "-m", "prbep"],
+    "compare": ["compare", "--folds", 2, "--bootstrap", 2, "-m", "prbep", "--bound", "convex"],
 }
 
 
@@ -23,7 +23,7 @@ def few_rows(examples, tmp_path_factory):
 
 @pytest.fixture
 def used(monkeypatch, tmp_path):
-    """Numbers of threads that are allowed wherever work is shared out; 5 where nobody has said."""
+    """Numbers of threads that are allowed wherever work is shared out, as PRBEP does; 5 where nobody has said."""
     monkeypatch.chdir(tmp_path)
     seen = set()
     plain = threads.pieces

@@ -150,6 +150,7 @@ class Curvature:
     --------
     >>> import numpy as np
     >>> from smoothperf import LogLoss
+    >>> from smoothperf.design import as_design
     >>> risk, scores = LogLoss().bind([1, -1]), np.zeros(2)
     >>> curvature = risk.curvature(scores, risk.smoothed(scores, mu=0.0), mu=0.0, following=0.0)
     >>> curvature.weights   # p (1 - p) / n, with p = 1/2
