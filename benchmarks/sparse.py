@@ -33,7 +33,7 @@ from smoothperf.evaluation.ranking import Ranking
 from smoothperf.measures import Measure
 from smoothperf.objective import RegularizedRisk
 from smoothperf.penalties import ElasticNet
-from smoothperf.solvers.penalised_path import PenalisedContinuation
+from smoothperf.solvers.path import PenalisedPath
 from smoothperf.solvers.result import Result
 
 from .common import arguments, geometric_mean, load, seconds_of, write_csv
@@ -62,9 +62,7 @@ PEERS: dict[str, Callable[[float], Any]] = {
 def chosen_alpha(X: Any, y: Any, measure: Measure) -> float:
     """The alpha of the model with the best average precision on a quarter of the rows."""
     rows, held = train_test_split(np.arange(y.size), test_size=0.25, stratify=y, random_state=0)
-    path = PenalisedContinuation(
-        as_design(X[rows]), measure.bind(y[rows]), LBFGS(tol=TOL), ElasticNet(1.0, l1_ratio=1.0)
-    )
+    path = PenalisedPath(as_design(X[rows]), measure.bind(y[rows]), LBFGS(tol=TOL), ElasticNet(1.0, l1_ratio=1.0))
     largest = path.largest_alpha(TOL)
     scores = {}
     for alpha in largest * FALL ** np.arange(N_ALPHAS):

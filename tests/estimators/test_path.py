@@ -15,7 +15,7 @@ from problems import gaussians, problem, searching
 from smoothperf import LBFGS, PRBEP, FBeta, MeasureClassifier, ROCArea, Status, regularization_path
 from smoothperf.datasets import make_rare_positives
 from smoothperf.design import as_design
-from smoothperf.solvers.continuation import Continuation
+from smoothperf.solvers.path import QuadraticPath
 
 MEASURES = [PRBEP(), ROCArea()]
 X, Y = gaussians(60, 140, 6, seed=3)
@@ -90,7 +90,7 @@ def test_the_path_is_made_of_the_solutions_of_the_classifier():
 @pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-5])
 def test_the_largest_alpha_is_the_smallest_at_which_the_first_plane_leaves_nothing_to_gain(measure, tol):
     risk = measure.bind(Y)
-    continuation = Continuation(as_design(X), risk, LBFGS(tol=tol))
+    continuation = QuadraticPath(as_design(X), risk, LBFGS(tol=tol))
     largest = continuation.largest_alpha(1e-3)
     reached = max(tol, 1e-3)
     at_zero = risk.exact_value(np.zeros(Y.size))
@@ -133,7 +133,7 @@ def test_solutions_without_a_pass_have_true_bounds_all_the_same(measure):
 
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_a_start_is_never_worse_than_the_solution_before(measure):
-    continuation = Continuation(as_design(X), measure.bind(Y), LBFGS())
+    continuation = QuadraticPath(as_design(X), measure.bind(Y), LBFGS())
     before = np.zeros(X.shape[1])
     for alpha in (1e3, 3.0, 1e-1, 1e-2, 1e-5):
         objective = problem(measure, X, Y, alpha)

@@ -16,7 +16,7 @@ from smoothperf.io import convert
 from smoothperf.measures import PRBEP, ROCArea, get_measure
 from smoothperf.penalties import ElasticNet, Quadratic
 from smoothperf.solvers import LBFGS
-from smoothperf.solvers.tight_path import ConvexStart, TightContinuation, relative_strength
+from smoothperf.solvers.path import ConvexStart, TightPath, relative_strength
 
 RANKING = ["prbep", "precision@20", "recall@10%", "roc_area", "roc_area@0.2"]
 WITH_BIAS = ["f1", "jaccard", "error_rate", "balanced_error_rate"]
@@ -185,10 +185,10 @@ def test_where_a_path_begins():
     design, solver = as_design(X), LBFGS()
     risk = PRBEP().bind(Y)
     convex = ConvexStart(design, lambda: ROCArea().bind(Y), solver)
-    along = TightContinuation(design, risk, solver, None, convex)
-    assert along.largest_alpha(1e-3) == pytest.approx(convex.path.largest_alpha(1e-3) / risk.score_scale**2)
+    along = TightPath(design, risk, solver, None, convex)
+    assert along.begin(1e-3) == pytest.approx(convex.path.largest_alpha(1e-3) / risk.score_scale**2)
     path = regularization_path(X, Y, measure="prbep", bound="tight", n_alphas=2)
-    assert path.alphas[0] == along.largest_alpha(1e-3)
+    assert path.alphas[0] == along.begin(1e-3)
 
 
 def test_the_default_is_convex():

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from problems import gaussians
 from smoothperf import LBFGS, PRBEP
 from smoothperf.design import as_design
-from smoothperf.solvers.continuation import Continuation
+from smoothperf.solvers.path import QuadraticPath
 from smoothperf.threads import one_blas_thread
 
 
@@ -40,7 +40,7 @@ def test_the_search_between_two_runs_of_a_path_gets_one_thread(monkeypatch):
     """It multiplies scores as well."""
     X, y = gaussians(60, 140, 4)
     risk = PRBEP().bind(y)
-    continuation = Continuation(as_design(sp.csr_matrix(X)), risk, LBFGS())
+    continuation = QuadraticPath(as_design(sp.csr_matrix(X)), risk, LBFGS())
     seen, smoothed = set(), risk.smoothed
     monkeypatch.setattr(
         risk, "smoothed", lambda *args, **options: seen.update(blas_threads()) or smoothed(*args, **options)

@@ -14,7 +14,7 @@ from smoothperf.collective import ALONE
 from smoothperf.design import BiasedDesign, SharedDesign, as_design
 from smoothperf.penalties import ElasticNet
 from smoothperf.shifted import Shifted
-from smoothperf.solvers.penalised_path import PenalisedContinuation
+from smoothperf.solvers.path import PenalisedPath
 
 ALL = [ROCArea(), PRBEP(), PrecisionAtK(20), RecallAtK(0.1), ErrorRate(), FBeta(), LogLoss(), SquaredHinge()]
 
@@ -24,7 +24,7 @@ def path_of(X, y, measure, tol=1e-3, *, bias=False, base=None, **penalty):
     risk = measure.bind(y)
     if base is not None:
         risk = Shifted(risk, base)
-    return PenalisedContinuation(
+    return PenalisedPath(
         BiasedDesign(design, 1.0) if bias else design, risk, LBFGS(tol=tol), ElasticNet(1.0, bias=bias, **penalty)
     )
 
@@ -202,6 +202,6 @@ def test_columns_that_are_had_one_by_one(measure):
     assert not design.gives_columns
     found = []
     for each in (design, as_design(X)):
-        path = PenalisedContinuation(BiasedDesign(each, 1.0), measure.bind(y), LBFGS(), ElasticNet(1.0, 1.0, bias=True))
+        path = PenalisedPath(BiasedDesign(each, 1.0), measure.bind(y), LBFGS(), ElasticNet(1.0, 1.0, bias=True))
         found.append(path.first_alpha())
     assert found[0] == pytest.approx(found[1], rel=1e-4 if measure.name == "log_loss" else 0.2)

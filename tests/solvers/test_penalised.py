@@ -33,8 +33,7 @@ from smoothperf.penalties import ElasticNet, Separable
 from smoothperf.segments import PenalisedRun
 from smoothperf.shifted import Shifted
 from smoothperf.solvers import Retargeting, working_set
-from smoothperf.solvers.continuation import Continuation
-from smoothperf.solvers.penalised_path import PenalisedContinuation, continuation
+from smoothperf.solvers.path import PenalisedPath, QuadraticPath, convex_path
 
 #: Measures, and their risks for an independent solver.
 FAMILIES = {
@@ -326,8 +325,8 @@ def test_tight_bounds_of_given_scores():
 @pytest.mark.parametrize("rho", [0.5, 1.0])
 def test_a_path_begins_with_no_feature_and_certifies_each_alpha(measure, rho):
     X, y = larger_problem()
-    path = continuation(as_design(X), measure.bind(y), LBFGS(tol=1e-4), ElasticNet(1.0, rho))
-    assert isinstance(path, PenalisedContinuation)
+    path = convex_path(as_design(X), measure.bind(y), LBFGS(tol=1e-4), ElasticNet(1.0, rho))
+    assert isinstance(path, PenalisedPath)
     largest = path.largest_alpha(1e-4)
     counts = []
     for alpha in largest * 0.6 ** np.arange(4):
@@ -338,7 +337,7 @@ def test_a_path_begins_with_no_feature_and_certifies_each_alpha(measure, rho):
         counts.append(np.count_nonzero(solution.coef))
     assert counts[0] <= 1
     assert counts[-1] > counts[0]
-    assert isinstance(continuation(as_design(X), measure.bind(y), LBFGS()), Continuation)
+    assert isinstance(convex_path(as_design(X), measure.bind(y), LBFGS()), QuadraticPath)
 
 
 def test_the_largest_alpha_is_where_the_gradient_at_zero_is_within_the_penalty():
@@ -351,7 +350,7 @@ def test_the_largest_alpha_is_where_the_gradient_at_zero_is_within_the_penalty()
         ({"l1_ratio": 0.5}, 2.0 * np.abs(slope).max()),
         ({"l1_ratio": 1.0, "lower": 0.0}, -slope.min()),
     ):
-        path = PenalisedContinuation(as_design(X), risk, LBFGS(tol=1e-12), ElasticNet(1.0, **settings))
+        path = PenalisedPath(as_design(X), risk, LBFGS(tol=1e-12), ElasticNet(1.0, **settings))
         assert path.largest_alpha(1e-12) == pytest.approx(expected, rel=1e-3)
         assert not fit(X, y, LogLoss(), ElasticNet(1.001 * expected, **settings), tol=1e-6).coef.any()
         assert fit(X, y, LogLoss(), ElasticNet(0.9 * expected, **settings), tol=1e-6).coef.any()
@@ -360,7 +359,7 @@ def test_the_largest_alpha_is_where_the_gradient_at_zero_is_within_the_penalty()
 def test_a_path_with_a_bias_begins_with_the_bias_alone():
     X, y = larger_problem()
     design = BiasedDesign(as_design(X), 1.0)
-    path = continuation(design, LogLoss().bind(y), LBFGS(tol=1e-4), ElasticNet(1.0, 1.0, bias=True))
+    path = convex_path(design, LogLoss().bind(y), LBFGS(tol=1e-4), ElasticNet(1.0, 1.0, bias=True))
     largest = path.largest_alpha(1e-3)
     first = path.solve(1.2 * largest)
     assert not first.coef[:-1].any()

@@ -21,7 +21,7 @@ from ..estimators.ranker_cv import MeasureRankerCV
 from ..evaluation import QueryScores, query_resamples, title_of
 from ..measures import NDCG, Queries, QueryMeasure, QueryROCArea, get_query_measure
 from ..solvers import LBFGS
-from ..solvers.continuation import Continuation
+from ..solvers.path import QuadraticPath
 from ..tasks.base import Rows, scores_of
 from ..threads import use_threads
 from .base import C_GRID, FOLDS, Array, Fitted, Judge, Method, Trained
@@ -154,7 +154,7 @@ def _pairs(
 ) -> Iterator[Trained]:
     """Pairs, along falling alphas."""
     with use_threads(n_threads):
-        path = Continuation(as_design(rows.X), QueryROCArea().risk(rows.judged), LBFGS(tol=tol, max_iter=max_iter))
+        path = QuadraticPath(as_design(rows.X), QueryROCArea().risk(rows.judged), LBFGS(tol=tol, max_iter=max_iter))
         for alpha in levels_for(rows.X, None, None, N_ALPHAS):
             yield f"alpha {alpha:.2g}", partial(scores_of, coef=path.solve(float(alpha)).coef)
 

@@ -14,7 +14,7 @@ from .._validation import choice, positive_number, shown, vector, whole_number
 from ..io.store import Store
 from ..measures import Examples, Measure, Queries, QueryMeasure, get_query_measure
 from ..solvers import Callback, Solver, Status
-from ..solvers.continuation import Solution
+from ..solvers.path import Solution
 from ..solvers.smoothing import Smoothing
 from ..tasks.base import BOUNDS, C, K, Rows, scores_of
 from ..tasks.labels import Candidate, LabelRows

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from .._validation import positive_number, whole_number
 from ..design.base import Array
 from ..objective import RegularizedRisk, Run
@@ -13,6 +15,11 @@ from ..segments import PenalisedRun
 from ..threads import one_blas_thread
 from .monitor import Callback, Monitor, Observer
 from .result import Result, Start
+
+#: Memory for the planes that are handed on, in bytes, and how many they are at least and at most: more were seen to
+#: save no passes.
+PLANE_MEMORY = 1 << 27
+FEWEST_AND_MOST_PLANES = 5, 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,3 +147,8 @@ class ConvexSolver(Solver):
     @abstractmethod
     def _minimise(self, run: Run, monitor: Monitor) -> Result:
         """Report planes and iterates to the monitor until it says how the run ended."""
+
+
+def planes_to_keep(n_features: int) -> int:
+    """How many planes are handed on."""
+    return int(np.clip(PLANE_MEMORY // (8 * n_features), *FEWEST_AND_MOST_PLANES))

@@ -32,8 +32,7 @@ from ..measures import Risk
 from ..objective import RegularizedRisk, StartingWithScores
 from ..penalties import Separable
 from ..threads import cached_property
-from .base import Solver
-from .continuation import planes_to_keep
+from .base import Solver, planes_to_keep
 from .result import Start
 from .smoothing import mu_for
 

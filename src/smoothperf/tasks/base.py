@@ -22,8 +22,7 @@ from ..measures.examples import Supervision
 from ..objective import RegularizedRisk
 from ..penalties import Penalty, Quadratic
 from ..solvers import Result
-from ..solvers.continuation import Solution
-from ..solvers.tight_path import ConvexStart
+from ..solvers.path import ConvexStart, Solution
 from ..threads import cached_property
 
 Array = NDArray[np.float64]

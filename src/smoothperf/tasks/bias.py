@@ -20,7 +20,7 @@ from ..measures import Measure
 from ..measures.examples import Examples
 from ..objective import RegularizedRisk
 from ..solvers import Result
-from ..solvers.continuation import Solution
+from ..solvers.path import Solution
 
 Array = NDArray[np.float64]
 

@@ -46,7 +46,7 @@ from ..measures import (
 from ..objective import RegularizedRisk
 from ..penalties import Penalty, Quadratic
 from ..solvers import Result
-from ..solvers.continuation import Solution
+from ..solvers.path import Solution
 from .base import (
     BOUNDS,
     Array,

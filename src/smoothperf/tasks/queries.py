@@ -36,7 +36,7 @@ from ..measures import (
 )
 from ..objective import RegularizedRisk
 from ..solvers import Result
-from ..solvers.continuation import Solution
+from ..solvers.path import Solution
 from .base import BOUNDS, Array, Ending, RowNumbers, Rows, Task, checked_share, checked_splits, given_candidates
 
 #: Losses, whose convex risks do not collapse; and pairs, for which the same holds.

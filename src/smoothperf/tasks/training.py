@@ -4,8 +4,8 @@ A fit of the tight bound has two runs: for a convex risk that does not collapse,
 Both are one to the user: the callback sees the rows of both, and the limit of iterations and the counts are those of
 both together. Newton's method, which has no second derivatives of ROC area, leaves the first to L-BFGS.
 
-Along falling alphas a convex risk hands on its planes (:mod:`smoothperf.solvers.continuation`), a tight one its weights
-(:mod:`smoothperf.solvers.tight_path`), with starts that all candidates on the same rows share.
+Along falling alphas a convex risk hands on its planes, a tight one its weights (:mod:`smoothperf.solvers.path`), with
+starts that all candidates on the same rows share.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from ..measures import Risk
 from ..objective import RegularizedRisk
 from ..penalties import Penalty
 from ..solvers import LBFGS, Callback, ConvexSolver, Newton, Observer, Result, Retargeting, Solver
-from ..solvers.continuation import Continuation, Solution
-from ..solvers.penalised_path import PenalisedContinuation, continuation, largest_alpha
+from ..solvers.path import ConvexPath, ConvexStart, Solution, TightPath, convex_path
 from ..solvers.story import Sequel
-from ..solvers.tight_path import ConvexStart, TightContinuation
 from ..threads import cached_property
 from .base import Array, C, Candidate, Ending, K, Rows, Task
 
@@ -106,9 +104,9 @@ class Training(Generic[K, C]):
         return self.task.ending(self.candidate, self.rows.known, self.objective(alpha), found, self.solver.tol)
 
     @cached_property
-    def convex_path(self) -> Continuation | PenalisedContinuation:
+    def convex_path(self) -> ConvexPath:
         """The convex risk along falling alphas."""
-        return continuation(self.design, self.risk, self.solver, self.penalty, self.rows.offset)
+        return convex_path(self.design, self.risk, self.solver, self.penalty, self.rows.offset)
 
     @cached_property
     def largest_convex_alpha(self) -> float:
@@ -116,17 +114,15 @@ class Training(Generic[K, C]):
         return self.convex_path.largest_alpha(self.solver.tol)
 
     @cached_property
-    def path(self) -> Continuation | PenalisedContinuation | TightContinuation:
+    def path(self) -> ConvexPath | TightPath:
         """What is minimised along falling alphas."""
         return self._tight_path() if self.tight else self.convex_path
 
     def largest_alpha(self, tolerance: float) -> float:
         """Where a path begins, with a tolerance for how much better than w = 0 a model must be to count."""
-        if isinstance(self.path, TightContinuation):
-            return self.path.largest_alpha(tolerance)
-        return largest_alpha(self.path, tolerance)
+        return self.path.begin(tolerance)
 
-    def _tight_path(self) -> TightContinuation:
+    def _tight_path(self) -> TightPath:
         task, candidate, known = self.task, self.candidate, self.rows.known
 
         def weights(found: Result | Solution) -> Array:
@@ -134,7 +130,7 @@ class Training(Generic[K, C]):
             found = replace(found, scores=self.rows.whole_scores(found.scores))
             return task.first_weights(candidate, known, self.risk, found)
 
-        return TightContinuation(
+        return TightPath(
             self.design,
             self.risk,
             self.solver,
