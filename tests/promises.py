@@ -12,7 +12,6 @@ from smoothperf import Status
 from smoothperf.design import as_design
 from smoothperf.design.biased import BiasedDesign
 from smoothperf.measures import NDCG, get_measure, get_query_measure
-from smoothperf.measures.shifted import Shifted
 from smoothperf.objective import RegularizedRisk
 from smoothperf.penalties import ElasticNet
 
@@ -49,10 +48,9 @@ def hold_tight_fit(clf, X, y, weights=None, base_scores=None, *, given=None):
     if clf.result_.coef.size > start.size:
         start = np.append(start, -get_measure("prbep").threshold(y == clf.pos_label_, X @ start, weights))
     design = as_design(X) if start.size == X.shape[1] else BiasedDesign(as_design(X), clf.intercept_scaling)
-    risk = risk if base_scores is None else Shifted(risk, base_scores)
     penalty = ElasticNet(clf.alpha, clf.l1_ratio) if clf.l1_ratio else clf.alpha
     tol = getattr(clf.solver, "tol", clf.tol)  # objects bring their own
-    hold_tight(clf.result_, RegularizedRisk(design, risk, penalty), start, tol)
+    hold_tight(clf.result_, RegularizedRisk(design, risk, penalty, base_scores), start, tol)
 
 
 def hold_tight_ranker(ranker, X, y, qid, *, given=None):
