@@ -9,8 +9,7 @@ PACKAGE := $(shell find src -type f -not -path '*/__pycache__/*')
 SANITIZED := .venv-sanitized
 SANITIZERS := -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Db_sanitize=address,undefined \
   -Csetup-args=-Db_lundef=false -Csetup-args=-Dc_args=-fsanitize=float-cast-overflow
-WATCHED := tests/kernels tests/measures tests/design tests/solvers tests/io tests/test_simplex_qp.py \
-  tests/test_row_space.py tests/test_hard_edges.py
+WATCHED := tests/kernels tests/measures tests/design tests/optimise tests/cuts tests/io tests/test_hard_edges.py
 
 # An environment of its own with the oldest versions that pyproject.toml allows.
 LOWEST := .venv-lowest

@@ -12,7 +12,7 @@ from typing import Any
 from smoothperf import LBFGS
 from smoothperf.design import as_design
 from smoothperf.measures import get_measure
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.threads import use_threads
 
 from .common import arguments, load, present, write_csv

@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from smoothperf import BMRM, LBFGS, PRBEP, ROCArea
 from smoothperf.design import as_design
-from smoothperf.objective import RegularizedRisk
-from smoothperf.solvers import TraceRow
+from smoothperf.optimise import TraceRow
+from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.threads import use_threads
 
 from .common import arguments, geometric_mean, load, present, write_csv

@@ -44,8 +44,8 @@ from smoothperf.dask.parts import LabelPart
 from smoothperf.dask.placement import Placement
 from smoothperf.design import as_design
 from smoothperf.measures import get_measure
-from smoothperf.objective import RegularizedRisk
-from smoothperf.row_space import along
+from smoothperf.optimise.objective import RegularizedRisk
+from smoothperf.optimise.row_space import along
 from smoothperf.threads import use_threads
 
 from .common import write_csv
@@ -180,11 +180,11 @@ def seconds_of_rounds(client: Client) -> dict[str, float]:
     """A level of a round, and a byte over a connection."""
     tiny = (np.eye(4), np.array([0, 0, 1, 1]))
 
-    def program(part: LabelPart, together: Member) -> tuple[float, float]:
+    def program(part: LabelPart, communicator: Member) -> tuple[float, float]:
         small, large = np.zeros(8), np.zeros(FEATURES)
         return (
-            median_seconds(lambda: together.sum(small), ROUNDS),
-            median_seconds(lambda: together.sum(large)),
+            median_seconds(lambda: communicator.allreduce(small), ROUNDS),
+            median_seconds(lambda: communicator.allreduce(large)),
         )
 
     found = []

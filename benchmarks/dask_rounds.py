@@ -27,10 +27,10 @@ WORKERS = (2, 4)
 LENGTHS = (8, 1_000, 100_000)
 
 
-def seconds_of_sums(together: Member, length: int) -> list[float]:
+def seconds_of_sums(communicator: Member, length: int) -> list[float]:
     """The time of each of some sums; every member calls it."""
     values = np.ones(length)
-    return timed(lambda: together.sum(values))
+    return timed(lambda: communicator.allreduce(values))
 
 
 def timed(action: Callable[[], Any]) -> list[float]:
@@ -46,20 +46,20 @@ def timed(action: Callable[[], Any]) -> list[float]:
 def run_member(name: str, rank: int, lengths: tuple[int, ...]) -> None:
     """A task: a member of the group."""
     secede()
-    with member_here(name, rank) as together:
+    with member_here(name, rank) as communicator:
         for length in lengths:
-            seconds_of_sums(together, length)
+            seconds_of_sums(communicator, length)
 
 
 def by_group(client: Client, workers: list[str]) -> dict[int, list[float]]:
     """Times by the length of the arrays."""
     client.run(lambda dask_worker: open_door(dask_worker))
-    with lead(client, workers) as together:
+    with lead(client, workers) as communicator:
         tasks = [
-            client.submit(run_member, together.name, rank, LENGTHS, workers=[worker], pure=False)
+            client.submit(run_member, communicator.name, rank, LENGTHS, workers=[worker], pure=False)
             for rank, worker in enumerate(workers, start=1)
         ]
-        found = {length: seconds_of_sums(together, length) for length in LENGTHS}
+        found = {length: seconds_of_sums(communicator, length) for length in LENGTHS}
     client.gather(tasks)
     return found
 

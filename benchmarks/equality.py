@@ -29,7 +29,7 @@ from smoothperf.dask.placement import Placement
 from smoothperf.design import SharedDesign, as_design
 from smoothperf.io import StoreWriter, open_store
 from smoothperf.measures import Examples, get_measure
-from smoothperf.objective import RegularizedRisk, Run
+from smoothperf.optimise.objective import RegularizedRisk, Run
 
 from .common import arguments, load, present, write_csv
 
@@ -84,9 +84,9 @@ def compare(
     out_of_core = evaluated(RegularizedRisk(as_design(open_store(store).X), risk, ALPHA), weights, mu)
     placement = Placement(client, sources(blocks), n_threads=1, patience=60.0)
 
-    def program(part: LabelPart, together: Member) -> list[tuple[float, Any]]:
-        risk = get_measure(measure).risk(Examples(part.positive, part.weights, together))
-        return evaluated(RegularizedRisk(SharedDesign(part.design, together), risk, ALPHA), weights, mu)
+    def program(part: LabelPart, communicator: Member) -> list[tuple[float, Any]]:
+        risk = get_measure(measure).risk(Examples(part.positive, part.weights, communicator))
+        return evaluated(RegularizedRisk(SharedDesign(part.design, communicator), risk, ALPHA), weights, mu)
 
     cluster = placement.run(agree(placement.summaries), program, program)
     placement.close()

@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from smoothperf import LBFGS, PRBEP, FBeta
 from smoothperf.design import as_design
-from smoothperf.objective import RegularizedRisk
-from smoothperf.solvers import Result
+from smoothperf.optimise import Result
+from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.threads import use_threads
 
 from .common import arguments, geometric_mean, load, present, seconds_of, write_csv

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from smoothperf import LBFGS, PRBEP, ROCArea
 from smoothperf.design import as_design
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.threads import available_cores, use_threads
 
 from .common import arguments, geometric_mean, load, present, write_csv

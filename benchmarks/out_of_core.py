@@ -33,7 +33,7 @@ from smoothperf import LBFGS, ROCArea
 from smoothperf.design import CSRDesign
 from smoothperf.design.base import Array
 from smoothperf.io import Store, StoreWriter
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 
 from .common import write_csv
 

@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 from smoothperf import LBFGS, NDCG
 from smoothperf.design import as_design
 from smoothperf.measures import Queries, QueryROCArea
-from smoothperf.objective import RegularizedRisk
-from smoothperf.solvers import Callback, TraceRow
-from smoothperf.solvers.retargeting import Retargeting
+from smoothperf.optimise import Callback, TraceRow
+from smoothperf.optimise.objective import RegularizedRisk
+from smoothperf.optimise.retargeting import Retargeting
 from smoothperf.threads import use_threads
 
 from .common import arguments, write_csv

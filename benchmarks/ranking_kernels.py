@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from smoothperf.measures.ndcg import NDCG
-from smoothperf.measures.queries import Queries
-from smoothperf.measures.query_pairs import QueryROCArea
+from smoothperf.measures.queries.ndcg import NDCG
+from smoothperf.measures.queries.pairs import QueryROCArea
+from smoothperf.measures.queries.queries import Queries
 from smoothperf.threads import use_threads
 
 from .common import arguments, seconds_of, write_csv

@@ -23,9 +23,9 @@ import numpy as np
 from smoothperf import BMRM, LBFGS, PRBEP, Fixed, Nesterov, Result, ROCArea
 from smoothperf.design import as_design
 from smoothperf.measures import Measure
-from smoothperf.objective import RegularizedRisk
-from smoothperf.solvers import Solver
-from smoothperf.solvers.nesterov import SAFETY, squared_spectral_norm
+from smoothperf.optimise import Solver
+from smoothperf.optimise.nesterov import SAFETY, squared_spectral_norm
+from smoothperf.optimise.objective import RegularizedRisk
 
 from .common import arguments, load, write_csv
 

@@ -14,8 +14,8 @@ from typing import Any
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, Result, ROCArea
 from smoothperf.design import as_design
 from smoothperf.measures import Measure
-from smoothperf.objective import RegularizedRisk
-from smoothperf.solvers import Solver
+from smoothperf.optimise import Solver
+from smoothperf.optimise.objective import RegularizedRisk
 
 from .common import arguments, load, write_csv
 

@@ -29,12 +29,12 @@ from sklearn.svm import LinearSVC
 from smoothperf import LBFGS, PRBEP, ROCArea
 from smoothperf.design import as_design
 from smoothperf.evaluation.bootstrap import interval, resamples
-from smoothperf.evaluation.ranking import Ranking
+from smoothperf.evaluation.labels import Ranking
 from smoothperf.measures import Measure
-from smoothperf.objective import RegularizedRisk
-from smoothperf.penalties import ElasticNet
-from smoothperf.solvers.path import PenalisedPath
-from smoothperf.solvers.result import Result
+from smoothperf.optimise.objective import RegularizedRisk
+from smoothperf.optimise.path import PenalisedPath
+from smoothperf.optimise.penalties import ElasticNet
+from smoothperf.optimise.result import Result
 
 from .common import arguments, geometric_mean, load, seconds_of, write_csv
 

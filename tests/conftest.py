@@ -18,7 +18,7 @@ LONG = (
     "paper/test_whole.py",
     "cli/test_documents.py",
     "estimators/test_classifier.py",
-    "solvers/test_penalised.py",
+    "optimise/test_penalised.py",
     "cluster/test_processes.py",
     "cluster/test_faults.py",
     "io/store/test_fit.py",

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from smoothperf import certificate as certificate_module
-from smoothperf import objective as objective_module
-from smoothperf import row_space as row_space_module
 from smoothperf.measures.examples import Examples
-from smoothperf.solvers import lbfgs as lbfgs_module
+from smoothperf.optimise import certificate as certificate_module
+from smoothperf.optimise import lbfgs as lbfgs_module
+from smoothperf.optimise import objective as objective_module
+from smoothperf.optimise import row_space as row_space_module
 
 #: Seconds after which a member that waits for the others fails instead of hanging.
 PATIENCE = 60.0
@@ -30,7 +30,7 @@ class _Meeting:
         self.left: tuple[list[Any], list[Any]] = ([None] * size, [None] * size)
 
 
-class ThreadCollective:
+class ThreadCommunicator:
     """A member of a group of threads. It counts rounds, and the numbers of the largest array that it gave."""
 
     def __init__(self, rank: int, size: int, meeting: _Meeting):
@@ -40,19 +40,19 @@ class ThreadCollective:
         self.rounds: list[str] = []
         self.largest = 0
 
-    def sum(self, values):
-        first, *others = self._exchange("sum", values)
+    def allreduce(self, values):
+        first, *others = self._exchange("allreduce", values)
         result = first.copy()
         for other in others:
             assert other.shape == first.shape
             result += other
         return result
 
-    def gather(self, values):
-        return [each.copy() for each in self._exchange("gather", values)]
+    def allgather(self, values):
+        return [each.copy() for each in self._exchange("allgather", values)]
 
-    def first(self, values, out=None):
-        first, *others = self._exchange("first", values)
+    def broadcast(self, values, out=None):
+        first, *others = self._exchange("broadcast", values)
         assert all(other.shape == first.shape for other in others)
         if self.rank == 0:
             return values
@@ -60,12 +60,12 @@ class ThreadCollective:
         result[...] = first
         return result
 
-    def sum_to_first(self, values):
-        every = self._exchange("sum_to_first", values)
+    def reduce(self, values):
+        every = self._exchange("reduce", values)
         return sum(every[1:], every[0]) if self.rank == 0 else values
 
-    def to_first(self, values):
-        every = self._exchange("to_first", values)
+    def gather(self, values):
+        every = self._exchange("gather", values)
         return [each.copy() for each in every] if self.rank == 0 else []
 
     def _exchange(self, kind, values):
@@ -82,13 +82,13 @@ class ThreadCollective:
         return [each[1] for each in found]
 
 
-def run_group(size: int, program: Callable[[ThreadCollective], Any]) -> list[Any]:
+def run_group(size: int, program: Callable[[ThreadCommunicator], Any]) -> list[Any]:
     """Run a program on every member, and return the results by rank. One that fails ends all."""
     meeting = _Meeting(size)
 
     def member(rank: int) -> Any:
         try:
-            return program(ThreadCollective(rank, size, meeting))
+            return program(ThreadCommunicator(rank, size, meeting))
         except BaseException:
             meeting.barrier.abort()
             raise
@@ -109,11 +109,11 @@ def parts(n: int, lengths) -> list[slice]:
     return [slice(int(end - length), int(end)) for end, length in zip(ends, lengths, strict=True)]
 
 
-def examples_of(y, weights, part: slice, together) -> Examples:
+def examples_of(y, weights, part: slice, communicator) -> Examples:
     """Those of one member."""
     positive = np.asarray(y) > 0
     return Examples(
-        positive[part].copy(), None if weights is None else np.asarray(weights, float)[part].copy(), together
+        positive[part].copy(), None if weights is None else np.asarray(weights, float)[part].copy(), communicator
     )
 
 

@@ -20,8 +20,8 @@ from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 TESTS = Path(__file__).parent
 #: Where numbers of fits are compared, where cases are generated, and where texts and files of users are at stake.
-FITS = "solvers estimators fuzz cluster/test_fit.py cluster/test_ranker.py io/store/test_fit.py test_row_space.py"
-CASES = "measures kernels design evaluation solvers fuzz io/store test_simplex_qp.py test_certificate.py"
+FITS = "optimise estimators fuzz cluster/test_fit.py cluster/test_ranker.py io/store/test_fit.py"
+CASES = "measures cuts kernels design evaluation optimise fuzz io/store"
 FILES = "cli io datasets report test_plots.py"
 #: Settings of this machine that are not those of others.
 OURS = ("OPENBLAS_", "NPY_", "GLIBC_TUNABLES", "PYTHONHASHSEED", "PYTHONUTF8", "LC_", "XDG_", "MPLCONFIGDIR")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from smoothperf import PRBEP, ErrorRate, ROCArea
 from smoothperf.design import as_design
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 
 MEASURES = [PRBEP(), ROCArea(), ROCArea(as_printed=True)]
 #: Powers of ten.

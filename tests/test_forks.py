@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from problems import gaussians
 from smoothperf import MeasureClassifier, threads
-from smoothperf.solvers.path import ConvexStart
+from smoothperf.optimise.path import ConvexStart
 from smoothperf.threads import one_blas_thread
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

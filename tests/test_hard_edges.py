@@ -14,8 +14,8 @@ from smoothperf.design import as_design
 from smoothperf.io import StoreWriter
 from smoothperf.kernels import _best_flips, _flips, _roc_area, _roc_bins, _top_k
 from smoothperf.measures import get_measure
-from smoothperf.objective import LARGEST_SCORE, RegularizedRisk
-from smoothperf.solvers import Start
+from smoothperf.optimise import Start
+from smoothperf.optimise.objective import LARGEST_SCORE, RegularizedRisk
 
 MEASURES = ["roc_area", "roc_area@0.1", "prbep", "precision@5", "recall@5%", "f1", "jaccard", "error_rate"]
 SMOOTH = ["log_loss", "squared_hinge"]

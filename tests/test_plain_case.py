@@ -48,7 +48,7 @@ def test_a_fit_to_arrays_in_memory_goes_through_the_modules_of_the_tour():
     model = MeasureClassifier("roc_area", alpha=1e-3)
     model.fit(X, y)  # what happens only once in a process does not count
     entered = modules_entered(lambda: model.fit(X, y))
-    assert "objective.py" in entered
+    assert "optimise/objective.py" in entered
     for rare in ("dask", "report", "cli", "paper"):
         assert not any(name.startswith(rare) for name in entered)
     tour = CONTRIBUTING.read_text("utf-8").partition("\n## One fit, from door to door\n")[2].partition("\n## ")[0]

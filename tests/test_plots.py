@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from smoothperf import plots, regularization_path
-from smoothperf.solvers import Trace, TraceRow
+from smoothperf.optimise import Trace, TraceRow
 
 
 def trace(objectives, bounds, *, passes_per_iteration=2):
@@ -110,7 +110,7 @@ def test_nothing_optional_is_imported_before_it_is_needed_and_pyplot_never():
         import sys
         import smoothperf
         from smoothperf import plots
-        from smoothperf.solvers import Trace, TraceRow
+        from smoothperf.optimise import Trace, TraceRow
         assert not {"matplotlib", "typer", "smoothperf.cli"} & set(sys.modules)
         plots.convergence({"one": Trace([TraceRow(0, 0.0, 1, 1.0, 1.0, 0.0, 1.0, 0.0)])}).figure.canvas.draw()
         assert "matplotlib.pyplot" not in sys.modules

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from smoothperf import LBFGS, ROCArea
 from smoothperf.datasets import make_rare_positives
 from smoothperf.design import as_design
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 
 
 def test_shape_labels_and_rate():

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from smoothperf._validation import choice, positive_number, whole_number
 from smoothperf.design import as_design
 from smoothperf.measures import PRBEP, ROCArea, get_measure
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 
 every_measure = pytest.mark.parametrize(
     "measure",

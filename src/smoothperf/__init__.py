@@ -43,8 +43,8 @@ if _TYPE_CHECKING:
         SquaredHinge,
         TargetWarning,
     )
-    from .solvers import BMRM, LBFGS, Nesterov, Newton, Result, Status
-    from .solvers.smoothing import Adaptive, Fixed
+    from .optimise import BMRM, LBFGS, Nesterov, Newton, Result, Status
+    from .optimise.smoothing import Adaptive, Fixed
 
 __version__: str
 
@@ -126,8 +126,8 @@ _HOMES = {
         "RecallAtPrecision",
         "TargetWarning",
     ),
-    ".solvers.smoothing": ("Adaptive", "Fixed"),
-    ".solvers": ("BMRM", "LBFGS", "Nesterov", "Newton", "Result", "Status"),
+    ".optimise.smoothing": ("Adaptive", "Fixed"),
+    ".optimise": ("BMRM", "LBFGS", "Nesterov", "Newton", "Result", "Status"),
 }
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ._files import written_whole
 from ._validation import choice, positive_number, whole_number
-from .solvers import Trace
+from .optimise import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +141,7 @@ def convergence_grid(
 
     Examples
     --------
-    >>> from smoothperf.solvers import Trace, TraceRow
+    >>> from smoothperf.optimise import Trace, TraceRow
     >>> start = TraceRow(0, 0.0, 1, objective=1.0, smoothed_objective=0.9, lower_bound=0.0, gap=1.0, mu=0.1)
     >>> end = TraceRow(1, 0.1, 3, objective=0.8, smoothed_objective=0.7, lower_bound=0.5, gap=0.3, mu=0.1)
     >>> runs = {"L-BFGS": Trace([start, end])}

@@ -4,7 +4,7 @@ import signal
 from types import SimpleNamespace
 
 from smoothperf.cli._progress import Watch
-from smoothperf.solvers import TraceRow
+from smoothperf.optimise import TraceRow
 
 
 class Console:

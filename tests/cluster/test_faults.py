@@ -279,7 +279,7 @@ def test_an_error_on_a_worker_has_its_traceback(client, monkeypatch):
     cut = smoothperf.PRBEP.cut
 
     def broken(self, examples, scores):
-        if examples.together.rank == 2:
+        if examples.communicator.rank == 2:
             raise ArithmeticError("as it should")
         return cut(self, examples, scores)
 

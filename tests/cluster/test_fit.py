@@ -26,7 +26,7 @@ from smoothperf.dask.placement import Placement
 from smoothperf.design import SharedDesign, as_design
 from smoothperf.io.model_file import ModelFileError
 from smoothperf.measures import ErrorRate, Examples, get_measure
-from smoothperf.objective import RegularizedRisk, Run
+from smoothperf.optimise.objective import RegularizedRisk, Run
 
 MEASURES = ["prbep", "precision@30", "recall@10%", "roc_area", "f1", "jaccard", "error_rate@5:1", "balanced_error_rate"]
 MEASURES += ["log_loss", "squared_hinge", "roc_area@0.1"]
@@ -50,9 +50,9 @@ def one_class_blocks(X, y, weights=None):
 def points_of_members(measure, alpha, weights_and_mus):
     """A program: what the objective is at given weights, on every member."""
 
-    def program(part, together):
-        risk = measure.risk(Examples(part.positive, part.weights, together))
-        objective = RegularizedRisk(SharedDesign(part.design, together), risk, alpha)
+    def program(part, communicator):
+        risk = measure.risk(Examples(part.positive, part.weights, communicator))
+        objective = RegularizedRisk(SharedDesign(part.design, communicator), risk, alpha)
         run = Run(objective)
         return risk, [(run.evaluate(w, mu), objective.exact(w)) for w, mu in weights_and_mus]
 
@@ -105,7 +105,7 @@ def test_rows_that_are_too_large_for_alpha_are_refused(client, data):
 @pytest.mark.parametrize(
     ("measure", "solver"),
     [
-        # tests/solvers/test_groups.py has all solvers and measures, in groups without a cluster.
+        # tests/optimise/test_groups.py has all solvers and measures, in groups without a cluster.
         *itertools.product(["prbep", "roc_area"], ["lbfgs", "nesterov", "bmrm"]),
         ("error_rate", "lbfgs"),
         ("f1", "lbfgs"),

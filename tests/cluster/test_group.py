@@ -24,8 +24,8 @@ def task_of_member():
 
     def run_member(name, rank, program):
         secede()
-        with member_here(name, rank) as together:
-            return program(together)
+        with member_here(name, rank) as communicator:
+            return program(communicator)
 
     return run_member
 
@@ -38,19 +38,19 @@ def start(client, program, size):
     open_doors(client)
     workers = sorted(client.nthreads())
     addresses = [workers[rank % len(workers)] for rank in range(size - 1)]
-    together = lead(client, addresses, seconds=PATIENCE)
+    communicator = lead(client, addresses, seconds=PATIENCE)
     tasks = [
-        client.submit(run_member, together.name, rank, program, workers=[addresses[rank - 1]], pure=False)
+        client.submit(run_member, communicator.name, rank, program, workers=[addresses[rank - 1]], pure=False)
         for rank in range(1, size)
     ]
-    return together, tasks
+    return communicator, tasks
 
 
 def run(client, program, size):
     """What a program returns on every member."""
-    together, tasks = start(client, program, size)
-    with together:
-        first = program(together)
+    communicator, tasks = start(client, program, size)
+    with communicator:
+        first = program(communicator)
     return [first, *client.gather(tasks)]
 
 
@@ -70,16 +70,16 @@ def eventually(condition):
 def test_rounds_are_those_of_numpy(client, size, length):
     values = np.random.default_rng(0).normal(size=(size, length))
 
-    def program(together):
-        own = values[together.rank]
-        part = own[: together.rank]
+    def program(communicator):
+        own = values[communicator.rank]
+        part = own[: communicator.rank]
         return (
-            together.sum(own),
-            together.gather(part),
-            together.first(own),
+            communicator.allreduce(own),
+            communicator.allgather(part),
+            communicator.broadcast(own),
             own,
-            together.to_first(part),
-            together.sum_to_first(own),
+            communicator.gather(part),
+            communicator.reduce(own),
         )
 
     results = run(client, program, size)
@@ -96,11 +96,11 @@ def test_rounds_are_those_of_numpy(client, size, length):
 
 
 def test_shapes_are_kept_and_results_are_ones_own(client):
-    def program(together):
-        own = np.full((2, 3), float(together.rank))
-        total, first = together.sum(own), together.first(own.copy())
-        for result in (total, first, *together.gather(own[0])):
-            result += 1.0 + together.rank  # which nobody else sees
+    def program(communicator):
+        own = np.full((2, 3), float(communicator.rank))
+        total, first = communicator.allreduce(own), communicator.broadcast(own.copy())
+        for result in (total, first, *communicator.allgather(own[0])):
+            result += 1.0 + communicator.rank  # which nobody else sees
         return own, total, first
 
     for rank, (own, total, first) in enumerate(run(client, program, 3)):
@@ -112,13 +112,18 @@ def test_shapes_are_kept_and_results_are_ones_own(client):
 def test_long_arrays_are_aligned_however_they_came(client):
     """Compiled loops rely on it; what comes before them in a message has any number of bytes."""
 
-    def program(together):
+    def program(communicator):
         found = []
         for before in range(4):
             for count in range(before):
-                together.first(np.zeros(count + 1))
-            long = np.full(10_000, float(together.rank))
-            found += [together.first(long), together.sum(long), *together.gather(long), *together.to_first(long)]
+                communicator.broadcast(np.zeros(count + 1))
+            long = np.full(10_000, float(communicator.rank))
+            found += [
+                communicator.broadcast(long),
+                communicator.allreduce(long),
+                *communicator.allgather(long),
+                *communicator.gather(long),
+            ]
         return [each.flags.aligned for each in found]
 
     for aligned in run(client, program, 3):
@@ -130,9 +135,9 @@ def test_two_groups_at_once(client):
     barrier = threading.Barrier(2, timeout=PATIENCE)
     results = {}
 
-    def program(together):
+    def program(communicator):
         for _ in range(20):
-            total = together.sum(np.ones(3))
+            total = communicator.allreduce(np.ones(3))
         return total[0]
 
     def fit(number):
@@ -148,50 +153,50 @@ def test_two_groups_at_once(client):
 
 
 def test_an_error_of_a_member_ends_all(client):
-    def program(together):
-        if together.rank == 3:
+    def program(communicator):
+        if communicator.rank == 3:
             raise KeyError("as it should")
-        return together.sum(np.zeros(1))
+        return communicator.allreduce(np.zeros(1))
 
-    together, tasks = start(client, program, 5)
-    with pytest.raises(GroupBrokenError), together:
-        program(together)
+    communicator, tasks = start(client, program, 5)
+    with pytest.raises(GroupBrokenError), communicator:
+        program(communicator)
     assert errors_of(tasks) == [GroupBrokenError, GroupBrokenError, KeyError, GroupBrokenError]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_a_client_that_leaves_leaves_nothing_behind(client, error):
-    def program(together):
-        return together.sum(np.zeros(1))
+    def program(communicator):
+        return communicator.allreduce(np.zeros(1))
 
-    together, tasks = start(client, program, 4)
-    with pytest.raises(error), together:
+    communicator, tasks = start(client, program, 4)
+    with pytest.raises(error), communicator:
         raise error
     assert errors_of(tasks) == [GroupBrokenError] * 3
     eventually(lambda: not group._here)
 
 
 def test_members_leave_when_the_work_is_done(client):
-    run(client, lambda together: together.first(np.zeros(2)).sum(), 4)
+    run(client, lambda communicator: communicator.broadcast(np.zeros(2)).sum(), 4)
     eventually(lambda: not group._here)
     with pytest.raises(GroupBrokenError, match="has ended before"):
         member_here("long ago", 1)
 
 
 def test_members_that_part_ways_are_an_error(client):
-    def program(together):
-        return together.sum(np.zeros(1 + together.rank))
+    def program(communicator):
+        return communicator.allreduce(np.zeros(1 + communicator.rank))
 
-    together, tasks = start(client, program, 3)
-    with pytest.raises(RuntimeError, match="parted ways: 1 and 2 numbers"), together:
-        program(together)
+    communicator, tasks = start(client, program, 3)
+    with pytest.raises(RuntimeError, match="parted ways: 1 and 2 numbers"), communicator:
+        program(communicator)
 
-    def another(together):
-        return (together.gather if together.rank else together.sum)(np.zeros(1))
+    def another(communicator):
+        return (communicator.allgather if communicator.rank else communicator.allreduce)(np.zeros(1))
 
-    together, _ = start(client, another, 2)
-    with pytest.raises(RuntimeError, match=r"parted ways: sum was due, and gather"), together:
-        another(together)
+    communicator, _ = start(client, another, 2)
+    with pytest.raises(RuntimeError, match=r"parted ways: allreduce was due, and allgather"), communicator:
+        another(communicator)
     assert errors_of(tasks) == [GroupBrokenError] * 2
 
 
@@ -200,26 +205,26 @@ def test_members_that_wait_for_one_another_are_an_error(client, who, monkeypatch
     """One of them for a sum, the other for what the first one says."""
     monkeypatch.setattr(connection, "PATIENCE", 0.2)
 
-    def program(together):
-        time.sleep(0.5 * together.rank)  # a wait that is none
-        together.sum(np.zeros(1))
-        return (together.sum if together.rank == who else together.first)(np.zeros(1))
+    def program(communicator):
+        time.sleep(0.5 * communicator.rank)  # a wait that is none
+        communicator.allreduce(np.zeros(1))
+        return (communicator.allreduce if communicator.rank == who else communicator.broadcast)(np.zeros(1))
 
-    together, tasks = start(client, program, 2)
-    with pytest.raises(RuntimeError) as caught, together:
-        program(together)
+    communicator, tasks = start(client, program, 2)
+    with pytest.raises(RuntimeError) as caught, communicator:
+        program(communicator)
     # Who finds out first says so, and the other one may only see that it is gone.
     assert "parted ways" in f"{caught.value} {tasks[0].exception(timeout=PATIENCE)}"
 
 
 def test_short_arrays_of_the_first_travel_together(client):
-    def program(together):
-        said = [together.first(np.full(3, number + together.rank)) for number in range(4)]
-        said.append(together.first(np.full(1000, 4.0)))
-        said += [together.first(np.full((2, 1), 5.0))]
-        together.sum_to_first(np.ones(2))
-        said += [together.first(np.full(1, 6.0))]
-        return [each[0] for each in said], together.traffic()
+    def program(communicator):
+        said = [communicator.broadcast(np.full(3, number + communicator.rank)) for number in range(4)]
+        said.append(communicator.broadcast(np.full(1000, 4.0)))
+        said += [communicator.broadcast(np.full((2, 1), 5.0))]
+        communicator.reduce(np.ones(2))
+        said += [communicator.broadcast(np.full(1, 6.0))]
+        return [each[0] for each in said], communicator.traffic()
 
     results = run(client, program, 4)
     assert [[float(np.ravel(each)[0]) for each in said] for said, _ in results] == [[0, 1, 2, 3, 4, 5, 6]] * 4
@@ -240,10 +245,10 @@ def test_workers_that_cannot_be_reached(client):
 
 
 def test_traffic_is_counted(client):
-    def program(together):
-        together.first(np.zeros(1000))
-        together.sum(np.zeros(10))
-        return get_worker().address if together.rank else together.traffic()
+    def program(communicator):
+        communicator.broadcast(np.zeros(1000))
+        communicator.allreduce(np.zeros(10))
+        return get_worker().address if communicator.rank else communicator.traffic()
 
     traffic, *_ = run(client, program, 4)
     assert (traffic.sent, traffic.received) == (2 * 8 * 1010, 2 * 8 * 10)
@@ -268,4 +273,4 @@ def test_an_encrypted_group():
         Client(cluster, set_as_default=False) as client,
     ):
         assert all(address.startswith("tls://") for address in client.nthreads())
-        assert run(client, lambda together: together.sum(np.ones(2))[0], 4) == [4.0] * 4
+        assert run(client, lambda communicator: communicator.allreduce(np.ones(2))[0], 4) == [4.0] * 4

@@ -37,8 +37,10 @@ def place(client):
 def ask(placement, question):
     """What a program returns on the client, which all members run with their design and examples."""
 
-    def program(part, together):
-        return question(SharedDesign(part.design, together), Examples(part.positive, part.weights, together), together)
+    def program(part, communicator):
+        return question(
+            SharedDesign(part.design, communicator), Examples(part.positive, part.weights, communicator), communicator
+        )
 
     return placement.run(agree(placement.summaries), program, program)
 
@@ -46,7 +48,7 @@ def ask(placement, question):
 def product(w):
     """A question: ``X^T X w``, and the design of the client."""
 
-    def question(design, examples, together):
+    def question(design, examples, communicator):
         return design.rmatvec(design.matvec(w)), design
 
     return question
@@ -105,8 +107,8 @@ def test_every_kind_of_input_is_the_same_matrix(place, client, data, tmp_path, k
     expected = as_design(X)
     w = np.random.default_rng(0).normal(size=X.shape[1])
 
-    def question(design, examples, together):
-        return design.rmatvec(design.matvec(w)), design, examples, together.gather(np.array([design.shape[0]]))
+    def question(design, examples, communicator):
+        return design.rmatvec(design.matvec(w)), design, examples, communicator.allgather(np.array([design.shape[0]]))
 
     found, design, examples, lengths = ask(placement, question)
     np.testing.assert_allclose(found, expected.rmatvec(expected.matvec(w)), rtol=1e-12, atol=1e-13)
@@ -178,8 +180,8 @@ def test_rows_are_made_ready_once(place, data):
     X, y = data()
     placement = place([(X[:100], y[:100]), (X[100:], y[100:])])
 
-    def program(part, together):
-        return np.concatenate(together.gather(np.array([float(id(part.design))])))[1:]
+    def program(part, communicator):
+        return np.concatenate(communicator.allgather(np.array([float(id(part.design))])))[1:]
 
     first, *others = (placement.run(agree(placement.summaries), program, program) for _ in range(3))
     for other in others:

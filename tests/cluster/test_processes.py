@@ -190,27 +190,27 @@ with Client("{address}") as client:
 def test_many_rounds_of_processes(processes):
     client = processes
 
-    def program(together):
-        x = np.arange(10.0) + together.rank
+    def program(communicator):
+        x = np.arange(10.0) + communicator.rank
         for _ in range(50):
-            x = together.sum(x) / together.size + together.first(x) * 1e-3
-        return x, together.sum(np.full(300_000, 0.1 * together.rank)).sum()
+            x = communicator.allreduce(x) / communicator.size + communicator.broadcast(x) * 1e-3
+        return x, communicator.allreduce(np.full(300_000, 0.1 * communicator.rank)).sum()
 
     results = run(client, program, 4)
     assert len({(x.tobytes(), total) for x, total in results}) == 1
     # A worker that is killed ends all of them, those who wait and those who ask later.
     pids = client.run(os.getpid)
 
-    def wait_for_ever(together):
-        if together.rank == 3:
+    def wait_for_ever(communicator):
+        if communicator.rank == 3:
             time.sleep(600.0)
-        return together.sum(np.zeros(1))
+        return communicator.allreduce(np.zeros(1))
 
-    together, tasks = start(client, wait_for_ever, 4)
+    communicator, tasks = start(client, wait_for_ever, 4)
     workers = sorted(pids)
     threading.Timer(0.3, os.kill, (pids[workers[2]], signal.SIGKILL)).start()
-    with pytest.raises(GroupBrokenError), together:
-        together.sum(np.zeros(1))
+    with pytest.raises(GroupBrokenError), communicator:
+        communicator.allreduce(np.zeros(1))
     with pytest.raises(GroupBrokenError):
-        together.sum(np.zeros(1))
+        communicator.allreduce(np.zeros(1))
     assert errors_of(tasks[:2]) == [GroupBrokenError, GroupBrokenError]

@@ -10,8 +10,8 @@ import pytest
 from smoothperf import PRBEP, FBeta, LogLoss, PartialROCArea, ROCArea, SquaredHinge
 from smoothperf.estimators.choice import ALIKE, LEVELS, MORE, Choice, typical_size
 from smoothperf.measures import MEASURE_NAMES, Examples, get_measure
-from smoothperf.penalties import ElasticNet, Quadratic
-from smoothperf.solvers import LBFGS
+from smoothperf.optimise import LBFGS
+from smoothperf.optimise.penalties import ElasticNet, Quadratic
 from smoothperf.tasks.base import HeldOut
 from smoothperf.tasks.labels import Candidate, LabelRows, LabelTask, candidates_for, stacked_scores
 from smoothperf.tasks.training import Training

@@ -15,7 +15,7 @@ from problems import gaussians, problem, searching
 from smoothperf import LBFGS, PRBEP, FBeta, MeasureClassifier, ROCArea, Status, regularization_path
 from smoothperf.datasets import make_rare_positives
 from smoothperf.design import as_design
-from smoothperf.solvers.path import QuadraticPath
+from smoothperf.optimise.path import QuadraticPath
 
 MEASURES = [PRBEP(), ROCArea()]
 X, Y = gaussians(60, 140, 6, seed=3)

@@ -38,16 +38,9 @@ from smoothperf.estimators.choice import Choice
 from smoothperf.estimators.ranker_cv import LEAST_SHARE, shares_of
 from smoothperf.io.model_file import ModelFileError
 from smoothperf.measures import Queries, get_query_measure
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.tasks.base import HeldOut
-from smoothperf.tasks.queries import (
-    FEW_QUERIES,
-    REPEATS,
-    QueryTask,
-    candidate_for,
-    candidates_for,
-    query_splits,
-)
+from smoothperf.tasks.queries import FEW_QUERIES, REPEATS, QueryTask, candidate_for, candidates_for, query_splits
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import smoothperf
 from problems import gaussians, searching
 from smoothperf import MeasureClassifier
+from smoothperf.cuts.targets import threshold_for_target
 from smoothperf.io import convert
-from smoothperf.measures.targets import threshold_for_target
 
 examples = st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), min_size=1, max_size=12)
 shares = st.sampled_from([0.01, 0.1, 0.25, 0.29, 1 / 3, 0.5, 0.6, 2 / 3, 0.7, 0.75, 0.8, 0.9, 1.0])

@@ -17,16 +17,16 @@ from sklearn.exceptions import ConvergenceWarning
 from fuzz.generator import Problem, generate
 from oracles import LONG_EPS
 from smoothperf import LBFGS, MeasureClassifier, Status
-from smoothperf.certificate import Planes
 from smoothperf.design import as_design
 from smoothperf.estimators.linear import ZeroModelWarning
 from smoothperf.estimators.problem import make_solver
 from smoothperf.io import open_store
 from smoothperf.measures import get_measure
-from smoothperf.objective import RegularizedRisk
-from smoothperf.penalties import ElasticNet
-from smoothperf.shifted import Shifted
-from smoothperf.solvers import working_set
+from smoothperf.optimise import working_set
+from smoothperf.optimise.certificate import Planes
+from smoothperf.optimise.objective import RegularizedRisk
+from smoothperf.optimise.offset import Shifted
+from smoothperf.optimise.penalties import ElasticNet
 from smoothperf.tasks.bias import Bias
 
 PROBLEMS = int(os.environ.get("FUZZ_PROBLEMS", "32"))

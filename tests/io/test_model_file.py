@@ -39,7 +39,7 @@ from smoothperf import (
 )
 from smoothperf.io import model_file
 from smoothperf.io.model_file import ModelFileError, load_model, save_model
-from smoothperf.solvers import TraceRow
+from smoothperf.optimise import TraceRow
 
 LABELS = {
     "strings": np.array(["ham", "spam, eggs"]),

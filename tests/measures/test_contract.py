@@ -33,7 +33,7 @@ from smoothperf.measures import (
 )
 from smoothperf.measures.bins import Span
 from smoothperf.measures.projection import Roots
-from smoothperf.solvers.smoothing import mu_for
+from smoothperf.optimise.smoothing import mu_for
 
 CLOSED_FORM = {
     "prbep": (PRBEP(), oracles.exact_prbep),

@@ -16,7 +16,7 @@ from smoothperf.design import as_design
 from smoothperf.measures import get_measure
 from smoothperf.measures.flips import BestFlips
 from smoothperf.measures.fractional_risk import SOFT_SHARE, levels
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 from twins import fractional_best, fractional_levels
 
 every_measure = pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_scores_are_those_of_scikit_learn(weights):
 @searching(15)
 @given(problem=plainly_scored(9), weighted=st.booleans())
 def test_threshold_is_a_good_cut(measure, problem, weighted):
-    """It loses no more than 1.3 times what the best does; tests/measures/test_threshold_search.py has its place."""
+    """It loses no more than 1.3 times what the best does; tests/cuts/test_threshold_search.py has its place."""
     y, scores = problem
     weights = np.arange(1.0, len(y) + 1.0) if weighted else None
     at = measure.threshold(y, scores, weights)

@@ -31,11 +31,11 @@ def random_lengths(seed, n):
 def in_group(measure, y, scores, weights, lengths, ask):
     """What all members answer, the same on each: a RiskValue with the gradient of all, or a number; and the rounds."""
 
-    def program(together):
-        part = parts(len(y), lengths)[together.rank]
-        risk = measure.risk(examples_of(y, weights, part, together))
-        together.rounds.clear()
-        return ask(risk, scores[part].copy()), together
+    def program(communicator):
+        part = parts(len(y), lengths)[communicator.rank]
+        risk = measure.risk(examples_of(y, weights, part, communicator))
+        communicator.rounds.clear()
+        return ask(risk, scores[part].copy()), communicator
 
     answers, members = zip(*run_group(len(lengths), program), strict=True)
     first = answers[0]
@@ -151,15 +151,17 @@ def test_little_is_lost_of_many_examples_in_few_rounds(kind, deviation):
     mu = deviation / near.diameter
     expected, exact = near.smoothed(scores, mu), near.exact_value(scores)
     lengths = [5_000, 1, 0, 14_999]
-    result, gradient, together = in_group(FBeta(), y, scores, weights, lengths, lambda risk, f: risk.smoothed(f, mu))
+    result, gradient, communicator = in_group(
+        FBeta(), y, scores, weights, lengths, lambda risk, f: risk.smoothed(f, mu)
+    )
     assert expected.value - 1e-4 * deviation <= result.value <= expected.value + 1e-12
     assert exact - 1e-4 * deviation <= result.exact.low <= exact + 1e-12
     assert exact - 1e-12 <= result.exact.high <= exact + 1e-4 * deviation
     assert expected.height - 1e-3 * deviation <= result.height <= exact
     expected_gradient = expected.plane.gradient
     assert np.abs(gradient - expected_gradient).sum() <= 1e-3 * np.abs(expected_gradient).sum()
-    assert together.rounds == ["gather", "first", "sum", "gather", "sum"]
-    assert together.largest <= 4 * (margin_bins.GROUPS + margin_bins.BINS)
+    assert communicator.rounds == ["allgather", "broadcast", "allreduce", "allgather", "allreduce"]
+    assert communicator.largest <= 4 * (margin_bins.GROUPS + margin_bins.BINS)
 
 
 @pytest.mark.parametrize("kind", ["normal", "tied", "heavy", "weighted"])
@@ -167,13 +169,13 @@ def test_exact_risk_of_many_examples_takes_few_rounds(kind):
     y, scores, weights = large_problem(kind)
     exact = FBeta().bind(y, weights).exact_value(scores)
     lengths = [0, 5_000, 15_000]
-    result, _, together = in_group(FBeta(), y, scores, weights, lengths, lambda risk, f: risk.exact(f))
+    result, _, communicator = in_group(FBeta(), y, scores, weights, lengths, lambda risk, f: risk.exact(f))
     assert exact - 1e-12 <= result.value <= exact + 1e-8
     assert exact - 1e-8 <= result.height <= exact + 1e-12
-    assert together.rounds == ["gather", "first", "sum", "sum"]
-    value, together = in_group(FBeta(), y, scores, weights, lengths, lambda risk, f: risk.exact_value(f))
+    assert communicator.rounds == ["allgather", "broadcast", "allreduce", "allreduce"]
+    value, communicator = in_group(FBeta(), y, scores, weights, lengths, lambda risk, f: risk.exact_value(f))
     assert value == result.value
-    assert together.rounds == ["gather", "first", "sum", "first"]
+    assert communicator.rounds == ["allgather", "broadcast", "allreduce", "broadcast"]
 
 
 def test_members_that_round_differently_agree(monkeypatch):
@@ -199,7 +201,7 @@ def test_members_that_round_differently_agree(monkeypatch):
     near = FBeta().bind(y)
 
     def asked(risk, f, method):
-        threading.current_thread().rounds_differently = risk.examples.together.rank == 1
+        threading.current_thread().rounds_differently = risk.examples.communicator.rank == 1
         try:
             return method(risk, f)
         finally:
@@ -277,9 +279,9 @@ def test_bins_are_those_of_all_examples(seed, number):
     margins = np.round(rng.normal(size=(2, 40)), int(rng.integers(1, 4)))
     ends = np.sort(rng.normal(size=2))
 
-    def program(together):
-        sides = tuple(side_of(row[together.rank :: together.size]) for row in margins)
-        return margin_bins.margin_bins(sides, lambda bins: (tuple(ends), tuple(-ends[::-1])), together)
+    def program(communicator):
+        sides = tuple(side_of(row[communicator.rank :: communicator.size]) for row in margins)
+        return margin_bins.margin_bins(sides, lambda bins: (tuple(ends), tuple(-ends[::-1])), communicator)
 
     with coarse(number):
         (pair, *others) = run_group(3, program)

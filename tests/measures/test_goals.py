@@ -217,9 +217,9 @@ def test_rows_of_several_processes(goal, weighted):
     weights = np.where(Y > 0, 2.0, 0.5) if weighted else None
     slices, scores = parts(240, [0, 100, 1, 139]), X[:, 0].copy()
 
-    def program(together):
-        part = slices[together.rank]
-        examples = examples_of(Y, weights, part, together)
+    def program(communicator):
+        part = slices[communicator.rank]
+        examples = examples_of(Y, weights, part, communicator)
         return goal.cut(examples, scores[part]), goal.risk(examples).exact_value(scores[part])
 
     risk = ROCArea().bind(Y, weights).exact_value(scores)

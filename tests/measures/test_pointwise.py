@@ -11,7 +11,7 @@ import oracles
 from problems import plainly_scored, searching
 from smoothperf import LBFGS, BalancedErrorRate, ErrorRate
 from smoothperf.design import as_design
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 
 
 @searching(20)

@@ -10,7 +10,7 @@ from problems import plainly_scored, searching
 from smoothperf import LBFGS, PRBEP, Newton, PrecisionAtK, RecallAtK
 from smoothperf.design import as_design
 from smoothperf.measures.top_k import heaviest
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 
 both = pytest.mark.parametrize("kind", [PrecisionAtK, RecallAtK])
 

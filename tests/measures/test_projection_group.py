@@ -62,12 +62,12 @@ def test_members_find_the_root_or_say_on_which_side_it_is(few, problem, share):
     size = v.size
     slices = parts(size, [0, size // 2, size - size // 2])
 
-    def program(together):
-        part = slices[together.rank]
-        own = by_class(v[part], weights[part], above if together.rank == 2 else 0.0)
+    def program(communicator):
+        part = slices[communicator.rank]
+        own = by_class(v[part], weights[part], above if communicator.rank == 2 else 0.0)
         interval = (low + high) / 2.0, low, high
         return search_together(
-            together, own, interval, wanted, certain=False, weighed=np.ones(2), cut_of=lambda sums: tuple(sums)
+            communicator, own, interval, wanted, certain=False, weighed=np.ones(2), cut_of=lambda sums: tuple(sums)
         )
 
     with pytest.MonkeyPatch.context() as patch:
@@ -91,11 +91,11 @@ def test_the_first_member_says_where_sums_are_wanted(start):
     v = np.linspace(1.0, 9e3, 40)
     weights, slices = np.ones(40), parts(40, [0, 15, 25])
 
-    def program(together):
-        own = by_class(v[slices[together.rank]], weights[slices[together.rank]], 0.0)
-        interval = high * (start if together.rank == 2 else 0.1), low, high
+    def program(communicator):
+        own = by_class(v[slices[communicator.rank]], weights[slices[communicator.rank]], 0.0)
+        interval = high * (start if communicator.rank == 2 else 0.1), low, high
         return search_together(
-            together, own, interval, 7.3, certain=False, weighed=np.ones(2), cut_of=lambda sums: tuple(sums)
+            communicator, own, interval, 7.3, certain=False, weighed=np.ones(2), cut_of=lambda sums: tuple(sums)
         )
 
     roots = run_group(3, program)

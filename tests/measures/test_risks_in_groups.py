@@ -17,7 +17,7 @@ from smoothperf.measures import (
     SquaredHinge,
     roc_area,
 )
-from smoothperf.solvers.smoothing import mu_for
+from smoothperf.optimise.smoothing import mu_for
 
 EPS = np.finfo(np.float64).eps
 PAIRS = [ROCArea(), ROCArea(as_printed=True), AveragePrecision(), PartialROCArea(1.0)]
@@ -38,9 +38,9 @@ def split_problems(draw, scales=(-6, 0, 1, 6)):
 def in_group(measure, y, weights, slices, program):
     """What a program of the risk and the part of every member returns, by rank."""
 
-    def member(together):
-        part = slices[together.rank]
-        return program(measure.risk(examples_of(y, weights, part, together)), part)
+    def member(communicator):
+        part = slices[communicator.rank]
+        return program(measure.risk(examples_of(y, weights, part, communicator)), part)
 
     return run_group(len(slices), member)
 
@@ -204,11 +204,11 @@ def counted(measure, problem, program):
     y, _, weights, slices = problem
 
     def member(risk, part):
-        together = risk.examples.together
-        together.rounds.clear()
-        together.largest = 0
+        communicator = risk.examples.communicator
+        communicator.rounds.clear()
+        communicator.largest = 0
         result = program(risk, part)
-        return result, list(together.rounds), together.largest
+        return result, list(communicator.rounds), communicator.largest
 
     results, rounds, largest = zip(*in_group(measure, y, weights, slices, member), strict=True)
     assert all(each == rounds[0] for each in rounds)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from groups import examples_of, parts, run_group
 from problems import member_lengths, randomly_scored, searching
-from smoothperf.measures import PRBEP, PrecisionAtK, RecallAtK, projection_group, threshold_search
+from smoothperf.cuts import threshold_search
+from smoothperf.measures import PRBEP, PrecisionAtK, RecallAtK, projection_group
 
 EPS = np.finfo(np.float64).eps
 MEASURES = [PRBEP(), PrecisionAtK(0.3), PrecisionAtK(1), RecallAtK(0.6)]
@@ -27,9 +28,9 @@ def in_group(measure, y, weights, lengths, program):
     """Run ``program(risk, part, together)`` on every member."""
     slices = parts(len(y), lengths)
 
-    def member(together):
-        part = slices[together.rank]
-        return program(measure.risk(examples_of(y, weights, part, together)), part, together)
+    def member(communicator):
+        part = slices[communicator.rank]
+        return program(measure.risk(examples_of(y, weights, part, communicator)), part, communicator)
 
     return run_group(len(lengths), member)
 
@@ -51,7 +52,7 @@ def assert_same(near, found, scores, *, deviation=1.0):
     assert far.height == pytest.approx(near.height, abs=off * size / deviation)
     assert far.plane.offset == pytest.approx(near.plane.offset, abs=2.0 * off / deviation)
     assert np.abs(gradient - near.plane.gradient).sum() <= off / deviation
-    assert far.plane.rounding == pytest.approx(near.plane.rounding, rel=0.5, abs=off / deviation)
+    assert far.plane.rounding == pytest.approx(near.plane.rounding, rel=0.5, abs=4.0 * off / deviation)
     if near.derivative is not None:
         assert far.derivative == pytest.approx(near.derivative, abs=off / deviation)
 
@@ -77,10 +78,10 @@ def test_smoothed_risks_are_those_in_memory(measure, few, problem, deviation):
     moved = scores + 0.1 * np.cos(np.arange(len(scores)))
     direction = np.sin(np.arange(len(scores)))
 
-    def program(risk, part, together):
+    def program(risk, part, communicator):
         assert risk.diameter == pytest.approx(near.diameter, rel=1e-14)
         assert risk.lipschitz(mu) == pytest.approx(near.lipschitz(mu), rel=1e-14)
-        assert risk.has_curvature == (together.size == 1)
+        assert risk.has_curvature == (communicator.size == 1)
         first = risk.smoothed(scores[part].copy(), mu)
         out = np.full(len(scores[part]), np.nan)
         again = risk.smoothed(moved[part].copy(), mu, first.hint, direction[part].copy(), out)
@@ -109,7 +110,7 @@ def test_exact_risks_and_thresholds_are_those_in_memory(measure, problem):
     if near is None:
         return
 
-    def program(risk, part, together):
+    def program(risk, part, communicator):
         f = scores[part].copy()
         return (
             risk.exact(f),
@@ -146,9 +147,9 @@ def test_a_hint_that_is_far_off_costs_rounds_only(away, few, monkeypatch):
     expected = near.smoothed(scores, mu)
     hint = expected.hint._replace(all=expected.hint.all + away * mu)
 
-    def program(risk, part, together):
-        before = len(together.rounds)
-        return risk.smoothed(scores[part].copy(), mu, hint), len(together.rounds) - before
+    def program(risk, part, communicator):
+        before = len(communicator.rounds)
+        return risk.smoothed(scores[part].copy(), mu, hint), len(communicator.rounds) - before
 
     found, rounds = zip(*in_group(PRBEP(), y, None, lengths, program), strict=True)
     assert_same(expected, found, scores, deviation=1e-2)
@@ -167,23 +168,23 @@ def test_few_rounds_and_little_travels(measure, weighted):
     near = measure.bind(y, weights)
     deviations = (1.0, 0.03, 1e-4)
 
-    def program(risk, part, together):
+    def program(risk, part, communicator):
         f = scores[part].copy()
         results, rounds = [], []
         for deviation in deviations:
             mu = deviation / risk.diameter
-            together.rounds.clear()
+            communicator.rounds.clear()
             results.append(risk.smoothed(f, mu))
-            rounds.append(len(together.rounds))
-            together.rounds.clear()
+            rounds.append(len(communicator.rounds))
+            communicator.rounds.clear()
             risk.smoothed(f + 1e-3, mu, results[-1].hint)
-            rounds.append(len(together.rounds))
-        together.largest = 0
+            rounds.append(len(communicator.rounds))
+        communicator.largest = 0
         risk.smoothed(f, mu, results[-1].hint)
-        sent = together.largest
-        together.rounds.clear()
+        sent = communicator.largest
+        communicator.rounds.clear()
         results.append(risk.exact(f))
-        rounds.append(len(together.rounds))
+        rounds.append(len(communicator.rounds))
         return results, rounds, sent
 
     results, rounds, sent = zip(*in_group(measure, y, weights, [0, n // 3, n // 3, n // 3], program), strict=True)
@@ -202,7 +203,7 @@ def test_few_rounds_and_little_travels(measure, weighted):
 def test_no_second_derivatives_in_groups():
     y, f = np.array([1, -1, -1]), np.zeros(3)
 
-    def program(risk, part, together):
+    def program(risk, part, communicator):
         with pytest.raises(NotImplementedError, match="has no second derivatives"):
             risk.curvature(f[part], risk.smoothed(f[part].copy(), 0.1), 0.1, 0.1)
 
@@ -222,4 +223,4 @@ def test_no_second_derivatives_in_groups():
 )
 def test_what_cannot_be_learned_from_is_refused(measure, y, weights, message):
     with pytest.raises(ValueError, match=message):
-        in_group(measure, y, weights, [1, 2], lambda risk, part, together: None)
+        in_group(measure, y, weights, [1, 2], lambda risk, part, communicator: None)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from problems import searching
 from smoothperf import BMRM, LBFGS, PRBEP
 from smoothperf.design import as_design
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.paper import entropy, hard, rates
 from smoothperf.paper.rates import Count, slopes
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from smoothperf import Fixed
 from smoothperf.datasets import Part
 from smoothperf.design import as_design
-from smoothperf.objective import RegularizedRisk
+from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.paper import runs
 from smoothperf.paper.runs import METHODS, Problem, Stopwatch, paper_mu, solver_of, train
 from smoothperf.paper.settings import EPS, MEASURES, TOL

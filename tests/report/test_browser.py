@@ -8,7 +8,7 @@ import pytest
 
 import browsers
 from smoothperf import MeasureClassifier, ZeroModelWarning
-from smoothperf.measures.targets import threshold_for_target
+from smoothperf.cuts.targets import threshold_for_target
 from smoothperf.report import gather, render_report
 from smoothperf.report.curves import lowest_rate
 

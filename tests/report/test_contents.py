@@ -17,11 +17,11 @@ from sklearn.metrics import (
 from problems import TunedError
 from smoothperf import PRBEP, MeasureClassifier
 from smoothperf.evaluation import resamples
+from smoothperf.optimise import LBFGS, Status, Trace, TraceRow
 from smoothperf.report import gather, render_report
 from smoothperf.report.contents import BINS, _raw_thresholds
 from smoothperf.report.thinning import separating_thresholds
 from smoothperf.report.training import TRACE_COLUMNS, traced
-from smoothperf.solvers import LBFGS, Status, Trace, TraceRow
 
 
 def test_counts_are_exact_at_every_threshold(fitted, judged, contents):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import searching
+from smoothperf.cuts.targets import threshold_for_target
 from smoothperf.evaluation import Ranking
-from smoothperf.measures.targets import threshold_for_target
 from smoothperf.report import thinning
 from smoothperf.report.thinning import (
     COLUMNS,

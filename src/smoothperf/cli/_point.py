@@ -31,7 +31,7 @@ def operating_point(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
 
-    from ..measures.targets import TARGETS, checked_target
+    from ..cuts.targets import TARGETS, checked_target
 
     target, more, confidence = text.partition(",confidence=")
     name, _, number = target.partition("=")

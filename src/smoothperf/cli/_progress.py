@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
     from ..estimators.choice import Step
-    from ..solvers import TraceRow
+    from ..optimise import TraceRow
     from ._screen import Screen
 
 #: Seconds between two plain lines, and between two changes on a terminal.

@@ -21,9 +21,9 @@ from .._files import written_whole
 from ..datasets import make_rare_positives
 from ..design import as_design
 from ..measures import PRBEP, Measure, ROCArea
-from ..objective import RegularizedRisk
+from ..optimise import BMRM, LBFGS, Callback, Nesterov, Result, Solver, Status, TraceRow
+from ..optimise.objective import RegularizedRisk
 from ..report import gather, render_report
-from ..solvers import BMRM, LBFGS, Callback, Nesterov, Result, Solver, Status, TraceRow
 from ._errors import fail
 from ._judged import Contest, judge
 from ._screen import Screen, table

@@ -9,16 +9,7 @@ import typer
 
 from . import _options as options
 from ._errors import INTERRUPTED, MISSED_TOLERANCE, fail, one_line_errors
-from ._files import (
-    Form,
-    as_examples,
-    check_training,
-    check_writable,
-    label_named,
-    read_others,
-    read_rows,
-    summary,
-)
+from ._files import Form, as_examples, check_training, check_writable, label_named, read_others, read_rows, summary
 from ._progress import Watch
 from ._screen import Screen, table
 from ._trained import title

@@ -132,7 +132,7 @@ def _labels(fitted: MeasureClassifier, scores: Any, threshold: float | None, poi
     if point is not None:
         import numpy as np
 
-        from ..measures.targets import threshold_for_target
+        from ..cuts.targets import threshold_for_target
 
         unknown = np.zeros(scores.shape[0], dtype=bool)  # a number of predictions does not depend on labels
         cut = threshold_for_target(unknown, scores, **point)

@@ -307,9 +307,9 @@ def _check_checkpoint(checkpoint: Path | None, resume: Path | None, strength: fl
 
 def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | None) -> None:
     """Choose the threshold on rows that were not trained on: where the user wants it, or for a goal."""
+    from ..cuts.confidence import CONFIDENCE
     from ..estimators.problem import known_labels
     from ..measures import get_measure
-    from ..measures.confidence import CONFIDENCE
 
     if point is not None:
         model.set_operating_point(others.X, others.y, **point)

@@ -20,8 +20,8 @@ from ..estimators.choice import levels_for
 from ..estimators.ranker_cv import MeasureRankerCV
 from ..evaluation import QueryScores, query_resamples, title_of
 from ..measures import NDCG, Queries, QueryMeasure, QueryROCArea, get_query_measure
-from ..solvers import LBFGS
-from ..solvers.path import QuadraticPath
+from ..optimise import LBFGS
+from ..optimise.path import QuadraticPath
 from ..tasks.base import Rows, scores_of
 from ..threads import use_threads
 from .base import C_GRID, FOLDS, Array, Fitted, Judge, Method, Trained

@@ -25,7 +25,7 @@ from ..design.base import Array
 from ..design.sparse import RowBlocks
 from ..io import DataError, read_data
 from ..io.labels import problem_of
-from ..measures.queries import grouped, query_weights
+from ..measures.queries.queries import grouped, query_weights
 
 #: Share of numbers that are not 0 up to which a dense block becomes CSR.
 SPARSE = 0.25

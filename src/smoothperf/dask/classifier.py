@@ -14,8 +14,8 @@ from ..estimators import classifier as local
 from ..estimators.problem import label_task, solver_of
 from ..measures import Measure, get_measure
 from ..measures.base import IN_GROUPS
-from ..solvers import Callback, Solver
-from ..solvers.smoothing import Smoothing
+from ..optimise import Callback, Solver
+from ..optimise.smoothing import Smoothing
 from ..tasks.base import BOUNDS
 from ..tasks.bias import Bias
 from ..threads import check_n_threads

@@ -17,7 +17,7 @@ from .._validation import positive_number
 from ..design.base import Array
 from ..estimators.checkpoint import Checkpoint
 from ..estimators.linear import CertifiedModel, make_callback, report_end
-from ..solvers import Callback, Newton, Solver
+from ..optimise import Callback, Newton, Solver
 from .agreement import common_names
 from .blocks import Summary
 from .connection import Traffic

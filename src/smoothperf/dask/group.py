@@ -44,7 +44,7 @@ OPERATION = "smoothperf_join"
 
 
 class Member:
-    """A member of a group, as a :class:`~smoothperf.collective.Collective`. Its methods are called from one thread.
+    """A member of a group, as a :class:`~smoothperf.communicator.Communicator`. Its methods are called from one thread.
 
     Parameters
     ----------
@@ -76,17 +76,17 @@ class Member:
         self._rounds = 0
         self._said: deque[Array] = deque()  # arrays of member 0: those that wait to be sent, elsewhere to be asked for
 
-    def sum(self, values: Array) -> Array:
+    def allreduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all members."""
         self._rounds += 1
-        return self._wait(self._sum(np.asarray(values, dtype=np.float64)))
+        return self._wait(self._allreduce(np.asarray(values, dtype=np.float64)))
 
-    def gather(self, values: Array) -> list[Array]:
+    def allgather(self, values: Array) -> list[Array]:
         """Return the vectors of all members, by rank."""
         self._rounds += 1
-        return self._wait(self._gather(np.asarray(values, dtype=np.float64)))
+        return self._wait(self._allgather(np.asarray(values, dtype=np.float64)))
 
-    def first(self, values: Array) -> Array:
+    def broadcast(self, values: Array) -> Array:
         """Return the array of member 0, who gets the argument itself and does not wait for the others."""
         values = np.asarray(values, dtype=np.float64)
         if self.rank == 0:
@@ -101,18 +101,18 @@ class Member:
         # A copy: as it came it may begin anywhere between two numbers, and be on its way to the children still.
         return self._said.popleft().reshape(values.shape).copy()
 
-    def to_first(self, values: Array) -> list[Array]:
+    def gather(self, values: Array) -> list[Array]:
         """Return the vectors of all members, by rank, to member 0; the others do not wait for anybody above them."""
         self._rounds += 1
-        return self._wait(self._to_first(np.asarray(values, dtype=np.float64)))
+        return self._wait(self._gather(np.asarray(values, dtype=np.float64)))
 
-    def sum_to_first(self, values: Array) -> Array:
+    def reduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all members to member 0; the others do not wait for anybody above them.
 
         Nobody may write to the arrays that were given afterwards: they may be on their way still.
         """
         self._rounds += 1
-        total = self._wait(self._sum_up("sum_to_first", np.asarray(values, dtype=np.float64)))
+        total = self._wait(self._reduce("reduce", np.asarray(values, dtype=np.float64)))
         return total if self.rank == 0 else values
 
     def traffic(self) -> Traffic:
@@ -206,14 +206,14 @@ class Member:
         finally:
             del future  # which holds the error, which holds this frame, and with it all that its callers have
 
-    async def _sum(self, values: Array) -> Array:
-        total = (await self._sum_up("sum", values)).reshape(-1)
+    async def _allreduce(self, values: Array) -> Array:
+        total = (await self._reduce("allreduce", values)).reshape(-1)
         if self._parent is not None:
-            total, _ = await self._parent.receive("sum")
-        await self._tell_children("sum", total)
+            total, _ = await self._parent.receive("allreduce")
+        await self._tell_children("allreduce", total)
         return total.reshape(values.shape).copy()
 
-    async def _sum_up(self, kind: str, values: Array) -> Array:
+    async def _reduce(self, kind: str, values: Array) -> Array:
         """The sum of the arrays of this member and of all below it, which the parent gets as well."""
         await self._say()
         total = values
@@ -227,15 +227,15 @@ class Member:
             await self._parent.send(kind, total)
         return total
 
-    async def _gather(self, values: Array) -> list[Array]:
-        every, lengths = await self._up("gather", values)
+    async def _allgather(self, values: Array) -> list[Array]:
+        every, lengths = await self._up("allgather", values)
         if self._parent is not None:
-            every, lengths = await self._parent.receive("gather")
-        await self._tell_children("gather", every, lengths)
+            every, lengths = await self._parent.receive("allgather")
+        await self._tell_children("allgather", every, lengths)
         return self._by_rank(every, lengths)
 
-    async def _to_first(self, values: Array) -> list[Array]:
-        every, lengths = await self._up("to_first", values)
+    async def _gather(self, values: Array) -> list[Array]:
+        every, lengths = await self._up("gather", values)
         return self._by_rank(every, lengths) if self._parent is None else []
 
     async def _up(self, kind: str, values: Array) -> tuple[Array, list[int]]:
@@ -265,7 +265,7 @@ class Member:
         self._rounds += 1
         every, lengths = np.concatenate(self._said), [each.size for each in self._said]
         self._said.clear()
-        await self._tell_children("first", every, lengths)
+        await self._tell_children("broadcast", every, lengths)
 
     async def _tell_children(self, kind: str, values: Array, lengths: Sequence[int] = ()) -> None:
         """Send all children the same."""
@@ -275,9 +275,9 @@ class Member:
     async def _hear(self) -> None:
         """Wait for what member 0 says; the children hear it as well."""
         assert self._parent is not None
-        every, lengths = await self._parent.receive("first")
+        every, lengths = await self._parent.receive("broadcast")
         self._rounds += 1
-        await self._tell_children("first", every, lengths)
+        await self._tell_children("broadcast", every, lengths)
         self._said.extend(np.split(every, np.cumsum(lengths)[:-1]))
 
     async def _finish(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collective import Collective
+from ..communicator import Communicator
 from ..design import Design, as_design
 from ..design.base import Array
 from ..measures import Examples, Queries
@@ -33,7 +33,7 @@ class Part(Protocol):
     def base_scores(self) -> Array | None:
         """Scores to begin with, higher for the positive label, if there are any."""
 
-    def examples(self, together: Collective) -> Supervision:
+    def examples(self, communicator: Communicator) -> Supervision:
         """What is known of the rows, and whom to ask about others."""
 
 
@@ -46,9 +46,9 @@ class LabelPart:
     weights: Array | None
     base_scores: Array | None = None
 
-    def examples(self, together: Collective) -> Examples:
+    def examples(self, communicator: Communicator) -> Examples:
         """Labels and weights."""
-        return Examples(self.positive, self.weights, together)
+        return Examples(self.positive, self.weights, communicator)
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class QueryPart:
     def base_scores(self) -> None:
         """None: what ranks begins with nothing."""
 
-    def examples(self, together: Collective) -> Queries:
+    def examples(self, communicator: Communicator) -> Queries:
         """Grades, queries and weights."""
-        return Queries.of(self.grades, self.qid, self.weights, together)
+        return Queries.of(self.grades, self.qid, self.weights, communicator)
 
 
 class Settings(Protocol):

@@ -171,12 +171,12 @@ class Placement:
         """
         while True:
             try:
-                with lead(self._client, self.homes, seconds=JOINING) as together:
+                with lead(self._client, self.homes, seconds=JOINING) as communicator:
                     try:
-                        self._begin(together, settings, program, moves)
-                        return here(settings.no_rows(), together)
+                        self._begin(communicator, settings, program, moves)
+                        return here(settings.no_rows(), communicator)
                     finally:
-                        self.traffic += together.traffic()
+                        self.traffic += communicator.traffic()
             except GroupBrokenError as error:
                 self._mend(error)
 
@@ -186,7 +186,7 @@ class Placement:
         self._tasks.clear()
         self._lent.clear()
 
-    def _begin(self, together: Member, settings: Settings, program: Program, moves: Sequence[Move]) -> None:
+    def _begin(self, communicator: Member, settings: Settings, program: Program, moves: Sequence[Move]) -> None:
         given: defaultdict[int, list[Any]] = defaultdict(list)
         guests: defaultdict[int, list[Future]] = defaultdict(list)
         for origin, target, queries in moves:
@@ -197,7 +197,7 @@ class Placement:
         self._tasks = [
             self._client.submit(
                 _run_member,
-                (together.name, rank),
+                (communicator.name, rank),
                 self._rows[group],
                 settings,
                 program,
@@ -388,5 +388,5 @@ def _run_member(
     secede()  # so that a task of another group can begin, whose members may wait for it
     threads = get_worker().state.nthreads if n_threads is None else n_threads
     # A group that has broken is mended by the client.
-    with suppress(GroupBrokenError), use_threads(threads), member_here(*member) as together:
-        program(rows.part(settings, given, [block for blocks in guests for block in blocks]), together)
+    with suppress(GroupBrokenError), use_threads(threads), member_here(*member) as communicator:
+        program(rows.part(settings, given, [block for blocks in guests for block in blocks]), communicator)

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ..collective import Collective, agreed
+from ..communicator import Communicator, agreed
 from ..design import SharedDesign
 from ..design.base import Array
 from ..estimators.checkpoint import Checkpoint, so_far
 from ..measures.examples import Supervision
-from ..objective import RegularizedRisk
-from ..penalties import Penalty
-from ..solvers import Callback, ConvexSolver, Observer, Result, Retargeting, Solver, TraceRow
-from ..solvers.monitor import Weights
-from ..solvers.result import Start
-from ..solvers.story import Sequel, Story
+from ..optimise import Callback, ConvexSolver, Observer, Result, Retargeting, Solver, TraceRow
+from ..optimise.monitor import Weights
+from ..optimise.objective import RegularizedRisk
+from ..optimise.penalties import Penalty
+from ..optimise.result import Start
+from ..optimise.story import Sequel, Story
 from ..tasks.base import Candidate, Ending, Task
 from ..tasks.training import check_suits, first_run
 from .parts import Part
@@ -145,13 +145,13 @@ class Notes:
         return result if self._first is None else Sequel(self._first, None).join(result)
 
 
-def train(job: Job, part: Part, together: Collective, notes: Notes | None = None) -> Trained:
+def train(job: Job, part: Part, communicator: Communicator, notes: Notes | None = None) -> Trained:
     """Fit to the rows of all members; those of this one are ``part``. Every member calls it; member 0 has notes."""
     task, candidate = job.task, job.candidate
-    examples = part.examples(together)
+    examples = part.examples(communicator)
     risk = task.risk(candidate, examples)
     check_suits(candidate, risk, job.penalty, job.solver)
-    design = SharedDesign(task.design(candidate, part.design), together)
+    design = SharedDesign(task.design(candidate, part.design), communicator)
     objective = RegularizedRisk(design, risk, job.penalty, part.base_scores)
     if job.tight:
         result = _minimise_tight(job, examples, objective, notes)
@@ -163,7 +163,7 @@ def train(job: Job, part: Part, together: Collective, notes: Notes | None = None
 
 
 def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Result:
-    if any(agreed(objective.together, notes is not None and notes.needs_convex_start())):
+    if any(agreed(objective.communicator, notes is not None and notes.needs_convex_start())):
         solver = cast(ConvexSolver, _Resumed(job.solver, None if notes is None else notes.before()))
         first, start = first_run(job.task, job.candidate, examples, objective, solver)
         if notes is not None:
@@ -176,13 +176,13 @@ def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk,
 
 def _checkpoint(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Observer | None:
     """What keeps the model so far, if the client wants that: all members work on where its scores are cut."""
-    together = objective.together
-    if not any(agreed(together, notes is not None and notes.checkpoint is not None)):
+    communicator = objective.communicator
+    if not any(agreed(communicator, notes is not None and notes.checkpoint is not None)):
         return None
 
     def observe(row: TraceRow, weights: Weights) -> None:
-        if any(agreed(together, notes is not None and notes.checkpoint is not None and notes.checkpoint.due())):
-            result = so_far(row, together.first(weights(best=True)).copy(), objective, tight=job.tight)
+        if any(agreed(communicator, notes is not None and notes.checkpoint is not None and notes.checkpoint.due())):
+            result = so_far(row, communicator.broadcast(weights(best=True)).copy(), objective, tight=job.tight)
             ending = job.task.ending(job.candidate, examples, objective, result, job.solver.tol)
             if notes is not None and notes.checkpoint is not None:
                 notes.checkpoint.keep(replace(result, scores=None), ending)
@@ -219,13 +219,13 @@ def _run(solver: Solver, objective: RegularizedRisk, leg: Leg | None, checkpoint
 
 def _whereabouts(objective: RegularizedRisk, leg: Leg | None) -> tuple[int, Start]:
     """Iterations that are spent, and weights and mu to go on from, all as the client has them."""
-    together = objective.together
+    communicator = objective.communicator
     start = None if leg is None else leg.start
     spent, begun, mu = agreed(
-        together,
+        communicator,
         0 if leg is None else leg.story.iterations,
         start is not None,
         math.nan if leg is None or leg.mu is None else leg.mu,
     )
-    coef = together.first(np.zeros(objective.design.shape[1]) if start is None else start) if begun else None
+    coef = communicator.broadcast(np.zeros(objective.design.shape[1]) if start is None else start) if begun else None
     return int(spent), Start(coef, mu=None if math.isnan(mu) else mu)

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..estimators import ranker as local
 from ..estimators.problem import solver_of
 from ..measures import Queries, QueryMeasure, get_query_measure
-from ..solvers import Callback, Solver
-from ..solvers.smoothing import Smoothing
+from ..optimise import Callback, Solver
+from ..optimise.smoothing import Smoothing
 from ..tasks.queries import QueryTask
 from ..threads import check_n_threads
 from .agreement import agree_on_queries, extreme_grades

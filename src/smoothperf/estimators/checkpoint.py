@@ -11,9 +11,9 @@ from typing import Any
 
 from ..design.base import Array
 from ..io.model_file import ModelFileError
-from ..objective import RegularizedRisk
-from ..solvers import Observer, Result, Status, Trace, TraceRow
-from ..solvers.monitor import Weights
+from ..optimise import Observer, Result, Status, Trace, TraceRow
+from ..optimise.monitor import Weights
+from ..optimise.objective import RegularizedRisk
 from ..tasks.base import Ending
 from ..tasks.training import Training
 

@@ -46,7 +46,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._validation import whole_number
 from ..evaluation import tells_nothing
-from ..solvers import Callback, ConvexSolver, Result
+from ..optimise import Callback, ConvexSolver, Result
 from ..tasks.base import C, HeldOut, K, Rows, Task
 from ..tasks.training import Training
 from ..threads import use_threads

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import choice
 from ..io.model_file import kept_in_files
 from ..measures import Measure
-from ..penalties import UNPENALISED, BoundPenalty
-from ..solvers import Callback, Solver
-from ..solvers.smoothing import Smoothing
+from ..optimise import Callback, Solver
+from ..optimise.penalties import UNPENALISED, BoundPenalty
+from ..optimise.smoothing import Smoothing
 from ..tasks.base import BOUNDS
 from ..tasks.bias import Bias
 from ..threads import check_n_threads
@@ -102,7 +102,7 @@ class MeasureClassifier(LinearMeasureClassifier):
     verbose : int, default=0
         1 prints a line about once a second and at the end, 2 one per iteration; to standard error.
     callback : callable, optional
-        Called with a :class:`~smoothperf.solvers.TraceRow` after every iteration; a true return value stops the fit.
+        Called with a :class:`~smoothperf.optimise.TraceRow` after every iteration; a true return value stops the fit.
     checkpoint : path-like or callable, optional
         A file for the model so far, written at once and every minute. After a crash :func:`smoothperf.load` reads it,
         and with ``set_params(warm_start=True)`` the next fit goes on from it. Or a function that is given the model.

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import choice
+from ..cuts.confidence import CONFIDENCE, checked_confidence
+from ..cuts.targets import TARGETS, checked_target
 from ..io.model_file import is_fitted_attribute
 from ..measures import Examples, Goal, Measure, get_measure
-from ..measures.confidence import CONFIDENCE, checked_confidence
-from ..measures.targets import TARGETS, checked_target
-from ..penalties import ElasticNet
-from ..solvers import Callback, Solver
-from ..solvers.smoothing import Smoothing
+from ..optimise import Callback, Solver
+from ..optimise.penalties import ElasticNet
+from ..optimise.smoothing import Smoothing
 from ..tasks.labels import Candidate, LabelTask, candidates_for, stacked_scores
 from ..tasks.training import Training
 from ..threads import check_n_threads, use_threads

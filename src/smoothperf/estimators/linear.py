@@ -19,12 +19,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import __version__
 from .._validation import vector
+from ..cuts.confidence import CONFIDENCE, checked_confidence
+from ..cuts.targets import expected_rates, threshold_for_target
 from ..io.model_file import save_model
 from ..io.store import Store
 from ..measures import Goal, Measure, get_measure
-from ..measures.confidence import CONFIDENCE, checked_confidence
-from ..measures.targets import expected_rates, threshold_for_target
-from ..solvers import Callback, ConvexSolver, Result, Status, TraceRow
+from ..optimise import Callback, ConvexSolver, Result, Status, TraceRow
 from ..tasks.base import C, Ending, K, Rows, Task, scores_of
 from ..tasks.labels import Candidate, LabelTask
 from ..tasks.training import Training

@@ -13,9 +13,9 @@ from sklearn.utils import check_array
 from .._validation import choice, positive_number, shown, vector, whole_number
 from ..io.store import Store
 from ..measures import Examples, Measure, Queries, QueryMeasure, get_query_measure
-from ..solvers import Callback, Solver, Status
-from ..solvers.path import Solution
-from ..solvers.smoothing import Smoothing
+from ..optimise import Callback, Solver, Status
+from ..optimise.path import Solution
+from ..optimise.smoothing import Smoothing
 from ..tasks.base import BOUNDS, C, K, Rows, scores_of
 from ..tasks.labels import Candidate, LabelRows
 from ..tasks.queries import QueryRows, QueryTask, RankingCandidate

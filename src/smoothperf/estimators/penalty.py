@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import shown
-from ..penalties import ElasticNet, Penalty, Quadratic
+from ..optimise.penalties import ElasticNet, Penalty, Quadratic
 from ..threads import cached_property
 
 Array = NDArray[np.float64]

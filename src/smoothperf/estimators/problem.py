@@ -15,9 +15,9 @@ from sklearn.utils.validation import validate_data
 from .._validation import choice, positive_number, shown, vector
 from ..io.store import Store, open_store
 from ..measures import get_measure
-from ..penalties import ElasticNet, Penalty, Quadratic
-from ..solvers import BMRM, LBFGS, ConvexSolver, Nesterov, Newton, Solver
-from ..solvers.smoothing import Adaptive, Fixed, Smoothing
+from ..optimise import BMRM, LBFGS, ConvexSolver, Nesterov, Newton, Solver
+from ..optimise.penalties import ElasticNet, Penalty, Quadratic
+from ..optimise.smoothing import Adaptive, Fixed, Smoothing
 from ..tasks.labels import LabelRows, LabelTask
 from .penalty import penalty_by_feature
 

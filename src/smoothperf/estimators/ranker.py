@@ -15,8 +15,8 @@ from .._validation import missing_entries
 from ..io.model_file import kept_in_files
 from ..io.store import Store
 from ..measures import Queries, QueryMeasure, get_query_measure
-from ..solvers import Callback, Result, Solver
-from ..solvers.smoothing import Smoothing
+from ..optimise import Callback, Result, Solver
+from ..optimise.smoothing import Smoothing
 from ..tasks.base import Ending
 from ..tasks.queries import QueryRows, QueryTask, RankingCandidate, candidate_for
 from ..threads import check_n_threads
@@ -198,7 +198,7 @@ class MeasureRanker(LinearRanker):
     verbose : int, default=0
         1 prints a line about once a second and at the end, 2 one per iteration; to standard error.
     callback : callable, optional
-        Called with a :class:`~smoothperf.solvers.TraceRow` after every iteration; a true return value stops the fit.
+        Called with a :class:`~smoothperf.optimise.TraceRow` after every iteration; a true return value stops the fit.
     checkpoint : path-like or callable, optional
         A file for the model so far, as in :class:`~smoothperf.MeasureClassifier`.
 

@@ -28,8 +28,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..evaluation import tells_nothing
 from ..io.model_file import is_fitted_attribute
 from ..measures import Queries, QueryMeasure, get_query_measure
-from ..solvers import Callback, ConvexSolver, Result, Solver, Status
-from ..solvers.smoothing import Smoothing
+from ..optimise import Callback, ConvexSolver, Result, Solver, Status
+from ..optimise.smoothing import Smoothing
 from ..tasks.queries import QueryRows, QueryTask, RankingCandidate
 from ..tasks.training import Training
 from ..threads import check_n_threads, use_threads

@@ -1,9 +1,9 @@
 """What scores are worth: rankings and every measure of them, queries, and bootstrap."""
 
 from .bootstrap import interval, resamples
+from .labels import Ranking, tells_nothing
 from .names import NAMES, column_of, title_of
-from .query_scores import QUERY_COLUMNS, QueryScores, drawn_interval, query_columns, query_resamples
-from .ranking import Ranking, tells_nothing
+from .queries import QUERY_COLUMNS, QueryScores, drawn_interval, query_columns, query_resamples
 
 __all__ = [
     "NAMES",

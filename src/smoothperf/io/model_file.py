@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .. import __version__, measures, solvers
+from .. import __version__, measures
+from .. import optimise as solvers
 from .._files import written_whole
-from ..solvers import smoothing
-from ..solvers.result import Status, Trace, TraceRow
+from ..optimise import smoothing
+from ..optimise.result import Status, Trace, TraceRow
 from .annotated import check_attributes
 from .dataset import one_line
 from .npz import read_array

@@ -1,6 +1,6 @@
 """The two-loop recursion of L-BFGS (Nocedal and Wright, algorithm 7.4) on pairs that lie in two tables.
 
-The inner product of u and v is ``u[:terms] . v[shift:shift+terms]`` (:mod:`smoothperf.row_space`); for ``shift = 0`` an
+The inner product of u and v is ``u[:terms] . v[shift:shift+terms]`` (:mod:`smoothperf.optimise.row_space`); for ``shift = 0`` an
 update and the inner product that follows are one pass over the vector.
 """
 

@@ -1,6 +1,6 @@
 """Sums of vectors, with the inner products that are wanted next on the way: one pass instead of several.
 
-The inner product of u and v is ``u[:terms] . v[shift:shift+terms]`` (:mod:`smoothperf.row_space`).
+The inner product of u and v is ``u[:terms] . v[shift:shift+terms]`` (:mod:`smoothperf.optimise.row_space`).
 """
 
 from ._lengths cimport check_length, check_room

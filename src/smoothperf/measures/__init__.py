@@ -7,17 +7,17 @@ from .examples import Examples
 from .fractional import FBeta, Jaccard
 from .goals import AveragePrecision, Goal, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision, TargetWarning
 from .names import MEASURE_NAMES, get_measure
-from .ndcg import NDCG
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
-from .pooled_squares import PooledSquaredLoss
-from .queries import Queries
-from .query_goals import QueryAveragePrecision, QueryGoal, ReciprocalRank
-from .query_measure import QueryMeasure
-from .query_names import QUERY_MEASURE_NAMES, get_query_measure
-from .query_pairs import QueryROCArea
-from .query_squares import QuerySquaredLoss
-from .query_top_k import QueryPrecision, QueryRecall
+from .queries.base import QueryMeasure
+from .queries.goals import QueryAveragePrecision, QueryGoal, ReciprocalRank
+from .queries.names import QUERY_MEASURE_NAMES, get_query_measure
+from .queries.ndcg import NDCG
+from .queries.pairs import QueryROCArea
+from .queries.pooled_squares import PooledSquaredLoss
+from .queries.queries import Queries
+from .queries.squares import QuerySquaredLoss
+from .queries.top_k import QueryPrecision, QueryRecall
 from .roc_area import ROCArea
 from .smooth import LogLoss, SquaredHinge
 from .top_k import PRBEP, PrecisionAtK, RecallAtK

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import vector
+from ..cuts.threshold_search import threshold_for_weight
 from .examples import Examples, Supervision
-from .threshold_search import threshold_for_weight
 
 Array = NDArray[np.float64]
 #: A number, or an array of them, of which arithmetic makes the same.
@@ -183,7 +183,7 @@ class Curvature:
 class Risk(ABC):
     """A convex function of the scores: the maximum of many planes, one for each way of being wrong.
 
-    In a group of processes (:mod:`smoothperf.collective`) score vectors and gradients are those of the examples of this
+    In a group of processes (:mod:`.communicator`) score vectors and gradients are those of the examples of this
     process; values, offsets and derivatives are those of all, the same on every member.
 
     Parameters
@@ -258,7 +258,7 @@ class Risk(ABC):
     def loss_free(self, scores: Array) -> RiskValue:
         """``R0(f) = max_z <z - t, f>``: the same maximum without the loss, attained by the labeling that f chooses.
 
-        Its gradient is ``z* - t``, its offset 0; see :mod:`smoothperf.solvers.retargeting`.
+        Its gradient is ``z* - t``, its offset 0; see :mod:`smoothperf.optimise.retargeting`.
         """
         raise NotImplementedError(f"{type(self).__name__} is no maximum over labelings, so it has no tight bound.")
 
@@ -355,7 +355,7 @@ class Measure(ABC):
         """Return the same for examples, which may be some of those of a group, and for scores that were checked."""
         if self.fits_bias:
             return 0.0
-        return threshold_for_weight(scores, examples.weights, self.places(examples), examples.together)
+        return threshold_for_weight(scores, examples.weights, self.places(examples), examples.communicator)
 
     def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return where scores of rows that were not trained on are best cut, whatever they were trained for."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import threads
-from ..collective import extremes, sum_and_extremes, total
+from ..communicator import extremes, sum_and_extremes, total
 from ..kernels import _roc_bins
 from .base import Array
 from .examples import Examples
@@ -61,7 +61,7 @@ class Span(NamedTuple):
     def of(cls, examples: Examples, scores: Array) -> Span:
         """What the scores of all members lie between."""
         here = float(scores.min(initial=math.inf)), float(scores.max(initial=-math.inf))
-        return cls(*extremes(examples.together, *here))
+        return cls(*extremes(examples.communicator, *here))
 
     @property
     def length(self) -> float:
@@ -106,7 +106,7 @@ def binned_pairs(
     direction : ndarray or None
         Along which the derivative is wanted.
     """
-    n, together = scores.shape[0], examples.together
+    n, communicator = scores.shape[0], examples.communicator
     rows = scores, examples.positive.view(np.uint8), examples.weights
     # An example lies at ``f + shift + shift_step [positive]``: negatives are moved by the margin, and all so that
     # nothing lies left of 0.
@@ -115,7 +115,7 @@ def binned_pairs(
     bins = int((span.length + abs(margin)) / width) + 2  # with one to spare for rounding
     tables = np.empty((2 * threads.pieces(n, least=max(LEAST_ROWS, bins)), bins, 2, MOMENTS))
     here = _roc_bins.bin_moments(*rows, *grid, *span, tables)
-    moments, *ends = sum_and_extremes(together, tables[0], *here)
+    moments, *ends = sum_and_extremes(communicator, tables[0], *here)
     found = Span(*ends)
     if not span.holds(found):
         return found, None
@@ -125,6 +125,6 @@ def binned_pairs(
         *rows, *grid, lines, scale, direction, gradient, threads.pieces(n, least=LEAST_ROWS)
     )
     # Everybody has the sums that came with the lines, but only those of one member count: rounding may differ.
-    mine = of_lines if together.rank == 0 else (0.0, 0.0, 0.0, 0.0)
-    squares, ceiling, cornered, crowd, slopes, inner, along = total(together, *mine, *of_rows)
+    mine = of_lines if communicator.rank == 0 else (0.0, 0.0, 0.0, 0.0)
+    squares, ceiling, cornered, crowd, slopes, inner, along = total(communicator, *mine, *of_rows)
     return found, PairSums(slopes, squares, ceiling, inner, cornered, crowd, along)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validation import binary_labels, check_mass, weights_of
-from ..collective import ALONE, Collective, total
+from ..communicator import ALONE, Communicator, total
 
 Array = NDArray[np.float64]
 
@@ -17,7 +17,7 @@ class Supervision(Protocol):
     """What solvers and files know of the rows that a risk is bound to: :class:`Examples`, or documents of queries."""
 
     @property
-    def together(self) -> Collective:
+    def communicator(self) -> Communicator:
         """Whom to ask about rows of others."""
 
     @property
@@ -45,7 +45,7 @@ class Examples:
         The positives among the examples here; in a group there may be none, or nothing else.
     weights : ndarray or None
         Their weights, checked; None for ones, and then on all members.
-    together : Collective
+    communicator : Communicator
         Whom to ask about the others.
     both : bool, default=True
         Whether both classes must occur, with some weight, among those of a group.
@@ -68,27 +68,27 @@ class Examples:
         self,
         positive: NDArray[np.bool_],
         weights: Array | None = None,
-        together: Collective = ALONE,
+        communicator: Communicator = ALONE,
         *,
         both: bool = True,
     ):
         self.positive = positive
         self.weights = weights
-        self.together = together
+        self.communicator = communicator
         masses = [self.here(positive), self.here(~positive)]
         counts = positive.shape[0], int(np.count_nonzero(positive))
-        count, positives, *masses = total(together, *counts, *masses)
+        count, positives, *masses = total(communicator, *counts, *masses)
         self.count, self.positives = int(count), int(positives)
         self.positive_weight, self.negative_weight = masses
         self.weight = self.positive_weight + self.negative_weight
-        if both and together.size > 1:
+        if both and communicator.size > 1:
             self._check()
 
     @classmethod
-    def of(cls, y: ArrayLike, sample_weight: ArrayLike | None = None, together: Collective = ALONE) -> Examples:
+    def of(cls, y: ArrayLike, sample_weight: ArrayLike | None = None, communicator: Communicator = ALONE) -> Examples:
         """Examples of labels in {-1, +1}, {0, 1} or {False, True}, checked."""
         positive = binary_labels(y)
-        return cls(positive, weights_of(sample_weight, positive), together)
+        return cls(positive, weights_of(sample_weight, positive), communicator)
 
     @property
     def here_count(self) -> int:
@@ -102,7 +102,7 @@ class Examples:
     def mean(self, scores: Array) -> float:
         """Weighted mean of the scores of all."""
         here = float(scores.sum() if self.weights is None else self.weights @ scores)
-        return total(self.together, here)[0] / self.weight
+        return total(self.communicator, here)[0] / self.weight
 
     def _check(self) -> None:
         """Both classes must occur, with some weight; of a group this is known only now."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .._validation import positive_number
+from ..cuts.threshold_search import steady_cut
 from .base import Array, Measure, Numbers
 from .examples import Examples
 from .fractional_group import FractionalGroupRisk
 from .fractional_risk import FractionalRisk
-from .threshold_search import steady_cut
 
 
 class FractionalMeasure(Measure):
@@ -26,7 +26,7 @@ class FractionalMeasure(Measure):
 
     def risk(self, examples: Examples) -> FractionalRisk:
         """Return the convex risk (fractional-risk); see :meth:`Measure.risk`."""
-        kind = FractionalRisk if examples.together.size == 1 else FractionalGroupRisk
+        kind = FractionalRisk if examples.communicator.size == 1 else FractionalGroupRisk
         return kind(examples, *self._coefficients)
 
     def score_of(self, examples: Examples, scores: Array) -> float:
@@ -42,7 +42,7 @@ class FractionalMeasure(Measure):
         def loss(hits: Array, false: Array) -> Array:
             return 1.0 - self.of_counts(hits, false, positives)
 
-        return steady_cut(scores, examples.positive, examples.weights, loss, examples.together)
+        return steady_cut(scores, examples.positive, examples.weights, loss, examples.communicator)
 
     def of_counts(self, hits: Numbers, false: Numbers, positives: float) -> Numbers:
         """``1 - delta``, from the weights of true and of false positives: numbers or arrays."""

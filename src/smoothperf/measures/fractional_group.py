@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from ..collective import agreed, total_and_agreed
+from ..communicator import agreed, total_and_agreed
 from ..kernels._levels import ramp_masses
 from .base import Array, Interval, Plane, RiskValue
 from .flips import BestFlips, Side, SmoothedFlips, step_table
@@ -32,28 +32,28 @@ class FractionalGroupRisk(FractionalRisk):
 
     def exact(self, scores: Array) -> RiskValue:
         """``R``, or a little more, and a plane that attains almost as much."""
-        bins = margin_bins(self._sides(scores), self._cuts, self.examples.together)
+        bins = margin_bins(self._sides(scores), self._cuts, self.examples.communicator)
         best, high = self._bounds(bins)
         tables = _step(bins[1], best.false), _step(bins[0], best.missed)
         gradient = np.empty_like(scores)
         inner = self._flip_along(tables, scores, gradient)
         flipped = (float(gradient[rows].sum()) / self._slope for rows in self._rows)
-        (inner, missed, false), (value,) = total_and_agreed(self.examples.together, (inner, *flipped), (high,))
+        (inner, missed, false), (value,) = total_and_agreed(self.examples.communicator, (inner, *flipped), (high,))
         offset = self._loss.at(-missed, false)
         # Twice: B and C are sums of the gradient, which was rounded.
         return RiskValue(Plane(gradient, offset, 2.0 * self._rounding), value, offset - self._slope * inner)
 
     def exact_value(self, scores: Array) -> float:
         """``R``, or a little more."""
-        together = self.examples.together
-        _, high = self._bounds(margin_bins(self._sides(scores), self._cuts, together))
-        return agreed(together, high)[0]
+        communicator = self.examples.communicator
+        _, high = self._bounds(margin_bins(self._sides(scores), self._cuts, communicator))
+        return agreed(communicator, high)[0]
 
     def smoothed(
         self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu``, or a little less, and a plane with flips that are almost those of its gradient."""
-        together = self.examples.together
+        communicator = self.examples.communicator
         gradient = np.empty_like(scores) if out is None else out
         p, n = self._sides(scores)
 
@@ -65,12 +65,12 @@ class FractionalGroupRisk(FractionalRisk):
             )
             return of_p, of_n
 
-        bins = margin_bins((p, n), ramps, together)
+        bins = margin_bins((p, n), ramps, communicator)
         best, high = self._bounds(bins)
         flips, width = self._smoothed_flips(_means(bins), mu)
         # All follow the first member, as others may find other levels where they round differently.
         message = np.append([flips.value - width / 4.0, best.value, high], flips.levels)
-        message = together.gather(message if together.rank == 0 else np.empty(0))[0]
+        message = communicator.allgather(message if communicator.rank == 0 else np.empty(0))[0]
         value, low, high = message[:3].tolist()
         flips = flips._replace(levels=message[3:].reshape(5, -1))
         plane, height = self._flipped_along(flips, width, (p, n), scores, gradient)
@@ -100,7 +100,7 @@ class FractionalGroupRisk(FractionalRisk):
         tables = flips.tables(width)
         inner = self._flip_along(tables, scores, gradient)
         masses = ramp_masses(p, of_positives, width), ramp_masses(n, of_negatives, width)
-        sums = self.examples.together.sum(np.concatenate([[inner], *masses]))
+        sums = self.examples.communicator.allreduce(np.concatenate([[inner], *masses]))
         missed, false = sums[1:].reshape(2, -1)
         # (Not a product of vectors, which processors may add up in different orders.)
         offset = math.fsum((flips.shares * self._loss.at(missed, false)).tolist())

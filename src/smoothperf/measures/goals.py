@@ -9,7 +9,7 @@ With ``tp`` and ``fp`` the weights of positives and negatives above a cut, and c
 
 All of them reward a good order of the scores. They are trained for by ROC area, whose convex risk never collapses to
 scores that are all equal. A goal with "at least" or "at most" is to be met on new rows: its cut is chosen with a
-confidence (:mod:`smoothperf.measures.targets`).
+confidence (:mod:`smoothperf.cuts.targets`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collective import agreed
+from ..communicator import agreed
+from ..cuts.confidence import CONFIDENCE, checked_confidence
+from ..cuts.sorted_scores import ratio
+from ..cuts.targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
+from ..cuts.threshold_search import Cuts
 from .base import Array, Measure, Risk
-from .confidence import CONFIDENCE, checked_confidence
 from .examples import Examples
 from .roc_area import ROCArea
-from .sorted_scores import ratio
-from .targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
-from .threshold_search import Cuts
 
 
 class TargetWarning(UserWarning):
@@ -133,8 +133,10 @@ class _Target(Goal):
         close as possible. In a group everybody is given all scores.
         """
         here = [examples.positive, scores, *([] if examples.weights is None else [examples.weights])]
-        every = np.hstack([part.reshape(len(here), -1) for part in examples.together.gather(np.concatenate(here))])
-        (threshold,) = agreed(examples.together, self._cut_of_all(every[0] > 0.0, every[1], *every[2:]))
+        every = np.hstack(
+            [part.reshape(len(here), -1) for part in examples.communicator.allgather(np.concatenate(here))]
+        )
+        (threshold,) = agreed(examples.communicator, self._cut_of_all(every[0] > 0.0, every[1], *every[2:]))
         return threshold
 
     def _cut_of_all(self, positive: NDArray[np.bool_], scores: Array, weights: Array | None = None) -> float:

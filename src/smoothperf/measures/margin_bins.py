@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collective import Collective
+from ..communicator import Communicator
 from .base import EPS, Array
 from .flips import Side, sorted_side
 
@@ -57,7 +57,7 @@ class Bins(NamedTuple):
 
 
 def margin_bins(
-    sides: tuple[Side, Side], sought: Callable[[tuple[Bins, Bins]], Ranges], together: Collective
+    sides: tuple[Side, Side], sought: Callable[[tuple[Bins, Bins]], Ranges], communicator: Communicator
 ) -> tuple[Bins, Bins]:
     """Bins of the positives and of the negatives of all members, in order and apart from each other.
 
@@ -68,14 +68,16 @@ def margin_bins(
     sought : callable
         Where thresholds and ramps are, for bins that are not yet the final ones.
     """
-    most = max(GROUPS // together.size, FEWEST_GROUPS)
+    most = max(GROUPS // communicator.size, FEWEST_GROUPS)
     mine = np.concatenate([_groups(side, most, label) for side, label in zip(sides, (1.0, 0.0), strict=True)])
-    every = np.concatenate(together.gather(mine.ravel())).reshape(-1, mine.shape[1])
+    every = np.concatenate(communicator.allgather(mine.ravel())).reshape(-1, mine.shape[1])
     every = every[every[:, 3] > 0.0]
     p, n = (Bins(*every[every[:, 0] == label, 1:].T) for label in (1.0, 0.0))
     windows = [_window(bins, *where) for bins, where in zip((p, n), sought((p, n)), strict=True)]
-    of_p, of_n = (_edges(bins, *window) for bins, window in zip((p, n), together.first(np.array(windows)), strict=True))
-    sums = together.sum(np.concatenate([_moments(sides[0], of_p), _moments(sides[1], of_n)], axis=1))
+    of_p, of_n = (
+        _edges(bins, *window) for bins, window in zip((p, n), communicator.broadcast(np.array(windows)), strict=True)
+    )
+    sums = communicator.allreduce(np.concatenate([_moments(sides[0], of_p), _moments(sides[1], of_n)], axis=1))
     return _between(p, of_p, sums[:, : of_p.size]), _between(n, of_n, sums[:, of_p.size :])
 
 

@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..cuts.confidence import CONFIDENCE
 from .base import Measure
-from .confidence import CONFIDENCE
 from .fractional import FBeta, Jaccard
 from .goals import AveragePrecision, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision
 from .partial_roc import PartialROCArea
@@ -158,7 +158,7 @@ def is_measure(measure: Any) -> bool:
 
 def _of_rankings(measure: Any) -> str:
     """Say so if something is a measure of rankings."""
-    from .query_names import is_query_measure  # which asks whether names are ours
+    from .queries.names import is_query_measure  # which asks whether names are ours
 
     return " It is a measure of rankings: use MeasureRanker." if is_query_measure(measure) else ""
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collective import ALONE, Collective, sum_and_extremes, total
+from ..communicator import ALONE, Communicator, sum_and_extremes, total
 from ..kernels._roc_area import RampTable, sweep_bins
 from .base import EPS, LONG_EPS, Array, Interval, Plane, RiskValue
 
@@ -36,7 +36,7 @@ class Pairs:
         Numbers of the positives and negatives that make pairs, and their weights; of all members.
     n_examples : int
         How many examples there are in all.
-    together : Collective
+    communicator : Communicator
         Whom to ask about the others.
     """
 
@@ -45,7 +45,7 @@ class Pairs:
     counts: tuple[int, int]
     mass: tuple[float, float]
     n_examples: int
-    together: Collective = ALONE
+    communicator: Communicator = ALONE
 
     @property
     def small(self) -> int:
@@ -98,8 +98,8 @@ def mean_over_pairs(
     excess, along = sums.excess, None
     if kappa > 0.0:
         # Everybody has the sum of the excesses, but only that of one member counts: rounding may differ.
-        mine = excess if pairs.together.rank == 0 else 0.0
-        excess, along = total(pairs.together, mine, 0.0 if direction is None else float(gradient @ direction))
+        mine = excess if pairs.communicator.rank == 0 else 0.0
+        excess, along = total(pairs.communicator, mine, 0.0 if direction is None else float(gradient @ direction))
     # Rounding (docs/maths.md). A slope is a difference of two ramps divided by kappa. Ramps are at most ``reach`` long;
     # they are summed in long double and stored in double. The bins hold up to ``crowd`` terms each, summed in double:
     # their weight, which is a whole number without sample weights, and an ``excess`` whose mean is small where scores
@@ -137,7 +137,7 @@ def pair_ramps(pairs: Pairs, scores: Array, margin: float, kappa: float, scale: 
     others = pairs.rows[1 - pairs.small]
     *sums, low, high = table.ramps(scores, weights, others, sign, centre, margin, kappa, scale, gradient, bins[:-1])
     bins[-1] = sums
-    bins, low, high = sum_and_extremes(pairs.together, bins, low, high)
+    bins, low, high = sum_and_extremes(pairs.communicator, bins, low, high)
     slopes = np.empty(ordered.shape[0])
     crowd, excess = sweep_bins(ordered, bins[:-1], kappa, slopes)
     table.look_up(scores, weights, pairs.rows[pairs.small], sign, centre, scale, slopes, gradient)
@@ -149,11 +149,11 @@ def pair_ramps(pairs: Pairs, scores: Array, margin: float, kappa: float, scale: 
 def _sorted_class(pairs: Pairs, scores: Array) -> tuple[float, Array, Array | None]:
     """About the mean of the scores; ``a``, less that and sorted; and the weights that belong to it."""
     rows = pairs.rows[pairs.small]
-    return sorted_scores(scores, rows, pairs.weights, sum(pairs.mass), pairs.sign, pairs.together)
+    return sorted_scores(scores, rows, pairs.weights, sum(pairs.mass), pairs.sign, pairs.communicator)
 
 
 def sorted_scores(
-    scores: Array, rows: NDArray[np.intp], weights: Array | None, whole: float, sign: float, together: Collective
+    scores: Array, rows: NDArray[np.intp], weights: Array | None, whole: float, sign: float, communicator: Communicator
 ) -> tuple[float, Array, Array | None]:
     """Sort the scores of some rows of all members, in one round.
 
@@ -164,7 +164,7 @@ def sorted_scores(
     here = [np.array([mean_here]), scores[rows]]
     if weights is not None:
         here.append(weights[rows])
-    gathered = together.gather(np.concatenate(here))
+    gathered = communicator.allgather(np.concatenate(here))
     centre = math.fsum(float(part[0]) for part in gathered)
     if weights is None:
         a = sign * (np.concatenate([part[1:] for part in gathered]) - centre)

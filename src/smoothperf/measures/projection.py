@@ -6,11 +6,11 @@ r"""The projection onto the capped simplex, put together from the passes of :mod
 From a guess of the root tau, an interval around it leaves few examples undecided, and the root is found among them. The
 guess is the root of a small sample; if the root for nearby scores is known, only the change since then is taken from
 the sample. If the root lies outside, the interval grows. In the end, it lies between ``level - 1`` and ``level``, the
-largest v that the weight ``total`` is not below (:mod:`smoothperf.measures.threshold_search`): at one end u is 1 for
+largest v that the weight ``total`` is not below (:mod:`smoothperf.cuts.threshold_search`): at one end u is 1 for
 at least that weight, at the other it is 0 for all but less than that. The same holds for the cut that is looked for on
 the way. Cost: two passes over the examples, and a few over the undecided.
 
-In a group (:mod:`smoothperf.collective`) the root for nearby scores is the guess as it is, with a wider interval around
+In a group (:mod:`.communicator`) the root for nearby scores is the guess as it is, with a wider interval around
 it, less wide where the root moves little, in which :mod:`.projection_group` searches in two rounds; the next guess is
 the root of a sample of all members, which is a round more, and the last one that of the level. The sums of all
 examples are one more round: 3 with a good guess, 4 without any, and 5 with a poor one.
@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import threads
-from ..collective import decided, total
+from ..communicator import decided, total
+from ..cuts.threshold_search import level_of
 from ..kernels import _top_k
 from .examples import Examples
 from .projection_group import Root, Values, search_together
-from .threshold_search import level_of
 
 Array = NDArray[np.float64]
 
@@ -116,7 +116,7 @@ class CappedSimplex:
     """
 
     def __init__(self, examples: Examples, total: float, slope: float, gain: float, targets: tuple[float, float]):
-        self.together = examples.together
+        self.communicator = examples.communicator
         self.positive = examples.positive.view(np.uint8)
         self.weights = examples.weights
         self.mass = examples.weight
@@ -147,7 +147,7 @@ class CappedSimplex:
             scores, self.positive, self.weights, *values, on_negatives, target_step, self.slope,
             root.tau, root.correction, root.other, root.blend, root.theta, direction, gradient, asked.pieces,
         )  # fmt: skip
-        missed, mass, inner, prox, violation, along = total(self.together, *sums)
+        missed, mass, inner, prox, violation, along = total(self.communicator, *sums)
         moved = math.inf if nearby is None else abs(mu * root.tau - nearby.all)
         roots = Roots(mu * root.tau, sampled, mu * root.theta, moved)
         return Projection(missed, mass - self.total, inner, prox, roots, mu * violation, mu * root.looseness, along)
@@ -211,10 +211,10 @@ class _Asked:
         simplex, step = self.simplex, self.simplex.step
         values = self._values(step)
         weights = None if simplex.weights is None else np.ascontiguousarray(simplex.weights[::step])
-        if simplex.together.size == 1:
+        if simplex.communicator.size == 1:
             return self._root_of_sample(start, values, weights)
         columns = values, np.ones(values.shape) if weights is None else weights
-        return decided(simplex.together, lambda v, c: (self._root_of_sample(start, v, c),), 1, *columns)[0]
+        return decided(simplex.communicator, lambda v, c: (self._root_of_sample(start, v, c),), 1, *columns)[0]
 
     def _root_of_sample(self, start: float, values: Array, weights: Array | None) -> float:
         simplex = self.simplex
@@ -226,7 +226,7 @@ class _Asked:
     def root_at_level(self) -> Root:
         """Look for the root where it must be."""
         simplex = self.simplex
-        level = level_of(self._values(1), simplex.weights, simplex.total, simplex.together).at
+        level = level_of(self._values(1), simplex.weights, simplex.total, simplex.communicator).at
         rounding = 4.4e-16 * abs(level)
         return self.root_in(_Interval(level - 0.5, level - 1.0 - rounding, level + rounding), certain=True)
 
@@ -239,12 +239,12 @@ class _Asked:
         def cut_of(weighed: Array) -> tuple[float, float]:
             return _top_k.cut_of_cells(weighed[:-1], float(weighed[-1]), simplex.total, low, high)
 
-        if simplex.together.size == 1:
+        if simplex.communicator.size == 1:
             search = _top_k.RootSearch(simplex.total, *interval, certain)
             search.search(*undecided.both(), undecided.above)
             return Root.of(search, cut_of(weighed))
         return search_together(
-            simplex.together,
+            simplex.communicator,
             undecided.by_class(),
             interval,
             simplex.total,
@@ -296,7 +296,7 @@ class _Asked:
 def _root(asked: _Asked, mu: float, nearby: Roots | None) -> tuple[Root, float]:
     """Find the root; and ``mu * tau`` for the sample, which is 0 in a group."""
     known = nearby or Roots(0.0, 0.0, 0.0)
-    if asked.simplex.together.size == 1:
+    if asked.simplex.communicator.size == 1:
         sampled = mu * asked.sampled_root(known.sample / mu)
         margin = NEAR_MARGIN if nearby else FIRST_MARGIN
         root = _root_near(asked, *_guesses(known, sampled - known.sample, mu), margin, LAST_MARGIN)

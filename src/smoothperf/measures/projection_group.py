@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collective import Collective, agreed, decided
+from ..communicator import Communicator, agreed, decided
 from ..kernels import _top_k
 
 Array = NDArray[np.float64]
@@ -151,7 +151,7 @@ class Root(NamedTuple):
 
 
 def search_together(
-    together: Collective,
+    communicator: Communicator,
     values: Values,
     interval: tuple[float, float, float],
     wanted: float,
@@ -175,12 +175,12 @@ def search_together(
     """
     start, low, high = interval
     if high - low > 1 << MOST_DIGITS:  # numbers are too large for cells
-        sums = together.sum(np.append(weighed, values.above))
+        sums = communicator.allreduce(np.append(weighed, values.above))
         search = _top_k.RootSearch(wanted, *interval, certain)
-        return _step_by_step(together, search, *values.joined(), float(sums[-1]), cut_of(sums[:-1]))
+        return _step_by_step(communicator, search, *values.joined(), float(sums[-1]), cut_of(sums[:-1]))
     cells = Cells.of(low, high)
     here = cells.table(values)
-    sums = together.sum(np.concatenate([here.ravel(), weighed, [values.above]]))
+    sums = communicator.allreduce(np.concatenate([here.ravel(), weighed, [values.above]]))
     table, weighed, above = sums[: here.size].reshape(here.shape), sums[here.size : -1], float(sums[-1])
     excess = cells.excess_at_edges(table, above, wanted)
     cell = int(np.count_nonzero(excess >= 0.0)) - 1
@@ -189,34 +189,39 @@ def search_together(
         return Root(low if cell < 0 else high, outside, 0.0, high, 0.0, 0.0, math.inf)
     cell = min(max(cell, 0), cells.length - 1)
     v, weights = cells.undecided(values, here, cell)
-    if together.rank == 0:
+    if communicator.rank == 0:
         v, weights = map(np.append, (v, weights), cells.decided(table, cell, above))
     begin, end = cells.edge(cell), cells.edge(cell + 1)
     fall = float(excess[cell] - excess[cell + 1])
     start = begin + (end - begin) * (float(excess[cell]) / fall if fall > 0.0 else 0.5)
     search = _top_k.RootSearch(wanted, start, begin, end, False)
     if table[0, cell] + table[0, cell + cells.per_unit] > FEW:
-        root = _step_by_step(together, search, v, weights, 0.0, cut_of(weighed))
+        root = _step_by_step(communicator, search, v, weights, 0.0, cut_of(weighed))
     else:
 
         def find(v: Array, weights: Array) -> Root:
             search.search(v, weights, 0.0)
             return Root.of(search, cut_of(weighed))
 
-        root = Root(*decided(together, find, len(Root._fields), v, weights))
+        root = Root(*decided(communicator, find, len(Root._fields), v, weights))
     # If it seems to lie beyond the cell, that is rounding, and the end of the cell is as good.
     return root._replace(outside=0.0)
 
 
 def _step_by_step(
-    together: Collective, search: _top_k.RootSearch, v: Array, weights: Array, above: float, cut: tuple[float, float]
+    communicator: Communicator,
+    search: _top_k.RootSearch,
+    v: Array,
+    weights: Array,
+    above: float,
+    cut: tuple[float, float],
 ) -> Root:
     """Search with a round for each step: the first member is told the sums, and says where they are wanted next."""
     go_on = True
     while True:
-        tau, wanted = agreed(together, search.tau, go_on)
+        tau, wanted = agreed(communicator, search.tau, go_on)
         if not wanted:
-            return Root(*agreed(together, *Root.of(search, cut)))
-        mass, lost, active = together.sum_to_first(np.array(_top_k.sums_at(tau, v, weights))).tolist()
-        if together.rank == 0:
+            return Root(*agreed(communicator, *Root.of(search, cut)))
+        mass, lost, active = communicator.reduce(np.array(_top_k.sums_at(tau, v, weights))).tolist()
+        if communicator.rank == 0:
             go_on = search.tell(math.fsum((mass, lost, above, -search.total)), active)

@@ -32,24 +32,24 @@ from typing import ClassVar
 import numpy as np
 
 from .._validation import count_or_share
-from ..collective import ALONE, Collective, total
+from ..communicator import ALONE, Communicator, total
+from ..cuts.threshold_search import filled, level_of, room_for_ties
 from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 from .projection import CappedSimplex, Roots
-from .threshold_search import filled, level_of, room_for_ties
 
 #: Share of the weight that is far more than rounding can displace.
 SPARE = 1e-9
 
 
-def heaviest(values: Array, weights: Array | None, wanted: float, together: Collective = ALONE) -> Array:
+def heaviest(values: Array, weights: Array | None, wanted: float, communicator: Communicator = ALONE) -> Array:
     """Fill a wanted weight with the largest values: ``u`` in [0, 1] that maximises ``sum c u values``. Expected O(n).
 
     At most one entry is fractional, and with unit weights and a whole number wanted none is. Of tied ones the first are
     taken, in a group those of the first members.
     """
-    level = level_of(values, weights, wanted, together)
-    return filled(values, weights, level.at, room_for_ties(values, weights, level, wanted, together))
+    level = level_of(values, weights, wanted, communicator)
+    return filled(values, weights, level.at, room_for_ties(values, weights, level, wanted, communicator))
 
 
 class TopKRisk(Risk):
@@ -70,7 +70,7 @@ class TopKRisk(Risk):
 
     def __init__(self, examples: Examples, places: float, *, per_place: bool = False):
         super().__init__(examples)
-        self.has_curvature = examples.together.size == 1
+        self.has_curvature = examples.communicator.size == 1
         self._places = places
         self._scratch: Array | None = None
         weight, positives, negatives = examples.weight, examples.positive_weight, examples.negative_weight
@@ -110,7 +110,7 @@ class TopKRisk(Risk):
     def exact_value(self, scores: Array) -> float:
         """``R``: the sum of the largest values, less that of the target. O(n)."""
         examples = self.examples
-        if examples.together.size > 1 or examples.weights is not None or not self._places.is_integer():
+        if examples.communicator.size > 1 or examples.weights is not None or not self._places.is_integer():
             return self.exact(scores).value
         gains = self._gains(scores, self._gain)
         first = examples.count - int(self._places)
@@ -170,13 +170,13 @@ class TopKRisk(Risk):
         weights; ``<gradient, f>``; and the gradient ``(2/N) c (u - t)``.
         """
         examples = self.examples
-        change = heaviest(self._gains(scores, gain), examples.weights, self._places, examples.together)
+        change = heaviest(self._gains(scores, gain), examples.weights, self._places, examples.communicator)
         change -= self._target()
         if examples.weights is not None:
             change *= examples.weights
         missed = float(change[examples.positive].sum())
         gradient = np.multiply(change, self._slope, out=change)
-        missed, inner = total(examples.together, missed, float(gradient @ scores))
+        missed, inner = total(examples.communicator, missed, float(gradient @ scores))
         return missed, inner, gradient
 
     def _gains(self, scores: Array, gain: float) -> Array:

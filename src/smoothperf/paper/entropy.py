@@ -33,9 +33,9 @@ from ..design import as_design
 from ..measures import PRBEP, Risk, RiskValue
 from ..measures.base import Plane
 from ..measures.examples import Examples
-from ..objective import RegularizedRisk
-from ..solvers import Nesterov
-from ..solvers.smoothing import Fixed
+from ..optimise import Nesterov
+from ..optimise.objective import RegularizedRisk
+from ..optimise.smoothing import Fixed
 from ..threads import use_threads
 
 Array = NDArray[np.float64]

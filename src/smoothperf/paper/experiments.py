@@ -15,7 +15,7 @@ import scipy
 
 from .. import __version__
 from ..datasets import MissingDataError, load
-from ..solvers import TraceRow
+from ..optimise import TraceRow
 from . import entropy, hard, rates, table1, tables
 from .runs import CUTTING_PLANES, METHODS, Problem, Run, Snapshot, train
 from .settings import EPS, MEASURES, TOL, Settings

@@ -40,8 +40,8 @@ from numpy.typing import NDArray
 
 from ..design import as_design
 from ..measures import PRBEP
-from ..objective import RegularizedRisk
-from ..solvers import BMRM, LBFGS, Nesterov, Solver, Status, TraceRow
+from ..optimise import BMRM, LBFGS, Nesterov, Solver, Status, TraceRow
+from ..optimise.objective import RegularizedRisk
 from ..threads import use_threads
 from .rates import reached
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from ..design import as_design
 from ..measures import Measure
-from ..objective import RegularizedRisk
-from ..solvers import BMRM, LBFGS, Nesterov, Solver, Trace, TraceRow
-from ..solvers.smoothing import Fixed
+from ..optimise import BMRM, LBFGS, Nesterov, Solver, Trace, TraceRow
+from ..optimise.objective import RegularizedRisk
+from ..optimise.smoothing import Fixed
 from ..threads import use_threads
 from .runs import MAX_ITER
 

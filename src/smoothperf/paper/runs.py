@@ -18,9 +18,9 @@ from ..datasets import Part
 from ..design import as_design
 from ..design.base import Array
 from ..measures import Measure
-from ..objective import RegularizedRisk
-from ..solvers import BMRM, LBFGS, Nesterov, Solver, Status, TraceRow
-from ..solvers.smoothing import Fixed
+from ..optimise import BMRM, LBFGS, Nesterov, Solver, Status, TraceRow
+from ..optimise.objective import RegularizedRisk
+from ..optimise.smoothing import Fixed
 from ..threads import use_threads
 from .settings import EPS, TOL
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..datasets import PaperData
 from ..estimators.path import regularization_path
 from ..measures import Measure
-from ..solvers import TraceRow
+from ..optimise import TraceRow
 from .settings import EPS, Settings
 
 

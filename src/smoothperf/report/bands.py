@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..measures.sorted_scores import Counts
-from ..measures.targets import ROUNDING
+from ..cuts.sorted_scores import Counts
+from ..cuts.targets import ROUNDING
 
 Array = NDArray[np.float64]
 #: Places on each axis, and as many on a logarithmic one for small false positive rates.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..cuts.sorted_scores import Counts
 from ..evaluation import Ranking, interval, resamples, tells_nothing
 from ..measures import Measure, get_measure
-from ..measures.sorted_scores import Counts
 from .bands import Band, precision_at, rate_places, recall_at, recall_places
 from .penalty import has_bounds, penalty_words
 from .thinning import separating_thresholds, thin_cuts

@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..measures.sorted_scores import Counts
-from ..measures.targets import ROUNDING
+from ..cuts.sorted_scores import Counts
+from ..cuts.targets import ROUNDING
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from ..design import Design, as_design
 from ..measures import Risk
 from ..measures.examples import Supervision
-from ..objective import RegularizedRisk
-from ..penalties import Penalty, Quadratic
-from ..solvers import Result
-from ..solvers.path import ConvexStart, Solution
+from ..optimise import Result
+from ..optimise.objective import RegularizedRisk
+from ..optimise.path import ConvexStart, Solution
+from ..optimise.penalties import Penalty, Quadratic
 from ..threads import cached_property
 
 Array = NDArray[np.float64]

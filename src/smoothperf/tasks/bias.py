@@ -18,9 +18,9 @@ from .._validation import positive_number
 from ..design import BiasedDesign, Design
 from ..measures import Measure
 from ..measures.examples import Examples
-from ..objective import RegularizedRisk
-from ..solvers import Result
-from ..solvers.path import Solution
+from ..optimise import Result
+from ..optimise.objective import RegularizedRisk
+from ..optimise.path import Solution
 
 Array = NDArray[np.float64]
 

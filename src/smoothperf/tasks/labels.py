@@ -43,10 +43,10 @@ from ..measures import (
     SquaredHinge,
     get_measure,
 )
-from ..objective import RegularizedRisk
-from ..penalties import Penalty, Quadratic
-from ..solvers import Result
-from ..solvers.path import Solution
+from ..optimise import Result
+from ..optimise.objective import RegularizedRisk
+from ..optimise.path import Solution
+from ..optimise.penalties import Penalty, Quadratic
 from .base import (
     BOUNDS,
     Array,

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.model_selection import RepeatedKFold, ShuffleSplit, check_cv
 
 from .._validation import choice, whole_number
-from ..collective import extremes
+from ..communicator import extremes
 from ..evaluation import tells_nothing
 from ..io.model_file import kept_in_files
 from ..measures import (
@@ -34,9 +34,9 @@ from ..measures import (
     Risk,
     get_query_measure,
 )
-from ..objective import RegularizedRisk
-from ..solvers import Result
-from ..solvers.path import Solution
+from ..optimise import Result
+from ..optimise.objective import RegularizedRisk
+from ..optimise.path import Solution
 from .base import BOUNDS, Array, Ending, RowNumbers, Rows, Task, checked_share, checked_splits, given_candidates
 
 #: Losses, whose convex risks do not collapse; and pairs, for which the same holds.
@@ -170,7 +170,7 @@ class QueryTask(Task[Queries, RankingCandidate]):
         """The weights; empty if all documents have the same score."""
         scores = found.scores
         assert scores is not None
-        ends = extremes(known.together, scores.min(initial=np.inf), scores.max(initial=-np.inf))
+        ends = extremes(known.communicator, scores.min(initial=np.inf), scores.max(initial=-np.inf))
         return Ending(found.coef, 0.0, 0.0, np.nan, tells_nothing(np.array(ends)))
 
     def splits(self, cv: Any, rows: QueryRows) -> list[tuple[Any, Any]]:

@@ -4,7 +4,7 @@ A fit of the tight bound has two runs: for a convex risk that does not collapse,
 Both are one to the user: the callback sees the rows of both, and the limit of iterations and the counts are those of
 both together. Newton's method, which has no second derivatives of ROC area, leaves the first to L-BFGS.
 
-Along falling alphas a convex risk hands on its planes, a tight one its weights (:mod:`smoothperf.solvers.path`), with
+Along falling alphas a convex risk hands on its planes, a tight one its weights (:mod:`smoothperf.optimise.path`), with
 starts that all candidates on the same rows share.
 """
 
@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Generic
 
 from ..measures import Risk
-from ..objective import RegularizedRisk
-from ..penalties import Penalty
-from ..solvers import LBFGS, Callback, ConvexSolver, Newton, Observer, Result, Retargeting, Solver
-from ..solvers.path import ConvexPath, ConvexStart, Solution, TightPath, convex_path
-from ..solvers.story import Sequel
+from ..optimise import LBFGS, Callback, ConvexSolver, Newton, Observer, Result, Retargeting, Solver
+from ..optimise.objective import RegularizedRisk
+from ..optimise.path import ConvexPath, ConvexStart, Solution, TightPath, convex_path
+from ..optimise.penalties import Penalty
+from ..optimise.story import Sequel
 from ..threads import cached_property
 from .base import Array, C, Candidate, Ending, K, Rows, Task
 

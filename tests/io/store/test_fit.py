@@ -10,13 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from problems import graded
-from smoothperf import (
-    MeasureClassifier,
-    MeasureClassifierCV,
-    MeasureRanker,
-    MeasureRankerCV,
-    regularization_path,
-)
+from smoothperf import MeasureClassifier, MeasureClassifierCV, MeasureRanker, MeasureRankerCV, regularization_path
 from smoothperf.design import as_design
 from smoothperf.design.sparse import PRODUCTS_BEFORE_COPY
 from smoothperf.io import StoreError, open_store, read_data

@@ -28,7 +28,7 @@ TABLES = ("csv", "parquet")
 def check_measure(name: str, query: str | None) -> None:
     """Fail if there is no such measure, neither of labels nor of rankings; with queries, of rankings."""
     from ...measures import get_measure, get_query_measure
-    from ...measures.query_names import QUERY_MEASURE_WORDS, similar_query_measure
+    from ...measures.queries.names import QUERY_MEASURE_WORDS, similar_query_measure
 
     if query is not None:
         if is_label_measure(name) and not is_query_measure(name):
@@ -218,7 +218,7 @@ def _grades(rows: Dataset, measures: Sequence[Any]) -> Any:
 
     from ...io.dataset import data_error
     from ...measures import Queries, get_query_measure
-    from ...measures.gains import HIGHEST_GRADE
+    from ...measures.queries.gains import HIGHEST_GRADE
 
     if rows.y.dtype.kind not in "biuf":
         wrong = next((at, text) for at, text in enumerate(rows.y.tolist()) if not _is_number(text))

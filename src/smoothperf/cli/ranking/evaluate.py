@@ -20,14 +20,7 @@ def evaluate_ranker(
     """Judge a ranker; queries are drawn again for the intervals."""
     documents = read_documents_for(screen, fitted, data, form)
 
-    from ...evaluation import (
-        QueryScores,
-        drawn_interval,
-        query_columns,
-        query_resamples,
-        tells_nothing,
-        title_of,
-    )
+    from ...evaluation import QueryScores, drawn_interval, query_columns, query_resamples, tells_nothing, title_of
     from ...measures import get_query_measure
 
     queries, scores = queries_of(documents), fitted.predict(documents.X)

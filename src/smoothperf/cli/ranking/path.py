@@ -9,14 +9,7 @@ from .._errors import fail
 from .._files import Form
 from .._progress import Watch
 from .._screen import Screen
-from .documents import (
-    DEFAULT_MEASURE,
-    as_documents,
-    queries_of,
-    ranking_title,
-    read_other_documents,
-    summary,
-)
+from .documents import DEFAULT_MEASURE, as_documents, queries_of, ranking_title, read_other_documents, summary
 
 if TYPE_CHECKING:
     from ...estimators.path import RegularizationPath

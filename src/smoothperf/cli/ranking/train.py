@@ -12,15 +12,7 @@ from .._files import Form
 from .._progress import Watch
 from .._screen import Screen
 from .._trained import Checkpoints, Trained
-from .documents import (
-    DEFAULT_MEASURE,
-    as_documents,
-    queries_of,
-    ranking_title,
-    read_other_documents,
-    stacked,
-    summary,
-)
+from .documents import DEFAULT_MEASURE, as_documents, queries_of, ranking_title, read_other_documents, stacked, summary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,1 @@
+"""Measures of rankings: documents of queries, in the order of their scores."""

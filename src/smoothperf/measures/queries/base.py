@@ -1,0 +1,138 @@
+"""What measures of queries promise: a score of the order of each query's documents, and a convex risk to train with."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..._validation import HEAVIEST, vector
+from ...communicator import total
+from ..base import Risk
+from .queries import Queries
+
+Array = NDArray[np.float64]
+
+
+class QueryRisk(Risk):
+    """A convex function of the scores that only compares documents of the same query.
+
+    Parameters
+    ----------
+    queries : Queries
+        Grades and weights. They are the ``examples`` of this risk.
+    """
+
+    shift_invariant: ClassVar[bool] = True
+
+    def __init__(self, queries: Queries):
+        super().__init__(queries)
+        self.queries = queries
+
+
+class QueryMeasure(ABC):
+    """What to be good at, as a mean over queries; higher is better. Immutable, comparable and hashable.
+
+    Examples
+    --------
+    >>> from smoothperf import NDCG
+    >>> grades, qid = [2, 0, 1, 0, 1], [7, 7, 7, 8, 8]
+    >>> NDCG().score(grades, [3.0, 1.0, 2.0, 0.0, 1.0], qid)   # both queries are in the best order
+    1.0
+    >>> NDCG(10) == NDCG(k=10), NDCG(10).name
+    (True, 'ndcg@10')
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What :func:`~smoothperf.measures.queries.names.get_query_measure` knows it by."""
+
+    @property
+    def full_name(self) -> str:
+        """The name, and what sets it apart from the usual measure of that name: ``ndcg@10, linear gains``."""
+        return self.name
+
+    def bind(self, grades: ArrayLike, qid: ArrayLike, sample_weight: ArrayLike | None = None) -> Risk:
+        """Return the convex risk of this measure for given grades.
+
+        Parameters
+        ----------
+        grades : array-like of shape (n,)
+            How relevant each document is, 0 or more.
+        qid : array-like of shape (n,)
+            The query of each document.
+        sample_weight : array-like of shape (n,), optional
+            What queries count; the same for all documents of one.
+        """
+        return self.risk(Queries.of(grades, qid, sample_weight))
+
+    @abstractmethod
+    def risk(self, queries: Queries) -> Risk:
+        """Return the convex risk of this measure for queries, which may be some of those of a group."""
+
+    def score(
+        self, grades: ArrayLike, scores: ArrayLike, qid: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the mean over queries, as one would report it for these scores. O(n log n).
+
+        Queries that every order suits alike, such as those with documents of one grade only, are left out.
+        """
+        queries = Queries.of(grades, qid, sample_weight)
+        return self.mean_score(queries, vector("scores", scores, length=queries.here_count))
+
+    def mean_score(self, queries: Queries, scores: Array) -> float:
+        """Return the same for queries, which may be some of those of a group, and for scores that were checked."""
+        values = self.of_queries(queries, scores)
+        counted = ~np.isnan(values)
+        part = self.weights(queries)[counted]
+        gained, weight = total(queries.communicator, float(part @ values[counted]), float(part.sum()))
+        return gained / checked_weight(weight, self.nothing_counts)
+
+    @property
+    def nothing_counts(self) -> str:
+        """What to say where no query counts."""
+        return words_of_nothing(self.name)
+
+    def takes(self, grades: Array) -> bool:
+        """Return whether documents of these grades, which may be huge, can be scored by this measure."""
+        return True
+
+    @abstractmethod
+    def of_queries(self, queries: Queries, scores: Array) -> Array:
+        """Return the measure of each query here; NaN for those that are left out."""
+
+    def weights(self, queries: Queries) -> Array:
+        """Return what each query here counts."""
+        return np.ones(queries.sizes.shape[0]) if queries.query_weights is None else queries.query_weights
+
+    def counted(self, queries: Queries) -> NDArray[np.intp]:
+        """Return the numbers of the queries here that count: with a weight, and not left out."""
+        values = self.of_queries(queries, np.zeros(queries.here_count))
+        return np.flatnonzero(~np.isnan(values) & (self.weights(queries) > 0.0))
+
+
+def words_of_nothing(name: str) -> str:
+    """What to say where no query counts for a measure."""
+    return f"no query counts for {name}: each has weight 0, or documents that the measure takes to be equally good."
+
+
+def checked_weight(weight: float, nothing_counts: str) -> float:
+    """Return the weight of all queries that count, if there is some and it can be divided by."""
+    if weight == 0.0:
+        raise ValueError(nothing_counts)
+    if not 1.0 / HEAVIEST <= weight <= HEAVIEST:
+        raise ValueError(
+            f"sample_weight adds up to {weight:g} over queries, which is not between {1.0 / HEAVIEST:g} and "
+            f"{HEAVIEST:g}; multiply all weights by one constant, which changes nothing else."
+        )
+    return weight
+
+
+def quotients(numerators: Array, denominators: Array, counted: NDArray[np.bool_]) -> Array:
+    """Quotients for the queries that count, NaN for the others."""
+    result = np.full(numerators.shape, np.nan)
+    np.divide(numerators, denominators, out=result, where=counted)
+    return result
