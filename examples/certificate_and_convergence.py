@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov
 from smoothperf.datasets import make_rare_positives
 from smoothperf.design import as_design
-from smoothperf.optimise.objective import RegularizedRisk
+from smoothperf.optimise import RegularizedRisk
 from smoothperf.plots import convergence
 
 X, y = make_rare_positives(8000, 4000, positive_rate=0.02)

@@ -9,11 +9,11 @@ from groups import check_alike, perturb, perturb_solvers, run_group
 from problems import graded
 from promises import hold_tight
 from smoothperf.design import SharedDesign, as_design
+from smoothperf.measures.queries import pairs as query_pairs
+from smoothperf.measures.queries import risk as ranking_risk
 from smoothperf.measures.queries.names import get_query_measure
 from smoothperf.measures.queries.ndcg import NDCG
 from smoothperf.measures.queries.queries import Queries
-from smoothperf.measures.queries import pairs as query_pairs
-from smoothperf.measures.queries.queries import risk as ranking_risk
 from smoothperf.optimise import BMRM, LBFGS, Nesterov, Status
 from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.optimise.retargeting import Retargeting
