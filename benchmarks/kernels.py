@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from smoothperf import PRBEP, ErrorRate, LogLoss, ROCArea, SquaredHinge
+from smoothperf._arrays import Array
 from smoothperf.datasets import make_rare_positives
 from smoothperf.design import as_design
 from smoothperf.kernels import differences, inner_products, minimise_model, sum_and_squares, two_loop
-from smoothperf.measures.base import Array
 from smoothperf.threads import use_threads
 
 from .common import arguments, seconds_of, write_csv

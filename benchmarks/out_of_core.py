@@ -30,8 +30,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from smoothperf import LBFGS, ROCArea
+from smoothperf._arrays import Array
 from smoothperf.design import CSRDesign
-from smoothperf.design.base import Array
 from smoothperf.io import Store, StoreWriter
 from smoothperf.optimise.objective import RegularizedRisk
 

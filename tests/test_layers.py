@@ -30,6 +30,7 @@ LAYERS = (
     ("kernels",),
     ("threads", "_files"),
     ("_validation",),
+    ("_arrays",),
 )
 LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+from ._arrays import Array
 
 #: Most weight of a class: pairs have the product of two such weights, which is squared.
 HEAVIEST = 1e70

@@ -15,9 +15,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ._arrays import Array
 
 
 class Communicator(Protocol):

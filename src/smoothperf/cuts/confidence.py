@@ -15,12 +15,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv
 
+from .._arrays import Array
 from .._validation import positive_number
 
-Array = NDArray[np.float64]
 #: How sure a promise is by default.
 CONFIDENCE = 0.9
 

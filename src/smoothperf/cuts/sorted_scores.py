@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._arrays import Array
 from .._validation import binary_labels, vector
 from .threshold_search import Cuts
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from .._validation import positive_number, whole_number
 from .confidence import bounds, chance_of_as_few, chance_of_as_many, checked_confidence, effective_number
 from .sorted_scores import ratio
 from .threshold_search import Cuts
 
-Array = NDArray[np.float64]
 #: What may be asked for.
 TARGETS = ("precision", "recall", "fpr", "k", "rate")
 #: Sums of weights round: a rate that is lower than asked for by this share of it is not lower.

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from .._arrays import Array
 from ..communicator import ALONE, Communicator, total
 
-Array = NDArray[np.float64]
 #: What a cut loses: a function of the weights of the positives and of the negatives above it. In a group more positives
 #: must never be worse, and more negatives never better.
 Loss = Callable[[Array, Array], Array]

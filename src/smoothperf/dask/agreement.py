@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
-from ..design.base import Array
+from .._arrays import Array
 from ..estimators.problem import encode_labels
 from .blocks import Summary
 from .parts import LabelSettings, QuerySettings

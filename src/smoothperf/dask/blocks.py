@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from .._validation import vector
 from ..design import DenseDesign, Design, as_design
-from ..design.base import Array
 from ..design.sparse import RowBlocks
 from ..io import DataError, read_data
 from ..io.labels import problem_of

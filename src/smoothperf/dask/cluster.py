@@ -13,8 +13,8 @@ from distributed import Client, default_client
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import Array
 from .._validation import positive_number
-from ..design.base import Array
 from ..estimators.checkpoint import Checkpoint
 from ..estimators.linear import CertifiedModel, make_callback, report_end
 from ..optimise import Callback, Newton, Solver

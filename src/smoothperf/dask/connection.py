@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from distributed.comm import Comm
 from distributed.protocol import to_serialize
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .._arrays import Array
 
 #: Bytes of an array that is a part of its message, which is copied but made and read faster than a frame of its own.
 INSIDE = 1 << 15

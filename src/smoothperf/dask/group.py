@@ -30,11 +30,10 @@ import numpy as np
 from distributed import Client, Worker
 from distributed.comm import Comm, connect
 from distributed.core import Status
-from numpy.typing import NDArray
 
+from .._arrays import Array
 from .connection import Connection, GroupBrokenError, Traffic
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 #: Numbers in an array that member 0 keeps for a while, as others follow.

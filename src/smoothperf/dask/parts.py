@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..communicator import Communicator
 from ..design import Design, as_design
-from ..design.base import Array
 from ..measures import Examples, Queries
 from ..measures.examples import Supervision
 from .blocks import Block, Summary, borrowed, lent, load

@@ -13,6 +13,7 @@ from dask.delayed import Delayed
 from distributed import Client
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..estimators.classifier import MeasureClassifier
 from ..estimators.problem import known_labels
 from ..estimators.ranker import MeasureRanker
@@ -21,8 +22,6 @@ from .blocks import Block, load, weight_of_kinds
 from .inputs import Source, ranked_sources, sources
 from .placement import known_workers
 from .rows import settle
-
-Array = NDArray[np.float64]
 
 
 def is_lazy(X: Any) -> bool:

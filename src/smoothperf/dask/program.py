@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from .._arrays import Array
 from ..communicator import Communicator, agreed
 from ..design import SharedDesign
-from ..design.base import Array
 from ..estimators.checkpoint import Checkpoint, so_far
 from ..measures.examples import Supervision
 from ..optimise import Callback, ConvexSolver, Observer, Result, Retargeting, Solver, TraceRow

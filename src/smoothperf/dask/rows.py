@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..design import CSRDesign, Design
-from ..design.base import Array
 from ..design.sparse import CompressedRows, RowBlocks
 from .blocks import Block
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .._arrays import Array
 
 #: Share of the entries of the fullest column from which on others have a size.
 FULL = 0.1

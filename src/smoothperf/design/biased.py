@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import Array, Design
+from .._arrays import Array
+from .base import Design
 
 
 class BiasedDesign(Design):

@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import Array, Design
+from .._arrays import Array
+from .base import Design
 
 #: Elements in a block: 512 KiB as float64, which stays in a core's second-level cache.
 BLOCK = 1 << 16

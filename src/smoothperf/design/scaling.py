@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, min_max_axis
 
+from .._arrays import Array
 from .._validation import choice
 
-Array = NDArray[np.float64]
 KINDS = ("standard", "maxabs", "none")
 #: Columns whose spread is no more than this many rounding errors of their largest value are constant.
 ROUNDING_ERRORS = 10.0

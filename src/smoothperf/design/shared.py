@@ -7,8 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..communicator import Communicator, extremes, total
-from .base import Array, Design
+from .base import Design
 
 
 class SharedDesign(Design):

@@ -20,7 +20,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import kernels, threads
-from .base import Array, Design
+from .._arrays import Array
+from .base import Design
 
 #: Products with X before its indices are copied. (Measured: the copy takes as long as one to three products, or ten
 #: where memory is fresh, and products with it 4 to 20% less than without.)

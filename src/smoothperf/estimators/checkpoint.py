@@ -9,7 +9,7 @@ import warnings
 from copy import copy
 from typing import Any
 
-from ..design.base import Array
+from .._arrays import Array
 from ..io.model_file import ModelFileError
 from ..optimise import Observer, Result, Status, Trace, TraceRow
 from ..optimise.monitor import Weights

@@ -17,11 +17,11 @@ from typing import ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import Array
 from .._validation import vector
 from ..cuts.threshold_search import threshold_for_weight
 from .examples import Examples, Supervision
 
-Array = NDArray[np.float64]
 #: A number, or an array of them, of which arithmetic makes the same.
 Numbers = TypeVar("Numbers", float, Array)
 #: Measures that work for rows on several machines, for messages.

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import threads
+from .._arrays import Array
 from ..communicator import extremes, sum_and_extremes, total
 from ..kernels import _roc_bins
-from .base import Array
 from .examples import Examples
 
 #: Rows for which a thread pays.

@@ -7,10 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import Array
 from .._validation import binary_labels, check_mass, weights_of
 from ..communicator import ALONE, Communicator, total
-
-Array = NDArray[np.float64]
 
 
 class Supervision(Protocol):

@@ -13,11 +13,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from .._arrays import Array
 from ..communicator import total
 from ..kernels._best_flips import best_flips, prefix_sums
 from ..kernels._flips import flip_along, ramp_table
 from ..kernels._levels import level_sets
-from .base import LONG_EPS, Array, Numbers, Plane, Risk, RiskValue
+from .base import LONG_EPS, Numbers, Plane, Risk, RiskValue
 from .examples import Examples
 
 #: What a soft maximum over levels or tables may cost of ``mu D``, relative to what the squares cost.

@@ -6,9 +6,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from .._arrays import Array
 from .._validation import positive_number
 from ..cuts.threshold_search import steady_cut
-from .base import Array, Measure, Numbers
+from .base import Measure, Numbers
 from .examples import Examples
 from .fractional_group import FractionalGroupRisk
 from .fractional_risk import FractionalRisk

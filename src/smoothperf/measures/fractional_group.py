@@ -19,9 +19,10 @@ import math
 
 import numpy as np
 
+from .._arrays import Array
 from ..communicator import agreed, total_and_agreed
 from ..kernels._levels import ramp_masses
-from .base import Array, Interval, Plane, RiskValue
+from .base import Interval, Plane, RiskValue
 from .flips import BestFlips, Side, SmoothedFlips, step_table
 from .fractional_risk import FractionalRisk
 from .margin_bins import Bins, Ranges, margin_bins

@@ -33,7 +33,8 @@ import math
 
 import numpy as np
 
-from .base import EPS, LONG_EPS, Array, Interval, Plane, RiskValue
+from .._arrays import Array
+from .base import EPS, LONG_EPS, Interval, Plane, RiskValue
 from .examples import Examples
 from .flips import SOFT_SHARE, BestFlips, FlipRisk, FractionalLoss, Side, SmoothedFlips, largest_knot, sorted_side
 

@@ -22,12 +22,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..communicator import agreed
 from ..cuts.confidence import CONFIDENCE, checked_confidence
 from ..cuts.sorted_scores import ratio
 from ..cuts.targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
 from ..cuts.threshold_search import Cuts
-from .base import Array, Measure, Risk
+from .base import Measure, Risk
 from .examples import Examples
 from .roc_area import ROCArea
 

@@ -21,8 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..communicator import Communicator
-from .base import EPS, Array
+from .base import EPS
 from .flips import Side, sorted_side
 
 #: Groups of each class that all members together send, and the fewest of one.

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..communicator import ALONE, Communicator, sum_and_extremes, total
 from ..kernels._roc_area import RampTable, sweep_bins
-from .base import EPS, LONG_EPS, Array, Interval, Plane, RiskValue
+from .base import EPS, LONG_EPS, Interval, Plane, RiskValue
 
 #: Numbers in a bin: weight and excess, of z and of z - kappa.
 BIN = 4

@@ -27,11 +27,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from .._arrays import Array
 from .._validation import positive_number
 from ..communicator import total
 from ..cuts.sorted_scores import SortedScores, partial_roc_area
 from ..kernels import huber_sums
-from .base import EPS, Array, Measure, Plane, Risk, RiskValue
+from .base import EPS, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs, sorted_scores
 from .projection import CappedSimplex, Projection, Roots

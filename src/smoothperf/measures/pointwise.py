@@ -23,11 +23,12 @@ from typing import ClassVar
 import numpy as np
 
 from .. import threads
+from .._arrays import Array
 from .._validation import positive_number
 from ..communicator import total
 from ..cuts.threshold_search import steady_cut
 from ..kernels import pointwise_hinges
-from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 
 #: Rows for which a thread pays.

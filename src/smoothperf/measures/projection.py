@@ -22,16 +22,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import threads
+from .._arrays import Array
 from ..communicator import decided, total
 from ..cuts.threshold_search import level_of
 from ..kernels import _top_k
 from .examples import Examples
 from .projection_group import Root, Values, search_together
-
-Array = NDArray[np.float64]
 
 #: Half the width of the first interval around a guess from nearby scores, and of one from a sample alone; in units of
 #: u, which goes from 0 to 1 over a ramp.

@@ -21,12 +21,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..communicator import Communicator, agreed, decided
 from ..kernels import _top_k
 
-Array = NDArray[np.float64]
 #: Cells of a unit, if there are no more than so many in the interval; both as powers of 2.
 UNIT_DIGITS, MOST_DIGITS = 7, 12
 #: Undecided examples of all members together that are few enough to travel.

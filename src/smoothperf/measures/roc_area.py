@@ -24,8 +24,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from .._arrays import Array
 from ..kernels import sorted_hinges
-from .base import EPS, LONG_EPS, Array, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Interval, Measure, Plane, Risk, RiskValue
 from .bins import Span, binned_pairs
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import threads
+from .._arrays import Array
 from ..communicator import total
 from ..kernels import logistic_losses, squared_hinges
-from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 
 #: Rows for which a thread pays.

@@ -31,10 +31,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from .._arrays import Array
 from .._validation import count_or_share
 from ..communicator import ALONE, Communicator, total
 from ..cuts.threshold_search import filled, level_of, room_for_ties
-from .base import EPS, LONG_EPS, Array, Curvature, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 from .projection import CappedSimplex, Roots
 

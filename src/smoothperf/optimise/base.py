@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from .._arrays import Array
 from .._validation import positive_number, whole_number
-from ..design.base import Array
 from ..threads import one_blas_thread
 from .monitor import Callback, Monitor, Observer
 from .objective import RegularizedRisk, Run

@@ -25,8 +25,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._arrays import Array
 from ..design import Design, as_design
-from ..design.base import Array
 from ..measures import Risk
 from ..threads import cached_property
 from .base import Solver, planes_to_keep

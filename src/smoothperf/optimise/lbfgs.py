@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .._arrays import Array
 from .._validation import whole_number
 from ..communicator import agreed
-from ..design.base import Array
 from ..kernels import differences, two_loop
 from . import proximal, working_set
 from .base import ConvexSolver

@@ -30,9 +30,9 @@ from typing import Protocol
 
 import numpy as np
 
+from .._arrays import Array
 from ..communicator import agreed
 from ..design import Design
-from ..design.base import Array
 from ..measures import Plane
 from .certificate import Bundle
 from .objective import Estimate, Point, Run

@@ -34,7 +34,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from ..design.base import Array
+from .._arrays import Array
 from ..measures import Curvature
 from .base import ConvexSolver
 from .line_search import check_flatness, first_step, flat_point

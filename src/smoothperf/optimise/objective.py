@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._arrays import Array
 from ..communicator import agreed, total
 from ..design import Design, SharedDesign
-from ..design.base import Array
 from ..kernels import inner_products
 from ..measures import Risk, RiskValue
 from .offset import Shifted

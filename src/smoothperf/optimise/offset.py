@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
+from .._arrays import Array
 from .._validation import vector
 from ..communicator import extremes, total
 from ..measures import Curvature, Risk, RiskValue
-from ..measures.base import EPS, Array
+from ..measures.base import EPS
 
 
 class Shifted(Risk):

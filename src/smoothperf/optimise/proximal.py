@@ -26,8 +26,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..communicator import agreed
-from ..design.base import Array
 from .line_search import flat_point
 from .monitor import Descent, Monitor
 from .objective import Point

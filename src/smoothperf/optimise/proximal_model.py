@@ -22,7 +22,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ..design.base import Array, Design
+from .._arrays import Array
+from ..design.base import Design
 from ..kernels import minimise_model
 from .penalties import Separable
 

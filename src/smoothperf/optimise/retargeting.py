@@ -31,8 +31,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .._arrays import Array
 from ..communicator import agreed, total
-from ..design.base import Array
 from ..measures.base import EPS, Curvature, Interval, Plane, Risk, RiskValue
 from .base import ConvexSolver, Solver
 from .certificate import evaluation_rounding

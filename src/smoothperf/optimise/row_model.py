@@ -26,7 +26,7 @@ import math
 
 import numpy as np
 
-from ..design.base import Array
+from .._arrays import Array
 from .objective import LARGEST_SCORE, Point
 from .proximal_model import no_columns, proximal_step
 from .segments import PenalisedRun

@@ -22,8 +22,8 @@ import math
 
 import numpy as np
 
+from .._arrays import Array
 from ..communicator import agreed
-from ..design.base import Array
 from ..measures import RiskValue
 from .objective import Point, RegularizedRisk, Run, Trial
 from .penalties import Separable

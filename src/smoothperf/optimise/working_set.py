@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..design.base import Array
+from .._arrays import Array
 from . import proximal
 from .monitor import Monitor
 from .objective import Estimate, RegularizedRisk

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from ..datasets import Part
 from ..design import as_design
-from ..design.base import Array
 from ..measures import Measure
 from ..optimise import BMRM, LBFGS, Nesterov, Solver, Status, TraceRow
 from ..optimise.objective import RegularizedRisk

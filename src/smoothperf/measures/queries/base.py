@@ -8,12 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._arrays import Array
 from ..._validation import HEAVIEST, vector
 from ...communicator import total
 from ..base import Risk
 from .queries import Queries
-
-Array = NDArray[np.float64]
 
 
 class QueryRisk(Risk):

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..._arrays import Array
 from ..._validation import HEAVIEST
 
-Array = NDArray[np.float64]
 Function = Callable[[Array], ArrayLike]
 #: Documents of higher grades would gain too much to be counted, if that is exponential.
 HIGHEST_GRADE = math.log2(HEAVIEST)

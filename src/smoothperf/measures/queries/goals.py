@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._arrays import Array
 from ..base import Risk
 from .base import QueryMeasure
 from .ndcg import NDCG
 from .pairs import QueryROCArea
 from .queries import Queries
 from .top_k import relevant
-
-Array = NDArray[np.float64]
 
 
 class QueryGoal(QueryMeasure):

@@ -11,15 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._arrays import Array
 from ..._validation import choice, whole_number
 from .base import QueryMeasure, quotients
 from .gains import Function, can_gain, checked_function, checked_gain, document_gains, numbers_of, unusual_gain
 from .queries import Queries
 from .risk import RankingRisk, order_matters, ranked_shares
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -17,16 +17,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._arrays import Array
 from ..._validation import choice
 from ...communicator import extremes, total
 from ...kernels import query_hinges
 from ..base import EPS, LONG_EPS, Interval, Plane, RiskValue
 from .base import QueryMeasure, QueryRisk, checked_weight, quotients, words_of_nothing
 from .queries import Queries
-
-Array = NDArray[np.float64]
 
 
 class _Pairs:

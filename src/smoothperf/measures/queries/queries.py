@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._arrays import Array
 from ..._validation import missing_entries, vector
 from ...communicator import ALONE, Communicator, total
 from ...kernels import sort_documents
 from ...threads import pieces
 
-Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 #: Documents for which a thread pays.
 LEAST_DOCUMENTS = 1 << 13

@@ -33,13 +33,13 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._arrays import Array
 from ...communicator import extremes, total
 from ...kernels import rank_queries
 from ..base import EPS, LONG_EPS, Plane, RiskValue
 from .base import QueryRisk, checked_weight
 from .queries import Queries
 
-Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 

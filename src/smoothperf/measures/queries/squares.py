@@ -20,15 +20,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._arrays import Array
 from ...communicator import extremes, total
 from ..base import EPS, Interval, Plane, RiskValue
 from .base import QueryMeasure, QueryRisk, checked_weight, words_of_nothing
 from .gains import Function, can_gain, checked_gain, document_gains, unusual_gain
 from .queries import Queries
-
-Array = NDArray[np.float64]
 
 
 class QuerySquaresRisk(QueryRisk):

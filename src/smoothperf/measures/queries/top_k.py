@@ -10,14 +10,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._arrays import Array
 from ..._validation import whole_number
 from .base import QueryMeasure, quotients
 from .queries import Queries
 from .risk import RankingRisk, order_matters, ranked_shares
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
