@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 from smoothperf import MeasureClassifier
 from smoothperf import dask as on_cluster
 from smoothperf.dask.agreement import agree
+from smoothperf.dask.design import SharedDesign
 from smoothperf.dask.group import Member
 from smoothperf.dask.inputs import sources
 from smoothperf.dask.parts import LabelPart
 from smoothperf.dask.placement import Placement
-from smoothperf.design import SharedDesign, as_design
+from smoothperf.design import as_design
 from smoothperf.io import StoreWriter, open_store
 from smoothperf.measures import Examples, get_measure
 from smoothperf.optimise.objective import RegularizedRisk, Run

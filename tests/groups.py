@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from smoothperf.dask.versions import version_for
 from smoothperf.measures.examples import Examples
 from smoothperf.optimise import certificate as certificate_module
 from smoothperf.optimise import lbfgs as lbfgs_module
@@ -67,6 +68,9 @@ class ThreadCommunicator:
     def gather(self, values):
         every = self._exchange("gather", values)
         return [each.copy() for each in every] if self.rank == 0 else []
+
+    def version(self, algorithm):
+        return version_for(self, algorithm)
 
     def _exchange(self, kind, values):
         values = np.asarray(values)

@@ -21,9 +21,10 @@ from smoothperf import BMRM, Nesterov, ZeroModelWarning
 from smoothperf.dask import MeasureClassifier
 from smoothperf.dask.agreement import agree
 from smoothperf.dask.connection import Connection
+from smoothperf.dask.design import SharedDesign
 from smoothperf.dask.inputs import sources
 from smoothperf.dask.placement import Placement
-from smoothperf.design import SharedDesign, as_design
+from smoothperf.design import as_design
 from smoothperf.io.model_file import ModelFileError
 from smoothperf.measures import ErrorRate, Examples, get_measure
 from smoothperf.optimise.objective import RegularizedRisk, Run

@@ -12,9 +12,10 @@ from distributed import Client, LocalCluster
 
 from smoothperf.dask import RowsLostError
 from smoothperf.dask.agreement import agree
+from smoothperf.dask.design import SharedDesign
 from smoothperf.dask.inputs import sources
 from smoothperf.dask.placement import Placement
-from smoothperf.design import SharedDesign, as_design
+from smoothperf.design import as_design
 from smoothperf.io import write_npz
 from smoothperf.io.store import StoreWriter
 from smoothperf.measures import Examples

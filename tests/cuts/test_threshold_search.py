@@ -8,9 +8,15 @@ from hypothesis import strategies as st
 import oracles
 from groups import parts, run_group
 from problems import searching
-from smoothperf.cuts.threshold_search import filled, level_of, room_for_ties, steady_cut, threshold_for_weight
+from smoothperf.communicator import ALONE
+from smoothperf.cuts import steady
+from smoothperf.cuts.threshold_search import Ordering
 
 in_groups = searching(20)
+
+
+def steady_cut(scores, positive, weights, loss, communicator=ALONE):
+    return steady.steady_cut(communicator.version(Ordering)(scores, weights), positive, loss)
 
 
 def weight_above(scores, weights, threshold):
@@ -24,7 +30,7 @@ def best_possible(scores, weights, wanted):
 
 
 def check(scores, weights, wanted):
-    threshold = threshold_for_weight(scores, weights, wanted)
+    threshold = Ordering(scores, weights).threshold(wanted)
     assert type(threshold) is float
     reached = weight_above(scores, weights, threshold)
     size = len(scores) if weights is None else weights.sum()
@@ -62,15 +68,15 @@ def test_the_same_with_weights(data, scores, share):
 def test_it_lies_midway_between_neighbours(k):
     scores = np.array([4.0, -1.0, 2.0, 7.0, 0.0])
     ordered = np.sort(scores)[::-1]
-    assert threshold_for_weight(scores, None, float(k)) == (ordered[k - 1] + ordered[k]) / 2
+    assert Ordering(scores, None).threshold(float(k)) == (ordered[k - 1] + ordered[k]) / 2
 
 
 def test_everything_or_nothing():
     scores = np.array([1.0, 2.0, 2.0, 5.0])
-    assert threshold_for_weight(scores, None, 4.0) < 1.0
-    assert threshold_for_weight(scores, None, 0.0) >= 5.0
-    assert weight_above(scores, None, threshold_for_weight(scores, None, 100.0)) == 4
-    assert weight_above(scores, None, threshold_for_weight(scores, None, -1.0)) == 0
+    assert Ordering(scores, None).threshold(4.0) < 1.0
+    assert Ordering(scores, None).threshold(0.0) >= 5.0
+    assert weight_above(scores, None, Ordering(scores, None).threshold(100.0)) == 4
+    assert weight_above(scores, None, Ordering(scores, None).threshold(-1.0)) == 0
 
 
 @pytest.mark.parametrize("level", [1.0, -1.0, 0.1, -0.3, 1e-300, 12345.678, 1e300, 0.0])
@@ -112,9 +118,9 @@ def test_scores_without_weight_are_below_the_cut_that_ties_with_others():
     """Cuts on either side of them leave the same weight above; the lowest of all is chosen."""
     scores = np.array([5.0, 4.0, 3.0, 2.0, 1.0])
     weights = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
-    assert threshold_for_weight(scores, weights, 1.0) == 1.5
-    assert threshold_for_weight(scores, weights, 0.0) == 4.5
-    assert threshold_for_weight(scores, weights, 2.0) < 1.0
+    assert Ordering(scores, weights).threshold(1.0) == 1.5
+    assert Ordering(scores, weights).threshold(0.0) == 4.5
+    assert Ordering(scores, weights).threshold(2.0) < 1.0
 
 
 # --- the steady cut ---------------------------------------------------------------------------------------------
@@ -302,14 +308,14 @@ def test_thresholds_and_levels_in_groups_are_those_in_memory(problem, share, who
     wanted = float(round(wanted)) if whole else wanted
     found, rounds = in_group(
         lambda f, c, communicator: (
-            threshold_for_weight(f, c, wanted, communicator),
-            level_of(f, c, wanted, communicator),
+            communicator.version(Ordering)(f, c).threshold(wanted),
+            communicator.version(Ordering)(f, c).level(wanted),
         ),
         lengths,
         scores,
         weights,
     )
-    assert found == (threshold_for_weight(scores, weights, wanted), level_of(scores, weights, wanted))
+    assert found == (Ordering(scores, weights).threshold(wanted), Ordering(scores, weights).level(wanted))
     assert rounds <= 12
 
 
@@ -323,11 +329,9 @@ def test_places_at_the_level_go_to_the_first_members(problem, share):
     def member(communicator):
         f = scores[slices[communicator.rank]]
         c = None if weights is None else weights[slices[communicator.rank]]
-        level = level_of(f, c, wanted, communicator)
-        return filled(f, c, level.at, room_for_ties(f, c, level, wanted, communicator))
+        return communicator.version(Ordering)(f, c).heaviest(wanted)
 
-    level = level_of(scores, weights, wanted)
-    expected = filled(scores, weights, level.at, room_for_ties(scores, weights, level, wanted))
+    expected = Ordering(scores, weights).heaviest(wanted)
     found = np.concatenate(run_group(len(lengths), member))
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-13)
     c = np.ones(len(scores)) if weights is None else weights

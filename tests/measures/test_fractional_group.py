@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import oracles
 from groups import examples_of, parts, run_group
 from problems import random_scored, searching
-from smoothperf.measures import flips, margin_bins
+from smoothperf.dask.versions import margin_bins
+from smoothperf.measures import flips
 from smoothperf.measures.flips import sorted_side
 from smoothperf.measures.fractional import FBeta, Jaccard
 

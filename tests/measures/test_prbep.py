@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import oracles
 from problems import searching
+from smoothperf.cuts.threshold_search import Ordering
 from smoothperf.measures import PRBEP
-from smoothperf.measures.top_k import heaviest
 
 SHAPES = {
     "even": [1, -1, 1, -1, 1, -1, 1, -1],
@@ -206,7 +206,7 @@ def test_heaviest_fills_the_weight_with_the_largest_values(data, n):
         weights[0] = 1.0
     total = data.draw(st.floats(0.0, 1.0)) * weights.sum()
     values.flags.writeable = weights.flags.writeable = False
-    u = heaviest(values, weights, total)
+    u = Ordering(values, weights).heaviest(total)
     assert u.min() >= 0.0
     assert u.max() <= 1.0
     assert weights @ u == pytest.approx(total, abs=1e-12)
@@ -222,7 +222,7 @@ def test_heaviest_without_weights_takes_whole_examples(data, n):
     values = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n)), dtype=float)
     k = data.draw(st.integers(1, n))
     values.flags.writeable = False
-    u = heaviest(values, None, float(k))
+    u = Ordering(values, None).heaviest(float(k))
     assert set(u) <= {0.0, 1.0}
     assert u.sum() == k
     assert values[u == 1.0].min() >= values[u == 0.0].max(initial=-np.inf)

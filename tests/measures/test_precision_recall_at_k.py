@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import oracles
 from problems import plainly_scored, searching
 from smoothperf import LBFGS, PRBEP, Newton, PrecisionAtK, RecallAtK
+from smoothperf.cuts.threshold_search import Ordering
 from smoothperf.design import as_design
-from smoothperf.measures.top_k import heaviest
 from smoothperf.optimise.objective import RegularizedRisk
 
 both = pytest.mark.parametrize("kind", [PrecisionAtK, RecallAtK])
@@ -144,7 +144,7 @@ def test_newton_finds_what_lbfgs_finds(kind, k):
 def test_heaviest_takes_a_part_of_the_last_example(data, n):
     values = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n)), dtype=float)
     total = data.draw(st.floats(0.0, 1.0)) * n
-    u = heaviest(values, None, total)
+    u = Ordering(values, None).heaviest(total)
     assert u.min() >= 0.0
     assert u.max() <= 1.0
     assert u.sum() == pytest.approx(total, abs=1e-13)

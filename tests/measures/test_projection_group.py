@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from groups import parts, run_group
 from problems import searching
-from smoothperf.measures import projection_group
-from smoothperf.measures.projection_group import Cells, Values, search_together
+from smoothperf.dask.versions import projection as projection_group
+from smoothperf.dask.versions.projection import Cells, Values, search_together
 
 
 def filled(tau, v, weights):

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from groups import examples_of, parts, run_group
 from problems import member_lengths, randomly_scored, searching
-from smoothperf.cuts import threshold_search
-from smoothperf.measures import PRBEP, PrecisionAtK, RecallAtK, projection_group
+from smoothperf.dask.versions import ordering
+from smoothperf.dask.versions import projection as projection_group
+from smoothperf.measures import PRBEP, PrecisionAtK, RecallAtK
 
 EPS = np.finfo(np.float64).eps
 MEASURES = [PRBEP(), PrecisionAtK(0.3), PrecisionAtK(1), RecallAtK(0.6)]
@@ -93,7 +94,7 @@ def test_smoothed_risks_are_those_in_memory(measure, few, problem, deviation):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(projection_group, "FEW", few)
-        patch.setattr(threshold_search, "BITS", 6)  # small tables are quicker
+        patch.setattr(ordering, "BITS", 6)  # small tables are quicker
         first, again = zip(*in_group(measure, y, weights, lengths, program), strict=True)
     width = min(deviation, 1.0)
     uneven = near.examples.weight / near.examples.positive_weight
@@ -125,7 +126,7 @@ def test_exact_risks_and_thresholds_are_those_in_memory(measure, problem):
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(threshold_search, "BITS", 6)  # small tables are quicker
+        patch.setattr(ordering, "BITS", 6)  # small tables are quicker
         exact, loss_free, values, cuts, weighed = zip(*in_group(measure, y, weights, lengths, program), strict=True)
     assert_same(near.exact(scores), exact, scores)
     assert_same(near.loss_free(scores), loss_free, scores)

@@ -11,7 +11,8 @@ import oracles
 from problems import gaussians
 from smoothperf import LBFGS, PRBEP, ErrorRate, FBeta, LogLoss, PrecisionAtK, RecallAtK, ROCArea, SquaredHinge
 from smoothperf.communicator import ALONE
-from smoothperf.design import BiasedDesign, SharedDesign, as_design
+from smoothperf.dask.design import SharedDesign
+from smoothperf.design import BiasedDesign, as_design
 from smoothperf.optimise.offset import Shifted
 from smoothperf.optimise.path import PenalisedPath
 from smoothperf.optimise.penalties import ElasticNet

@@ -25,7 +25,8 @@ from smoothperf import (
     ROCArea,
     Status,
 )
-from smoothperf.design import BiasedDesign, SharedDesign, as_design
+from smoothperf.dask.design import SharedDesign
+from smoothperf.design import BiasedDesign, as_design
 from smoothperf.measures import partial_roc
 from smoothperf.optimise import Retargeting
 from smoothperf.optimise.objective import RegularizedRisk

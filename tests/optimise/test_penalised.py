@@ -26,7 +26,8 @@ from smoothperf import (
     SquaredHinge,
     Status,
 )
-from smoothperf.design import BiasedDesign, SharedDesign, as_design
+from smoothperf.dask.design import SharedDesign
+from smoothperf.design import BiasedDesign, as_design
 from smoothperf.optimise import Retargeting, working_set
 from smoothperf.optimise import segments as segments_module
 from smoothperf.optimise.objective import RegularizedRisk

@@ -8,7 +8,8 @@ import pytest
 from groups import check_alike, perturb, perturb_solvers, run_group
 from problems import graded
 from promises import hold_tight
-from smoothperf.design import SharedDesign, as_design
+from smoothperf.dask.design import SharedDesign
+from smoothperf.design import as_design
 from smoothperf.measures.queries import pairs as query_pairs
 from smoothperf.measures.queries import risk as ranking_risk
 from smoothperf.measures.queries.names import get_query_measure

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from .._arrays import Array
 from .._validation import binary_labels, vector
-from .threshold_search import Cuts
+from .threshold_search import between
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,29 @@ class Counts:
     def accuracy(self) -> Array:
         """Share of the examples on the right side."""
         return ratio(self.tp + self.fp[-1] - self.fp, self.tp[-1] + self.fp[-1])
+
+
+class Cuts:
+    """All cuts of a score vector: cut i is below the i-th smallest different score, the last one above all.
+
+    An example is predicted positive if its score exceeds the threshold, so examples with equal scores share their fate:
+    only cuts between two different scores, below all or above all can be realised.
+    """
+
+    def __init__(self, scores: Array):
+        self._levels, self._members = np.unique(scores, return_inverse=True)
+
+    def above(self, weights: Array | None) -> Array:
+        """Weight (by default the number) of the examples above each cut."""
+        sums = np.bincount(self._members, weights=weights)
+        return np.append(np.cumsum(sums[::-1])[::-1], 0.0)
+
+    def threshold(self, cut: int) -> float:
+        """A number to cut at: midway between two scores, or a little beyond all of them."""
+        levels = self._levels
+        below = float(levels[cut - 1]) if cut > 0 else -np.inf
+        above = float(levels[cut]) if cut < levels.size else np.inf
+        return between(below, above, float(levels[0]), float(levels[-1]))
 
 
 class SortedScores(Cuts):

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from .._arrays import Array
 from .._validation import positive_number, whole_number
 from .confidence import bounds, chance_of_as_few, chance_of_as_many, checked_confidence, effective_number
-from .sorted_scores import ratio
-from .threshold_search import Cuts
+from .sorted_scores import Cuts, ratio
 
 #: What may be asked for.
 TARGETS = ("precision", "recall", "fpr", "k", "rate")

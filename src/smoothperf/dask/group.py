@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from secrets import token_hex
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from distributed import Client, Worker
@@ -32,9 +32,9 @@ from distributed.comm import Comm, connect
 from distributed.core import Status
 
 from .._arrays import Array
+from ..communicator import P, T
 from .connection import Connection, GroupBrokenError, Traffic
-
-T = TypeVar("T")
+from .versions import version_for
 
 #: Numbers in an array that member 0 keeps for a while, as others follow.
 SHORT = 64
@@ -113,6 +113,10 @@ class Member:
         self._rounds += 1
         total = self._wait(self._reduce("reduce", np.asarray(values, dtype=np.float64)))
         return total if self.rank == 0 else values
+
+    def version(self, algorithm: Callable[P, T]) -> Callable[P, T]:
+        """Return what the members run in place of an algorithm for rows in memory."""
+        return version_for(self, algorithm)
 
     def traffic(self) -> Traffic:
         """What has gone over the connections to the children."""

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from .._arrays import Array
-from ..communicator import Communicator, agreed
-from ..design import SharedDesign
+from ..communicator import Communicator
 from ..estimators.checkpoint import Checkpoint, so_far
 from ..measures.examples import Supervision
 from ..optimise import Callback, ConvexSolver, Observer, Result, Retargeting, Solver, TraceRow
@@ -27,6 +26,7 @@ from ..optimise.result import Start
 from ..optimise.story import Sequel, Story
 from ..tasks.base import Candidate, Ending, Task
 from ..tasks.training import check_suits, first_run
+from .design import SharedDesign
 from .parts import Part
 
 #: Least time between two copies of the best weights, in seconds.
@@ -163,7 +163,7 @@ def train(job: Job, part: Part, communicator: Communicator, notes: Notes | None 
 
 
 def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Result:
-    if any(agreed(objective.communicator, notes is not None and notes.needs_convex_start())):
+    if any(objective.agreed(notes is not None and notes.needs_convex_start())):
         solver = cast(ConvexSolver, _Resumed(job.solver, None if notes is None else notes.before()))
         first, start = first_run(job.task, job.candidate, examples, objective, solver)
         if notes is not None:
@@ -177,11 +177,11 @@ def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk,
 def _checkpoint(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Observer | None:
     """What keeps the model so far, if the client wants that: all members work on where its scores are cut."""
     communicator = objective.communicator
-    if not any(agreed(communicator, notes is not None and notes.checkpoint is not None)):
+    if not any(objective.agreed(notes is not None and notes.checkpoint is not None)):
         return None
 
     def observe(row: TraceRow, weights: Weights) -> None:
-        if any(agreed(communicator, notes is not None and notes.checkpoint is not None and notes.checkpoint.due())):
+        if any(objective.agreed(notes is not None and notes.checkpoint is not None and notes.checkpoint.due())):
             result = so_far(row, communicator.broadcast(weights(best=True)).copy(), objective, tight=job.tight)
             ending = job.task.ending(job.candidate, examples, objective, result, job.solver.tol)
             if notes is not None and notes.checkpoint is not None:
@@ -221,8 +221,7 @@ def _whereabouts(objective: RegularizedRisk, leg: Leg | None) -> tuple[int, Star
     """Iterations that are spent, and weights and mu to go on from, all as the client has them."""
     communicator = objective.communicator
     start = None if leg is None else leg.start
-    spent, begun, mu = agreed(
-        communicator,
+    spent, begun, mu = objective.agreed(
         0 if leg is None else leg.story.iterations,
         start is not None,
         math.nan if leg is None or leg.mu is None else leg.mu,

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from .base import Design
 from .biased import BiasedDesign
 from .dense import DenseDesign
-from .shared import SharedDesign
 from .sparse import CSCDesign, CSRDesign
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "CSRDesign",
     "DenseDesign",
     "Design",
-    "SharedDesign",
     "as_design",
 ]
 

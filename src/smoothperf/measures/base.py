@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._arrays import Array
 from .._validation import vector
-from ..cuts.threshold_search import threshold_for_weight
+from ..cuts.threshold_search import Ordering
 from .examples import Examples, Supervision
 
 #: A number, or an array of them, of which arithmetic makes the same.
@@ -183,8 +183,8 @@ class Curvature:
 class Risk(ABC):
     """A convex function of the scores: the maximum of many planes, one for each way of being wrong.
 
-    In a group of processes (:mod:`.communicator`) score vectors and gradients are those of the examples of this
-    process; values, offsets and derivatives are those of all, the same on every member.
+    In a group of processes (:mod:`smoothperf.communicator`) score vectors and gradients are those of the examples of
+    this process; values, offsets and derivatives are those of all, the same on every member.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ class Measure(ABC):
         """Return the same for examples, which may be some of those of a group, and for scores that were checked."""
         if self.fits_bias:
             return 0.0
-        return threshold_for_weight(scores, examples.weights, self.places(examples), examples.communicator)
+        return examples.version(Ordering)(scores, examples.weights).threshold(self.places(examples))
 
     def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return where scores of rows that were not trained on are best cut, whatever they were trained for."""

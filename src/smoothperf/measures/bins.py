@@ -13,7 +13,6 @@ import numpy as np
 
 from .. import threads
 from .._arrays import Array
-from ..communicator import extremes, sum_and_extremes, total
 from ..kernels import _roc_bins
 from .examples import Examples
 
@@ -61,7 +60,7 @@ class Span(NamedTuple):
     def of(cls, examples: Examples, scores: Array) -> Span:
         """What the scores of all members lie between."""
         here = float(scores.min(initial=math.inf)), float(scores.max(initial=-math.inf))
-        return cls(*extremes(examples.communicator, *here))
+        return cls(*examples.extremes(*here))
 
     @property
     def length(self) -> float:
@@ -106,7 +105,7 @@ def binned_pairs(
     direction : ndarray or None
         Along which the derivative is wanted.
     """
-    n, communicator = scores.shape[0], examples.communicator
+    n = scores.shape[0]
     rows = scores, examples.positive.view(np.uint8), examples.weights
     # An example lies at ``f + shift + shift_step [positive]``: negatives are moved by the margin, and all so that
     # nothing lies left of 0.
@@ -115,7 +114,7 @@ def binned_pairs(
     bins = int((span.length + abs(margin)) / width) + 2  # with one to spare for rounding
     tables = np.empty((2 * threads.pieces(n, least=max(LEAST_ROWS, bins)), bins, 2, MOMENTS))
     here = _roc_bins.bin_moments(*rows, *grid, *span, tables)
-    moments, *ends = sum_and_extremes(communicator, tables[0], *here)
+    moments, *ends = examples.sum_and_extremes(tables[0], *here)
     found = Span(*ends)
     if not span.holds(found):
         return found, None
@@ -124,7 +123,5 @@ def binned_pairs(
     of_rows = _roc_bins.bin_gradient(
         *rows, *grid, lines, scale, direction, gradient, threads.pieces(n, least=LEAST_ROWS)
     )
-    # Everybody has the sums that came with the lines, but only those of one member count: rounding may differ.
-    mine = of_lines if communicator.rank == 0 else (0.0, 0.0, 0.0, 0.0)
-    squares, ceiling, cornered, crowd, slopes, inner, along = total(communicator, *mine, *of_rows)
+    (slopes, inner, along), (squares, ceiling, cornered, crowd) = examples.total_and_agreed(of_rows, of_lines)
     return found, PairSums(slopes, squares, ceiling, inner, cornered, crowd, along)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._arrays import Array
 from .._validation import binary_labels, check_mass, weights_of
-from ..communicator import ALONE, Communicator, total
+from ..communicator import ALONE, Communicator, Shared
 
 
 class Supervision(Protocol):
@@ -18,6 +18,12 @@ class Supervision(Protocol):
     @property
     def communicator(self) -> Communicator:
         """Whom to ask about rows of others."""
+
+    def total(self, *numbers: float) -> tuple[float, ...]:
+        """Sums of numbers over all processes."""
+
+    def extremes(self, lowest: float, highest: float) -> tuple[float, float]:
+        """The lowest and the highest number of all processes."""
 
     @property
     def count(self) -> int:
@@ -35,7 +41,7 @@ class Supervision(Protocol):
         """What a shift-invariant risk does not see of scores."""
 
 
-class Examples:
+class Examples(Shared):
     """The examples of this process, and totals over those of all.
 
     Parameters
@@ -71,16 +77,16 @@ class Examples:
         *,
         both: bool = True,
     ):
+        super().__init__(communicator)
         self.positive = positive
         self.weights = weights
-        self.communicator = communicator
         masses = [self.here(positive), self.here(~positive)]
         counts = positive.shape[0], int(np.count_nonzero(positive))
-        count, positives, *masses = total(communicator, *counts, *masses)
+        count, positives, *masses = self.total(*counts, *masses)
         self.count, self.positives = int(count), int(positives)
         self.positive_weight, self.negative_weight = masses
         self.weight = self.positive_weight + self.negative_weight
-        if both and communicator.size > 1:
+        if both and not self.alone:
             self._check()
 
     @classmethod
@@ -88,6 +94,10 @@ class Examples:
         """Examples of labels in {-1, +1}, {0, 1} or {False, True}, checked."""
         positive = binary_labels(y)
         return cls(positive, weights_of(sample_weight, positive), communicator)
+
+    def others(self, positive: NDArray[np.bool_], weights: Array | None) -> Examples:
+        """Return other examples of the same processes, of which all may be of one class."""
+        return Examples(positive, weights, self.communicator, both=False)
 
     @property
     def here_count(self) -> int:
@@ -101,7 +111,7 @@ class Examples:
     def mean(self, scores: Array) -> float:
         """Weighted mean of the scores of all."""
         here = float(scores.sum() if self.weights is None else self.weights @ scores)
-        return total(self.communicator, here)[0] / self.weight
+        return self.total(here)[0] / self.weight
 
     def _check(self) -> None:
         """Both classes must occur, with some weight; of a group this is known only now."""

@@ -14,7 +14,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .._arrays import Array
-from ..communicator import total
 from ..kernels._best_flips import best_flips, prefix_sums
 from ..kernels._flips import flip_along, ramp_table
 from ..kernels._levels import level_sets
@@ -186,7 +185,7 @@ class FlipRisk(Risk):
         """The plane of flips below thresholds, and of shares of the examples at these."""
         gradient = np.empty_like(scores)
         inner = self._flip_along((step_table(*of_negatives), step_table(*of_positives)), scores, gradient)
-        value = offset - self._slope * total(self.examples.communicator, inner)[0]
+        value = offset - self._slope * self.examples.total(inner)[0]
         return RiskValue(Plane(gradient, offset, self._rounding), value, value)
 
     def _flip_along(self, tables: tuple[Array, Array], scores: Array, gradient: Array) -> float:

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from .._arrays import Array
 from .._validation import positive_number
-from ..cuts.threshold_search import steady_cut
+from ..cuts.steady import steady_cut
+from ..cuts.threshold_search import Ordering
 from .base import Measure, Numbers
 from .examples import Examples
-from .fractional_group import FractionalGroupRisk
 from .fractional_risk import FractionalRisk
 
 
@@ -27,8 +27,7 @@ class FractionalMeasure(Measure):
 
     def risk(self, examples: Examples) -> FractionalRisk:
         """Return the convex risk (fractional-risk); see :meth:`Measure.risk`."""
-        kind = FractionalRisk if examples.communicator.size == 1 else FractionalGroupRisk
-        return kind(examples, *self._coefficients)
+        return examples.version(FractionalRisk)(examples, *self._coefficients)
 
     def score_of(self, examples: Examples, scores: Array) -> float:
         """Return the measure of the predictions ``scores > 0``."""
@@ -43,7 +42,7 @@ class FractionalMeasure(Measure):
         def loss(hits: Array, false: Array) -> Array:
             return 1.0 - self.of_counts(hits, false, positives)
 
-        return steady_cut(scores, examples.positive, examples.weights, loss, examples.communicator)
+        return steady_cut(examples.version(Ordering)(scores, examples.weights), examples.positive, loss)
 
     def of_counts(self, hits: Numbers, false: Numbers, positives: float) -> Numbers:
         """``1 - delta``, from the weights of true and of false positives: numbers or arrays."""

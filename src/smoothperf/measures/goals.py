@@ -23,11 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Array
-from ..communicator import agreed
 from ..cuts.confidence import CONFIDENCE, checked_confidence
-from ..cuts.sorted_scores import ratio
+from ..cuts.sorted_scores import Cuts, ratio
 from ..cuts.targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
-from ..cuts.threshold_search import Cuts
 from .base import Measure, Risk
 from .examples import Examples
 from .roc_area import ROCArea
@@ -133,11 +131,10 @@ class _Target(Goal):
         :class:`TargetWarning` says what can be promised, and the cut keeps the rate on the given rows; or comes as
         close as possible. In a group everybody is given all scores.
         """
-        here = [examples.positive, scores, *([] if examples.weights is None else [examples.weights])]
-        every = np.hstack(
-            [part.reshape(len(here), -1) for part in examples.communicator.allgather(np.concatenate(here))]
+        columns = examples.of_all(
+            examples.positive.astype(np.float64), scores, *([] if examples.weights is None else [examples.weights])
         )
-        (threshold,) = agreed(examples.communicator, self._cut_of_all(every[0] > 0.0, every[1], *every[2:]))
+        (threshold,) = examples.agreed(self._cut_of_all(columns[0] > 0.0, *columns[1:]))
         return threshold
 
     def _cut_of_all(self, positive: NDArray[np.bool_], scores: Array, weights: Array | None = None) -> float:

@@ -1,13 +1,13 @@
 """Mean of a hinge over all pairs of positives and negatives, by sorting the smaller class.
 
 The smaller class is sorted, and every example of the larger one looks up two positions in it, O(n log n_min); the steps
-are those of :mod:`smoothperf.kernels._roc_area`. In a group everybody is given the scores of the smaller class, and
-what the examples of the larger one put between these is summed: two rounds for a hinge, three for a smoothed one.
+are those of :mod:`smoothperf.kernels._roc_area`. In a group everybody is given the scores of the smaller class
+(:func:`smoothperf.dask.versions.ordering.sorted_scores`), and what the examples of the larger one put between these is
+summed: two rounds for a hinge, three for a smoothed one.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Array
-from ..communicator import ALONE, Communicator, sum_and_extremes, total
 from ..kernels._roc_area import RampTable, sweep_bins
 from .base import EPS, LONG_EPS, Interval, Plane, RiskValue
+from .examples import Examples
 
 #: Numbers in a bin: weight and excess, of z and of z - kappa.
 BIN = 4
@@ -29,24 +29,21 @@ class Pairs:
 
     Attributes
     ----------
+    examples : Examples
+        All examples, with or without pairs.
     rows : pair of arrays
         The positives and the negatives among the examples here.
     weights : ndarray or None
         Of all examples here; None for ones.
     counts, mass : pairs
         Numbers of the positives and negatives that make pairs, and their weights; of all members.
-    n_examples : int
-        How many examples there are in all.
-    communicator : Communicator
-        Whom to ask about the others.
     """
 
+    examples: Examples
     rows: tuple[NDArray[np.intp], NDArray[np.intp]]
     weights: Array | None
     counts: tuple[int, int]
     mass: tuple[float, float]
-    n_examples: int
-    communicator: Communicator = ALONE
 
     @property
     def small(self) -> int:
@@ -98,9 +95,8 @@ def mean_over_pairs(
     sums = pair_ramps(pairs, scores, margin, kappa, pairs.sign / mass, gradient)
     excess, along = sums.excess, None
     if kappa > 0.0:
-        # Everybody has the sum of the excesses, but only that of one member counts: rounding may differ.
-        mine = excess if pairs.communicator.rank == 0 else 0.0
-        excess, along = total(pairs.communicator, mine, 0.0 if direction is None else float(gradient @ direction))
+        here = 0.0 if direction is None else float(gradient @ direction)
+        (along,), (excess,) = pairs.examples.total_and_agreed((here,), (excess,))
     # Rounding (docs/maths.md). A slope is a difference of two ramps divided by kappa. Ramps are at most ``reach`` long;
     # they are summed in long double and stored in double. The bins hold up to ``crowd`` terms each, summed in double:
     # their weight, which is a whole number without sample weights, and an ``excess`` whose mean is small where scores
@@ -108,7 +104,7 @@ def mean_over_pairs(
     large = 1 - pairs.small
     weighted = pairs.weights is not None
     crowd = float(pairs.counts[large]) if weighted else sums.crowd  # a weight does not tell the number of terms
-    sums_rounding = 4 * pairs.n_examples * LONG_EPS
+    sums_rounding = 4 * pairs.examples.count * LONG_EPS
     bins_rounding = 2 * crowd * EPS if weighted else 0.0
     rounding = 256 * EPS + sums_rounding + bins_rounding
     if kappa > 0.0:
@@ -138,7 +134,7 @@ def pair_ramps(pairs: Pairs, scores: Array, margin: float, kappa: float, scale: 
     others = pairs.rows[1 - pairs.small]
     *sums, low, high = table.ramps(scores, weights, others, sign, centre, margin, kappa, scale, gradient, bins[:-1])
     bins[-1] = sums
-    bins, low, high = sum_and_extremes(pairs.communicator, bins, low, high)
+    bins, low, high = pairs.examples.sum_and_extremes(bins, low, high)
     slopes = np.empty(ordered.shape[0])
     crowd, excess = sweep_bins(ordered, bins[:-1], kappa, slopes)
     table.look_up(scores, weights, pairs.rows[pairs.small], sign, centre, scale, slopes, gradient)
@@ -150,31 +146,30 @@ def pair_ramps(pairs: Pairs, scores: Array, margin: float, kappa: float, scale: 
 def _sorted_class(pairs: Pairs, scores: Array) -> tuple[float, Array, Array | None]:
     """About the mean of the scores; ``a``, less that and sorted; and the weights that belong to it."""
     rows = pairs.rows[pairs.small]
-    return sorted_scores(scores, rows, pairs.weights, sum(pairs.mass), pairs.sign, pairs.communicator)
+    return pairs.examples.version(sorted_scores)(scores, rows, pairs.weights, sum(pairs.mass), pairs.sign)
 
 
 def sorted_scores(
-    scores: Array, rows: NDArray[np.intp], weights: Array | None, whole: float, sign: float, communicator: Communicator
+    scores: Array, rows: NDArray[np.intp], weights: Array | None, whole: float, sign: float
 ) -> tuple[float, Array, Array | None]:
-    """Sort the scores of some rows of all members, in one round.
+    """Sort the scores of some rows.
 
-    Returns about the mean of all scores here and elsewhere, of weight ``whole``; the sorted ones, less that and times
-    the sign; and the weights that belong to them. Centring keeps the sums of squares small.
+    Returns about the mean of all scores, of weight ``whole``; the sorted ones, less that and times the sign; and the
+    weights that belong to them. Centring keeps the sums of squares small.
     """
-    mean_here = float(scores.sum() if weights is None else weights @ scores) / whole
-    here = [np.array([mean_here]), scores[rows]]
-    if weights is not None:
-        here.append(weights[rows])
-    gathered = communicator.allgather(np.concatenate(here))
-    centre = math.fsum(float(part[0]) for part in gathered)
-    if weights is None:
-        a = sign * (np.concatenate([part[1:] for part in gathered]) - centre)
+    centre = mean_here(scores, weights, whole)
+    return centre, *in_order(sign * (scores[rows] - centre), None if weights is None else weights[rows])
+
+
+def mean_here(scores: Array, weights: Array | None, whole: float) -> float:
+    """The weighted sum of the scores of this process, as a share of the whole weight."""
+    return float(scores.sum() if weights is None else weights @ scores) / whole
+
+
+def in_order(a: Array, weights: Array | None) -> tuple[Array, Array | None]:
+    """Numbers in ascending order, and the weights that belong to them."""
+    if weights is None or weights.min() == weights.max():
         a.sort()
-        return centre, a, None
-    found, weights = np.concatenate([part[1:].reshape(2, -1) for part in gathered], axis=1)
-    a = sign * (found - centre)
-    if weights.min() == weights.max():
-        a.sort()
-        return centre, a, weights
+        return a, weights
     order = np.argsort(a)
-    return centre, a[order], weights[order]
+    return a[order], weights[order]

@@ -29,15 +29,14 @@ import numpy as np
 
 from .._arrays import Array
 from .._validation import positive_number
-from ..communicator import total
 from ..cuts.sorted_scores import SortedScores, partial_roc_area
+from ..cuts.threshold_search import Ordering
 from ..kernels import huber_sums
 from .base import EPS, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs, sorted_scores
 from .projection import CappedSimplex, Projection, Roots
 from .roc_area import ROCArea
-from .top_k import heaviest
 
 
 class PartialROCAreaRisk(Risk):
@@ -61,7 +60,7 @@ class PartialROCAreaRisk(Risk):
         self._weight = np.ones(examples.here_count) if weights is None else weights
         negative_weight = None if weights is None else weights[self._rows[1]]
         nobody = np.zeros(self._rows[1].size, dtype=bool)
-        self._negatives = Examples(nobody, negative_weight, examples.communicator, both=False)
+        self._negatives = examples.others(nobody, negative_weight)
         self._share = max_fpr
         self._mass = examples.positive_weight, max_fpr * examples.negative_weight
         self._simplex = CappedSimplex(self._negatives, self._mass[1], 1.0 / self._mass[1], 0.0, (max_fpr, max_fpr))
@@ -105,15 +104,15 @@ class PartialROCAreaRisk(Risk):
     def _highest_negatives(self, scores: Array) -> Array:
         """``c z`` for all negatives, where z chooses those with the highest scores."""
         weights = self._negatives.weights
-        taken = heaviest(scores[self._rows[1]], weights, self._mass[1], self.examples.communicator)
+        taken = self.examples.version(Ordering)(scores[self._rows[1]], weights).heaviest(self._mass[1])
         return taken if weights is None else taken * weights
 
     def _top_negatives(self, scores: Array, kappa: float, mu: float, nearby: Roots | None) -> tuple[Projection, Array]:
         """The projection that finds z, and ``c z`` for all negatives."""
         positives, room = self._mass
         examples = self.examples
-        centre, ordered, ordered_weights = sorted_scores(
-            scores, self._rows[0], examples.weights, examples.weight, 1.0, examples.communicator
+        centre, ordered, ordered_weights = examples.version(sorted_scores)(
+            scores, self._rows[0], examples.weights, examples.weight, 1.0
         )
         hinges = np.empty(self._rows[1].size)
         huber_sums(ordered, ordered_weights, scores[self._rows[1]] + (1.0 - centre), kappa, hinges)
@@ -135,9 +134,9 @@ class PartialROCAreaRisk(Risk):
         weights[negatives] = taken
         chosen = negatives[np.flatnonzero(taken)]
         examples = self.examples
-        (count,) = total(examples.communicator, chosen.size)
+        (count,) = examples.total(chosen.size)
         counts = examples.positives, int(count)
-        pairs = Pairs((positives, chosen), weights, counts, self._mass, examples.count, examples.communicator)
+        pairs = Pairs(examples, (positives, chosen), weights, counts, self._mass)
         gradient = np.empty_like(scores) if out is None else out
         gradient[:] = 0.0
         return mean_over_pairs(pairs, scores, margin=margin, kappa=kappa, gradient=gradient)

@@ -25,8 +25,8 @@ import numpy as np
 from .. import threads
 from .._arrays import Array
 from .._validation import positive_number
-from ..communicator import total
-from ..cuts.threshold_search import steady_cut
+from ..cuts.steady import steady_cut
+from ..cuts.threshold_search import Ordering
 from ..kernels import pointwise_hinges
 from .base import EPS, LONG_EPS, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
@@ -52,7 +52,7 @@ class PointwiseRisk(Risk):
 
     def __init__(self, examples: Examples, positive_cost: float = 1.0, negative_cost: float = 1.0):
         super().__init__(examples)
-        self.has_curvature = examples.communicator.size == 1
+        self.has_curvature = examples.alone
         self._costs = positive_cost, negative_cost
         self._total = positive_cost * examples.positive_weight + negative_cost * examples.negative_weight
         # Of sums blocked by 512, relative to Q, with a surplus for those over members; docs/maths.md, rounding.
@@ -72,7 +72,7 @@ class PointwiseRisk(Risk):
         x = np.where(self.examples.positive, -2.0, 2.0) * scores
         x += 1.0
         np.maximum(x, 0.0, out=x)
-        (hinges,) = total(self.examples.communicator, float(self._weighted_costs() @ x))
+        (hinges,) = self.examples.total(float(self._weighted_costs() @ x))
         return hinges / self._total
 
     def smoothed(
@@ -85,7 +85,7 @@ class PointwiseRisk(Risk):
         label = self.examples.positive.view(np.uint8)
         sums = pointwise_hinges(scores, label, self.examples.weights, *self._costs, kappa, scale, gradient, pieces)
         along = 0.0 if direction is None else float(gradient @ direction)
-        slopes, squares, hinges, inner, along = total(self.examples.communicator, *sums, along)
+        slopes, squares, hinges, inner, along = self.examples.total(*sums, along)
         offset, exact = slopes / self._total, hinges / self._total
         height = offset + inner
         return RiskValue(
@@ -115,7 +115,7 @@ class PointwiseRisk(Risk):
         y = np.where(self.examples.positive, 1.0, -1.0)
         x = margin - 2.0 * y * scores
         flips = np.where(x > 0.0, self._weighted_costs(), 0.0)
-        hinges, flipped = total(self.examples.communicator, float(flips @ x), float(flips.sum()))
+        hinges, flipped = self.examples.total(float(flips @ x), float(flips.sum()))
         value = hinges / self._total
         plane = Plane(-2.0 / self._total * y * flips, margin * flipped / self._total, self._rounding)
         return RiskValue(plane, value, value)
@@ -149,7 +149,7 @@ class CostMeasure(Measure):
         def loss(hits: Array, false: Array) -> Array:
             return of_all - of_positives * hits + of_negatives * false
 
-        return steady_cut(scores, examples.positive, examples.weights, loss, examples.communicator)
+        return steady_cut(examples.version(Ordering)(scores, examples.weights), examples.positive, loss)
 
 
 @dataclass(frozen=True)

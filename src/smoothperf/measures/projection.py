@@ -10,10 +10,7 @@ largest v that the weight ``total`` is not below (:mod:`smoothperf.cuts.threshol
 at least that weight, at the other it is 0 for all but less than that. The same holds for the cut that is looked for on
 the way. Cost: two passes over the examples, and a few over the undecided.
 
-In a group (:mod:`.communicator`) the root for nearby scores is the guess as it is, with a wider interval around
-it, less wide where the root moves little, in which :mod:`.projection_group` searches in two rounds; the next guess is
-the root of a sample of all members, which is a round more, and the last one that of the level. The sums of all
-examples are one more round: 3 with a good guess, 4 without any, and 5 with a poor one.
+A group of processes looks for the root in another way (:mod:`smoothperf.dask.versions.projection`).
 """
 
 from __future__ import annotations
@@ -25,21 +22,14 @@ import numpy as np
 
 from .. import threads
 from .._arrays import Array
-from ..communicator import decided, total
-from ..cuts.threshold_search import level_of
+from ..cuts.threshold_search import Ordering
 from ..kernels import _top_k
 from .examples import Examples
-from .projection_group import Root, Values, search_together
 
 #: Half the width of the first interval around a guess from nearby scores, and of one from a sample alone; in units of
 #: u, which goes from 0 to 1 over a ramp.
 NEAR_MARGIN = 0.1
 FIRST_MARGIN = 0.5
-#: The same in groups, where another try costs more than a wider interval. Around a guess from nearby scores, which no
-#: sample corrects, it is so many times as far as the root has moved before, but at least ``NARROW_MARGIN``.
-GROUP_MARGIN = 3.5
-NARROW_MARGIN = 1.0
-MOVES = 3.0
 #: Up to this margin an interval grows.
 LAST_MARGIN = 50.0
 #: Up to this size, numbers are fine enough to tell the u of an interval apart.
@@ -114,7 +104,7 @@ class CappedSimplex:
     """
 
     def __init__(self, examples: Examples, total: float, slope: float, gain: float, targets: tuple[float, float]):
-        self.communicator = examples.communicator
+        self.examples = examples
         self.positive = examples.positive.view(np.uint8)
         self.weights = examples.weights
         self.mass = examples.weight
@@ -138,20 +128,20 @@ class CappedSimplex:
         """
         on_positives, on_negatives = self.targets
         target_step = on_positives - on_negatives
-        values = _Affine(self.slope / mu, on_negatives, target_step - self.gain / mu)
-        asked = _Asked(self, scores, values, gradient)
-        root, sampled = _root(asked, mu, nearby)
+        values = Affine(self.slope / mu, on_negatives, target_step - self.gain / mu)
+        finder = self.examples.version(RootFinder)(self, scores, values, gradient)
+        root, sampled = finder.find(mu, nearby)
         sums = _top_k.finish(
             scores, self.positive, self.weights, *values, on_negatives, target_step, self.slope,
-            root.tau, root.correction, root.other, root.blend, root.theta, direction, gradient, asked.pieces,
+            root.tau, root.correction, root.other, root.blend, root.theta, direction, gradient, finder.pieces,
         )  # fmt: skip
-        missed, mass, inner, prox, violation, along = total(self.communicator, *sums)
+        missed, mass, inner, prox, violation, along = self.examples.total(*sums)
         moved = math.inf if nearby is None else abs(mu * root.tau - nearby.all)
         roots = Roots(mu * root.tau, sampled, mu * root.theta, moved)
         return Projection(missed, mass - self.total, inner, prox, roots, mu * violation, mu * root.looseness, along)
 
 
-class _Affine(NamedTuple):
+class Affine(NamedTuple):
     """``v_i = scale f_i + shift + shift_step [i positive]``."""
 
     scale: float
@@ -159,7 +149,7 @@ class _Affine(NamedTuple):
     shift_step: float
 
 
-class _Interval(NamedTuple):
+class Interval(NamedTuple):
     """Where the root is looked for, and from where on."""
 
     start: float
@@ -167,12 +157,12 @@ class _Interval(NamedTuple):
     high: float
 
     @classmethod
-    def around(cls, tau: float, cut: float, margin: float) -> _Interval:
+    def around(cls, tau: float, cut: float, margin: float) -> Interval:
         """Around a guess of the root and one of the cut."""
         return cls(tau, min(tau, cut) - margin, max(tau, cut) + margin)
 
 
-class _Undecided(NamedTuple):
+class Undecided(NamedTuple):
     """The v of the examples inside an interval, their weights by class, and the weight above the interval."""
 
     negatives: Array
@@ -188,33 +178,70 @@ class _Undecided(NamedTuple):
             return values, None
         return values, np.concatenate((self.negative_weights, self.positive_weights))
 
-    def by_class(self) -> Values:
-        """The same, for :mod:`.projection_group`."""
-        parts = (self.negatives, self.negative_weights), (self.positives, self.positive_weights)
-        return Values(parts, self.above)
+
+class Root(NamedTuple):
+    """What a search has found: see ``_top_k.RootSearch``; and theta with the looseness of its bound."""
+
+    tau: float
+    outside: float
+    correction: float
+    other: float
+    blend: float
+    theta: float
+    looseness: float
+
+    @classmethod
+    def of(cls, search: _top_k.RootSearch, cut: tuple[float, float]) -> Root:
+        """Of a search that has ended, and the cut that was found beside it."""
+        return cls(search.tau, search.outside, search.correction, search.other, search.blend, *cut)
 
 
-class _Asked:
-    """What the examples are asked about the scores of one projection."""
+class RootFinder:
+    """Search for the root of one projection.
 
-    def __init__(self, simplex: CappedSimplex, scores: Array, values: _Affine, gradient: Array):
+    Parameters
+    ----------
+    simplex : CappedSimplex
+        What is projected onto.
+    scores : ndarray
+        The scores.
+    values : Affine
+        The v that they make.
+    gradient : ndarray
+        Memory, overwritten.
+    """
+
+    def __init__(self, simplex: CappedSimplex, scores: Array, values: Affine, gradient: Array):
         self.simplex = simplex
         self.pieces = threads.pieces(scores.shape[0], least=LEAST_ROWS)
         self._scores = scores
         self._affine = values
         self._gradient = gradient
 
+    def find(self, mu: float, nearby: Roots | None) -> tuple[Root, float]:
+        """Find the root; and ``mu * tau`` for the sample."""
+        known = nearby or Roots(0.0, 0.0, 0.0)
+        sampled = mu * self.sampled_root(known.sample / mu)
+        margin = NEAR_MARGIN if nearby else FIRST_MARGIN
+        root = self.root_near(*guesses(known, sampled - known.sample, mu), margin, LAST_MARGIN)
+        return root or self.root_at_level(), sampled
+
+    def root_near(self, tau: float, cut: float, margin: float, last: float) -> Root | None:
+        """Look for the root around guesses, as far as to the last margin."""
+        while abs(tau) < RESOLVED and margin <= last:
+            root = self.root_in(Interval.around(tau, cut, margin))
+            if not root.outside:
+                return root
+            tau = root.tau
+            margin *= 6.0
+        return None
+
     def sampled_root(self, start: float) -> float:
         """``tau`` for a sample, one of every ``step`` examples, searched from ``start``."""
-        simplex, step = self.simplex, self.simplex.step
-        values = self._values(step)
-        weights = None if simplex.weights is None else np.ascontiguousarray(simplex.weights[::step])
-        if simplex.communicator.size == 1:
-            return self._root_of_sample(start, values, weights)
-        columns = values, np.ones(values.shape) if weights is None else weights
-        return decided(simplex.communicator, lambda v, c: (self._root_of_sample(start, v, c),), 1, *columns)[0]
+        return self.root_of_sample(start, *self._sample())
 
-    def _root_of_sample(self, start: float, values: Array, weights: Array | None) -> float:
+    def root_of_sample(self, start: float, values: Array, weights: Array | None) -> float:
+        """``tau`` for the v of a sample and their weights."""
         simplex = self.simplex
         share = 1.0 / simplex.step if weights is None else float(weights.sum()) / simplex.mass
         search = _top_k.RootSearch(share * simplex.total, start, values.min() - 1.0, values.max(), True)
@@ -224,34 +251,28 @@ class _Asked:
     def root_at_level(self) -> Root:
         """Look for the root where it must be."""
         simplex = self.simplex
-        level = level_of(self._values(1), simplex.weights, simplex.total, simplex.communicator).at
+        level = simplex.examples.version(Ordering)(self._values(1), simplex.weights).level(simplex.total).at
         rounding = 4.4e-16 * abs(level)
-        return self.root_in(_Interval(level - 0.5, level - 1.0 - rounding, level + rounding), certain=True)
+        return self.root_in(Interval(level - 0.5, level - 1.0 - rounding, level + rounding), certain=True)
 
-    def root_in(self, interval: _Interval, *, certain: bool = False) -> Root:
+    def root_in(self, interval: Interval, *, certain: bool = False) -> Root:
         """Look for the root in an interval, in which it may lie or is certain to, and for theta there."""
-        simplex, (_, low, high) = self.simplex, interval
+        undecided, weighed = self._inside(interval)
+        search = _top_k.RootSearch(self.simplex.total, *interval, certain)
+        search.search(*undecided.both(), undecided.above)
+        return Root.of(search, self._cut_of(weighed, interval))
+
+    def _inside(self, interval: Interval) -> tuple[Undecided, Array]:
+        """The examples that an interval leaves undecided, and weights to find theta by."""
+        _, low, high = interval
         undecided = self._collect(low, high + 1.0)
-        weighed = self._weighed(undecided, low, high)
+        return undecided, self._weighed(undecided, low, high)
 
-        def cut_of(weighed: Array) -> tuple[float, float]:
-            return _top_k.cut_of_cells(weighed[:-1], float(weighed[-1]), simplex.total, low, high)
+    def _cut_of(self, weighed: Array, interval: Interval) -> tuple[float, float]:
+        """Theta, and the looseness of its bound."""
+        return _top_k.cut_of_cells(weighed[:-1], float(weighed[-1]), self.simplex.total, interval.low, interval.high)
 
-        if simplex.communicator.size == 1:
-            search = _top_k.RootSearch(simplex.total, *interval, certain)
-            search.search(*undecided.both(), undecided.above)
-            return Root.of(search, cut_of(weighed))
-        return search_together(
-            simplex.communicator,
-            undecided.by_class(),
-            interval,
-            simplex.total,
-            certain=certain,
-            weighed=weighed,
-            cut_of=cut_of,
-        )
-
-    def _weighed(self, undecided: _Undecided, low: float, high: float) -> Array:
+    def _weighed(self, undecided: Undecided, low: float, high: float) -> Array:
         """To find theta by: weights of v - t in cells and above them, and the weight above what is undecided."""
         cells = 1 << min(CUT_DIGITS + math.ceil(math.log2(max(high - low, 1.0))), MOST_DIGITS)
         sums = np.zeros(cells + 2)
@@ -264,13 +285,19 @@ class _Asked:
         sums[-1] = undecided.above
         return sums
 
+    def _sample(self) -> tuple[Array, Array | None]:
+        """The v of one of every ``step`` examples, and their weights."""
+        weights = self.simplex.weights
+        step = self.simplex.step
+        return self._values(step), None if weights is None else np.ascontiguousarray(weights[::step])
+
     def _values(self, step: int) -> Array:
         """The v of examples at equal distances from one another."""
         values = np.empty(-(-self._scores.shape[0] // step))
         _top_k.sample(self._scores, self.simplex.positive, *self._affine, step, values)
         return values
 
-    def _collect(self, low: float, high: float) -> _Undecided:
+    def _collect(self, low: float, high: float) -> Undecided:
         """What lies between. It goes where the gradient will be: no memory beyond the result."""
         simplex, n, kept = self.simplex, self._scores.shape[0], self._gradient
         kept_weights = None if simplex.weights is None else np.empty_like(kept)
@@ -282,7 +309,7 @@ class _Asked:
             begin, end = n * piece // self.pieces, n * (piece + 1) // self.pieces
             front.append(slice(begin, begin + n_negative))
             back.append(slice(end - n_positive, end))
-        return _Undecided(
+        return Undecided(
             _joined(kept, front),
             _joined(kept, back),
             None if kept_weights is None else _joined(kept_weights, front),
@@ -291,36 +318,7 @@ class _Asked:
         )
 
 
-def _root(asked: _Asked, mu: float, nearby: Roots | None) -> tuple[Root, float]:
-    """Find the root; and ``mu * tau`` for the sample, which is 0 in a group."""
-    known = nearby or Roots(0.0, 0.0, 0.0)
-    if asked.simplex.communicator.size == 1:
-        sampled = mu * asked.sampled_root(known.sample / mu)
-        margin = NEAR_MARGIN if nearby else FIRST_MARGIN
-        root = _root_near(asked, *_guesses(known, sampled - known.sample, mu), margin, LAST_MARGIN)
-    else:
-        sampled, root = 0.0, None
-        if nearby is not None:
-            margin = min(max(MOVES * nearby.moved / mu, NARROW_MARGIN), GROUP_MARGIN)
-            root = _root_near(asked, *_guesses(nearby, 0.0, mu), margin, margin)
-        if root is None:
-            tau = asked.sampled_root(known.all / mu)
-            root = _root_near(asked, tau, tau, GROUP_MARGIN, LAST_MARGIN)
-    return root or asked.root_at_level(), sampled
-
-
-def _root_near(asked: _Asked, tau: float, cut: float, margin: float, last: float) -> Root | None:
-    """Look for the root around guesses, as far as to the last margin."""
-    while abs(tau) < RESOLVED and margin <= last:
-        root = asked.root_in(_Interval.around(tau, cut, margin))
-        if not root.outside:
-            return root
-        tau = root.tau
-        margin *= 6.0
-    return None
-
-
-def _guesses(near: Roots, change: float, mu: float) -> tuple[float, float]:
+def guesses(near: Roots, change: float, mu: float) -> tuple[float, float]:
     """Where root and cut may be, given those for nearby scores and how far they may have moved."""
     tau, cut = (near.all + change) / mu, (near.cut + change) / mu
     return tau, cut if abs(cut - tau) <= LAST_MARGIN else tau

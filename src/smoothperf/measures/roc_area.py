@@ -65,12 +65,11 @@ class ROCAreaRisk(Risk):
         super().__init__(examples)
         positive = examples.positive
         self._pairs = Pairs(
+            examples,
             (np.flatnonzero(positive), np.flatnonzero(~positive)),
             examples.weights,
             (examples.positives, examples.count - examples.positives),
             (examples.positive_weight, examples.negative_weight),
-            examples.count,
-            examples.communicator,
         )
         self._mass = examples.positive_weight * examples.negative_weight
         self.diameter = self._mass / 2.0
@@ -85,7 +84,7 @@ class ROCAreaRisk(Risk):
 
     def exact_value(self, scores: Array) -> float:
         """``R``; for unit weights and rows in memory by a sweep over both classes, sorted."""
-        if self.examples.weights is not None or self.examples.communicator.size > 1:
+        if self.examples.weights is not None or not self.examples.alone:
             return self.exact(scores).value
         positives, negatives = (np.sort(scores[rows]) for rows in self._pairs.rows)
         return sorted_hinges(positives, 1.0 + negatives) / self._mass

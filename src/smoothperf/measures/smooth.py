@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from .. import threads
 from .._arrays import Array
-from ..communicator import total
 from ..kernels import logistic_losses, squared_hinges
 from .base import EPS, LONG_EPS, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
@@ -51,7 +50,7 @@ class SmoothRisk(Risk):
 
     def __init__(self, examples: Examples):
         super().__init__(examples)
-        self.has_curvature = examples.communicator.size == 1
+        self.has_curvature = examples.alone
         # Of sums blocked by 512, relative to the terms, with a surplus for those over members; docs/maths.md, rounding.
         self._rounding = 1024 * EPS + examples.count * LONG_EPS
 
@@ -68,7 +67,7 @@ class SmoothRisk(Risk):
     ) -> RiskValue:
         """The same as :meth:`exact`, whatever mu is; ``hint`` is not used."""
         gradient = np.empty_like(scores) if out is None else out
-        losses, offsets, along = total(self.examples.communicator, *self._losses(scores, direction, gradient))
+        losses, offsets, along = self.examples.total(*self._losses(scores, direction, gradient))
         value = losses / self.examples.weight
         return RiskValue(
             Plane(gradient, offsets / self.examples.weight, self._rounding * self._size(value)),

@@ -33,24 +33,13 @@ import numpy as np
 
 from .._arrays import Array
 from .._validation import count_or_share
-from ..communicator import ALONE, Communicator, total
-from ..cuts.threshold_search import filled, level_of, room_for_ties
+from ..cuts.threshold_search import Ordering
 from .base import EPS, LONG_EPS, Curvature, Interval, Measure, Plane, Risk, RiskValue
 from .examples import Examples
 from .projection import CappedSimplex, Roots
 
 #: Share of the weight that is far more than rounding can displace.
 SPARE = 1e-9
-
-
-def heaviest(values: Array, weights: Array | None, wanted: float, communicator: Communicator = ALONE) -> Array:
-    """Fill a wanted weight with the largest values: ``u`` in [0, 1] that maximises ``sum c u values``. Expected O(n).
-
-    At most one entry is fractional, and with unit weights and a whole number wanted none is. Of tied ones the first are
-    taken, in a group those of the first members.
-    """
-    level = level_of(values, weights, wanted, communicator)
-    return filled(values, weights, level.at, room_for_ties(values, weights, level, wanted, communicator))
 
 
 class TopKRisk(Risk):
@@ -71,7 +60,7 @@ class TopKRisk(Risk):
 
     def __init__(self, examples: Examples, places: float, *, per_place: bool = False):
         super().__init__(examples)
-        self.has_curvature = examples.communicator.size == 1
+        self.has_curvature = examples.alone
         self._places = places
         self._scratch: Array | None = None
         weight, positives, negatives = examples.weight, examples.positive_weight, examples.negative_weight
@@ -111,7 +100,7 @@ class TopKRisk(Risk):
     def exact_value(self, scores: Array) -> float:
         """``R``: the sum of the largest values, less that of the target. O(n)."""
         examples = self.examples
-        if examples.communicator.size > 1 or examples.weights is not None or not self._places.is_integer():
+        if not examples.alone or examples.weights is not None or not self._places.is_integer():
             return self.exact(scores).value
         gains = self._gains(scores, self._gain)
         first = examples.count - int(self._places)
@@ -171,13 +160,13 @@ class TopKRisk(Risk):
         weights; ``<gradient, f>``; and the gradient ``(2/N) c (u - t)``.
         """
         examples = self.examples
-        change = heaviest(self._gains(scores, gain), examples.weights, self._places, examples.communicator)
+        change = examples.version(Ordering)(self._gains(scores, gain), examples.weights).heaviest(self._places)
         change -= self._target()
         if examples.weights is not None:
             change *= examples.weights
         missed = float(change[examples.positive].sum())
         gradient = np.multiply(change, self._slope, out=change)
-        missed, inner = total(examples.communicator, missed, float(gradient @ scores))
+        missed, inner = examples.total(missed, float(gradient @ scores))
         return missed, inner, gradient
 
     def _gains(self, scores: Array, gain: float) -> Array:
@@ -195,7 +184,7 @@ class TopKRisk(Risk):
 
 def hits_of_top(examples: Examples, scores: Array, places: float) -> float:
     """Weight of the positives among the ``places`` with the highest scores; examples tied for the last ones share."""
-    level = level_of(scores, examples.weights, places * (1 - 1e-12))
+    level = Ordering(scores, examples.weights).level(places * (1 - 1e-12))
     share = examples.here((scores == level.at) & examples.positive) / level.tied
     return examples.here((scores > level.at) & examples.positive) + (places - level.above) * share
 

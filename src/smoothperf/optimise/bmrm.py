@@ -71,5 +71,5 @@ class BMRM(ConvexSolver):
             status = monitor.record(coef, coef_square, Estimate(exact, exact), exact, 0.0)
             if status is not None:
                 return monitor.result(status)
-            coef = run.communicator.broadcast(monitor.bundle.dual_coef)
+            coef = run.agreed_vector(monitor.bundle.dual_coef)
             scores = run.space.scores(coef)

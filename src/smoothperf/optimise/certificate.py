@@ -37,7 +37,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from ..communicator import ALONE, Communicator, agreed
+from ..communicator import ALONE, Communicator, Shared
 from ..design import Design
 from ..kernels import maximise_on_simplex
 from ..measures import Plane
@@ -130,7 +130,7 @@ class Planes:
         return bundle.lower_bound(objective, coef_norm)
 
 
-class Bundle:
+class Bundle(Shared):
     """Planes, their weights, and the best lower bound that they have given.
 
     Parameters
@@ -181,8 +181,7 @@ class Bundle:
         self._tolerance = tolerance
         self._extra_rounding = extra_rounding
         self._n_rows = design.shape[0] if n_rows is None else n_rows
-        self._communicator = communicator
-        self._leads = communicator.rank == 0
+        super().__init__(communicator)
         self._space = WeightSpace(design, design.shape[1]) if space is None else space
         size = self._max_planes
         self._count = 0
@@ -245,7 +244,7 @@ class Bundle:
         k = self._count
         self._count = k + 1
         self._new += 1
-        if not self._leads:
+        if not self.leads:
             return
         self._slopes[k] = slope
         if self._gradients.shape[1]:
@@ -318,7 +317,7 @@ class Bundle:
         if self._penalty.is_quadratic:
             self._multiply()
         self._new = 0
-        bound = _Bound(*agreed(self._communicator, *(self._best_bound() if self._leads else (0.0, 0.0, 0.0, 0.0))))
+        bound = _Bound(*self.agreed(*(self._best_bound() if self.leads else (0.0, 0.0, 0.0, 0.0))))
         self._highest = max(self._highest, bound.certified(0.0, self._ceiling))
         self._bounds.append(bound)
 
@@ -382,7 +381,7 @@ class Bundle:
         """Complete the Gram matrix, for all new planes at once."""
         k, known = self._count, self._known
         self._known = k
-        if known == k or not self._leads:
+        if known == k or not self.leads:
             return
         products = self._space.inners(self._slopes[:k], self._slopes[known:k])
         self._gram[:k, known:k] = products
@@ -411,7 +410,7 @@ class Bundle:
         """Forget the plane that has been idle for longest, or merge the two lightest."""
         k = self._count
         self._count = self._known = k - 1
-        if not self._leads:
+        if not self.leads:
             return
         gone = int(self._last_used[:k].argmin())
         if self._last_used[gone] == self._solutions:

@@ -17,7 +17,6 @@ import numpy as np
 
 from .._arrays import Array
 from .._validation import whole_number
-from ..communicator import agreed
 from ..kernels import differences, two_loop
 from . import proximal, working_set
 from .base import ConvexSolver
@@ -96,7 +95,7 @@ class LBFGS(ConvexSolver):
 
     def _descend(self, run: Run, monitor: Monitor, memory: CurvatureMemory) -> Status:
         """Go downhill until the monitor is content or nothing helps."""
-        leads = run.communicator.rank == 0
+        leads = run.leads
         descent = Descent(run, monitor, self.smoothing, tol=self.tol, patience=PATIENCE)
         point = run.starting_point(descent.mu)
         while True:
@@ -120,7 +119,7 @@ class LBFGS(ConvexSolver):
                 first = first_step(point, origin, farthest=1.0 / run.alpha)
                 found = flat_point(line, origin, flatness=self.flatness, first=first)
                 if found is None:
-                    if agreed(run.communicator, len(memory)) == (0.0,):
+                    if run.agreed(len(memory)) == (0.0,):
                         return Status.PRECISION_LIMIT
                     memory.clear()
                 trial = found or origin

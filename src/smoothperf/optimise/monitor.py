@@ -31,7 +31,6 @@ from typing import Protocol
 import numpy as np
 
 from .._arrays import Array
-from ..communicator import agreed
 from ..design import Design
 from ..measures import Plane
 from .certificate import Bundle
@@ -105,9 +104,9 @@ class Monitor:
         self._max_iter = max_iter
         self._callback = callback
         # In a group the first member alone has a callback.
-        self._is_watched = agreed(run.communicator, callback is not None) == (1.0,)
+        self._is_watched = run.agreed(callback is not None) == (1.0,)
         self._observer = observer
-        self._keep_planes = keep_planes if run.communicator.rank == 0 else 0  # only the first member has planes
+        self._keep_planes = keep_planes if run.leads else 0  # only the first member has planes
         self._passes_before = run.objective.n_matvec, run.objective.n_rmatvec
         zero = run.risk.exact_value(run.objective.scores_of_zero())
         self.bundle = Bundle(
@@ -189,7 +188,7 @@ class Monitor:
             self._observer(row, lambda *, best=False: self._weights_of(self._best.coef if best else coef))
         stop = self._callback is not None and bool(self._callback(row))
         if self._is_watched:
-            stop = agreed(self._run.communicator, stop) == (1.0,)
+            stop = self._run.agreed(stop) == (1.0,)
         if self.gap <= self._tol:
             return Status.CONVERGED
         if stop:
@@ -262,9 +261,9 @@ class Monitor:
         run, objective = self._run, self._run.objective
         self._compare()
         if self._best is not self._zero:
-            coef = run.communicator.broadcast(run.space.weights(self._best.coef))
+            coef = run.agreed_vector(run.space.weights(self._best.coef))
             scores = objective.matvec(coef)
-            (square,) = agreed(run.communicator, float(coef @ coef))
+            (square,) = run.agreed(float(coef @ coef))
             exact = run.regulariser(coef, square) + run.risk.exact_value(scores)
             if exact < _value(self._zero):
                 self._best = _Incumbent(self._best.coef, square, Estimate(exact, exact))

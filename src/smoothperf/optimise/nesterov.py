@@ -23,7 +23,6 @@ from typing import ClassVar
 import numpy as np
 
 from .._validation import choice
-from ..communicator import agreed
 from .base import ConvexSolver
 from .monitor import Descent, Monitor
 from .objective import Line, Point, RegularizedRisk, Run, Trial
@@ -127,11 +126,11 @@ def squared_spectral_norm(objective: RegularizedRisk, *, accuracy: float, max_ro
     v = np.random.default_rng(0).standard_normal(n_features)
     estimate = 0.0
     for _ in range(max_rounds):
-        (length,) = agreed(objective.communicator, float(np.linalg.norm(v)))
+        (length,) = objective.agreed(float(np.linalg.norm(v)))
         if length == 0.0:
             break
         v = objective.rmatvec(objective.risk.weighed(objective.matvec(v / length)))
-        previous, (estimate,) = estimate, agreed(objective.communicator, float(np.linalg.norm(v)))
+        previous, (estimate,) = estimate, objective.agreed(float(np.linalg.norm(v)))
         if estimate - previous <= accuracy * estimate:
             break
     return estimate

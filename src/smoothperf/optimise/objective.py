@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._arrays import Array
-from ..communicator import agreed, total
-from ..design import Design, SharedDesign
+from ..communicator import Shared
+from ..design import Design
 from ..kernels import inner_products
 from ..measures import Risk, RiskValue
 from .offset import Shifted
@@ -32,7 +32,7 @@ from .row_space import Buffers, Space, WeightSpace, along, smaller_space
 LARGEST_SCORE = 1e145
 
 
-class RegularizedRisk:
+class RegularizedRisk(Shared):
     """``J`` for one design matrix, one risk and one penalty. Counts its passes over the data.
 
     Parameters
@@ -56,8 +56,6 @@ class RegularizedRisk:
         Its strength.
     n_matvec, n_rmatvec : int
         Products with X and with its transpose so far.
-    communicator : Communicator
-        The group of processes that share the rows; of this one alone in the plain case.
 
     Examples
     --------
@@ -74,10 +72,10 @@ class RegularizedRisk:
             raise ValueError(
                 f"X has {design.shape[0]} rows but y has {risk.examples.here_count} labels; they must match."
             )
+        super().__init__(risk.examples.communicator)
         self.design = design
         self.risk = risk if offset is None else Shifted(risk, offset)
         self.offset = offset
-        self.communicator = risk.examples.communicator
         self.penalty: BoundPenalty = as_penalty(penalty).on(design.shape[1])
         self.alpha = self.penalty.alpha
         _check_magnitude(design.frobenius_norm, self.alpha)
@@ -98,18 +96,18 @@ class RegularizedRisk:
         """``J(w)``; free of passes over X if the scores are given."""
         if scores is None:
             scores = self.matvec(coef)
-        (square,) = agreed(self.communicator, float(coef @ coef))
+        (square,) = self.agreed(float(coef @ coef))
         return self.regulariser(coef, square) + self.risk.exact_value(scores)
 
     def regulariser(self, coef: Array, square: float) -> float:
         """``Omega``, given ``|w|^2``, which all members of a group have in common; so they do the result."""
         omega = self.penalty.value(coef, square)
         # The quadratic one looks at the square alone. Others sum up weights: the first member's sum counts.
-        return omega if self.penalty.is_quadratic else agreed(self.communicator, omega)[0]
+        return omega if self.penalty.is_quadratic else self.agreed(omega)[0]
 
     def inner(self, u: Array, v: Array) -> float:
         """``<u, v>`` of vectors with a number for each row."""
-        return total(self.communicator, float(u @ v))[0]
+        return self.total(float(u @ v))[0]
 
     def scores_of_zero(self) -> Array:
         """The scores of w = 0."""
@@ -200,7 +198,7 @@ class Estimate(NamedTuple):
         return self.value == self.floor
 
 
-class Run:
+class Run(Shared):
     """One run on an objective: the space that its vectors live in, and memory that it uses again.
 
     Parameters
@@ -216,16 +214,16 @@ class Run:
     ----------
     space : Space
         Where vectors live.
-    penalty, alpha, risk, design, together
+    penalty, alpha, risk, design
         Those of the objective.
     """
 
     def __init__(self, objective: RegularizedRisk, start: Array | None = None, *, in_weights: bool = False):
+        super().__init__(objective.communicator)
         self.objective = objective
         self.penalty: BoundPenalty = objective.penalty
         self.alpha = objective.alpha
         self.risk, self.design = objective.risk, objective.design
-        self.communicator = objective.communicator
         n, d = self.design.shape
         norm = self.design.frobenius_norm
         largest = 0.0 if start is None else float(np.abs(start).max())
@@ -234,7 +232,7 @@ class Run:
         self._start = start if start is not None and np.any(start) else None
         self.space: Space = (
             WeightSpace(objective, d)
-            if in_weights or self.communicator.size > 1
+            if in_weights or not self.alone
             else smaller_space(objective, self.design.shape, norm, self._start)
         )
         self._scores = Buffers(n)
@@ -257,14 +255,11 @@ class Run:
 
     def slope_and_square(self, gradient: Array) -> tuple[Array, float]:
         """``X^T g`` as a vector, and ``|g|^2``; in a group for the first member, who chooses directions."""
-        if isinstance(self.design, SharedDesign):
-            self.objective.n_rmatvec += 1
-            return self.design.rmatvec_to_first(gradient)
-        return self.space.slope(gradient), float(gradient @ gradient)
+        return self.version(slope_and_square)(self, gradient)
 
     def square(self, vector: Array) -> float:
         """``|v|^2``."""
-        return agreed(self.communicator, self.space.square(vector))[0]
+        return self.agreed(self.space.square(vector))[0]
 
     def exact(self, vector: Array, scores: Array) -> float:
         """``J``, given the scores; no product with X."""
@@ -319,13 +314,18 @@ class Run:
     def _point(self, coef: Array, scores: Array, mu: float, risk: RiskValue) -> Point:
         slope, steepness = self.slope_and_square(risk.plane.gradient)
         gradient, *squares = self.space.combine_and_square(slope, self.alpha, coef)
-        coef_square, gradient_square = agreed(self.communicator, *squares)
+        coef_square, gradient_square = self.agreed(*squares)
         regulariser = self.alpha / 2.0 * coef_square
         excess = gradient_square / (2.0 * self.alpha)  # as J_mu is alpha-strongly convex
         value = regulariser + risk.value
         return Point(
             coef, scores, mu, risk, slope, regulariser, value, gradient, coef_square, excess, math.sqrt(steepness)
         )
+
+
+def slope_and_square(run: Run, gradient: Array) -> tuple[Array, float]:
+    """``X^T g`` as a vector of a run, and ``|g|^2``; one pass over the data."""
+    return run.space.slope(gradient), float(gradient @ gradient)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,8 +354,8 @@ class Line:
         self._start = start
         space = run.space
         products = inner_products(start.coef, start.gradient, direction, space.terms, space.shift)
-        self._wp, self._gp, self._pp = agreed(run.communicator, *products)
-        self.direction = direction = run.communicator.broadcast(direction)
+        self._wp, self._gp, self._pp = run.agreed(*products)
+        self.direction = direction = run.agreed_vector(direction)
         self._scores = space.scores(direction, run._scores)
         self._trials: list[Trial] = []  # whose vectors are not those of the start
 

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from .._arrays import Array
 from .._validation import vector
-from ..communicator import extremes, total
 from ..measures import Curvature, Risk, RiskValue
 from ..measures.base import EPS
 
@@ -45,7 +44,7 @@ class Shifted(Risk):
         self.has_curvature = risk.has_curvature
         self.score_scale = risk.score_scale
         lowest, highest = float(self._offset.min(initial=0.0)), float(self._offset.max(initial=0.0))
-        lowest, highest = extremes(risk.examples.communicator, lowest, highest)
+        lowest, highest = risk.examples.extremes(lowest, highest)
         largest = max(-lowest, highest)
         self._plane_rounding = 2.0 * (risk.examples.count + 4) * EPS * largest
         self._growth = 1.0 + largest
@@ -104,6 +103,6 @@ class Shifted(Risk):
 
     def _moved(self, risk: RiskValue) -> RiskValue:
         plane = risk.plane
-        (inner,) = total(self.examples.communicator, float(plane.gradient @ self._offset))
+        (inner,) = self.examples.total(float(plane.gradient @ self._offset))
         rounding = plane.rounding * self._growth + self._plane_rounding
         return replace(risk, plane=plane._replace(offset=plane.offset + inner, rounding=rounding))

@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Array
-from ..communicator import agreed
 from .line_search import flat_point
 from .monitor import Descent, Monitor
 from .objective import Point
@@ -96,7 +95,7 @@ def minimise(solver: Settings, run: PenalisedRun, monitor: Monitor, memory_size:
 
 def descend(solver: Settings, run: PenalisedRun, monitor: Monitor, metric: Metric) -> Status:
     """Report points to the monitor until it says how the run ended, or nothing helps."""
-    leads = run.communicator.rank == 0
+    leads = run.leads
     descent = Descent(run, monitor, solver.smoothing, tol=solver.tol, patience=PATIENCE)
     point = run.starting_point(descent.mu)
     finer = _Finer(solver.smoothing)
@@ -131,7 +130,7 @@ def descend(solver: Settings, run: PenalisedRun, monitor: Monitor, metric: Metri
             else:
                 blind = 0
             if found is None and newton is None:
-                if agreed(run.communicator, len(metric)) == (0.0,):
+                if run.agreed(len(metric)) == (0.0,):
                     mu = finer.after(mu)
                     if mu == origin.mu:
                         return Status.PRECISION_LIMIT

@@ -32,7 +32,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._arrays import Array
-from ..communicator import agreed, total
 from ..measures.base import EPS, Curvature, Interval, Plane, Risk, RiskValue
 from .base import ConvexSolver, Solver
 from .certificate import evaluation_rounding
@@ -116,7 +115,7 @@ class Retargeted(Risk):
 
     def _inner(self, *vectors: Array) -> tuple[float, ...]:
         """``<g, v>`` for each of some vectors, in one round."""
-        return total(self.examples.communicator, *(float(self._linear @ vector) for vector in vectors))
+        return self.examples.total(*(float(self._linear @ vector) for vector in vectors))
 
     def _less(self, risk: RiskValue, scores: Array, direction: Array | None) -> RiskValue:
         """A value of R less ``<g, f>``; its gradient is changed in place."""
@@ -221,7 +220,7 @@ class Retargeting(Solver):
         if result.status is not Status.STATIONARY:
             return False
         zero = objective.risk.exact_value(objective.scores_of_zero())
-        return any(agreed(objective.communicator, result.objective > zero - self.tol))
+        return any(objective.agreed(result.objective > zero - self.tol))
 
     def _run(
         self,
@@ -261,7 +260,7 @@ class Retargeting(Solver):
             assert result.scores is not None
             there = _Here.of(objective, result.coef, result.scores)
             # In a group the first member alone has the callback of a user.
-            stopped = any(agreed(objective.communicator, watch.stopped_by_user))
+            stopped = any(objective.agreed(watch.stopped_by_user))
             status = self._ended(result, gain, stopped=stopped, more=story.iterations <= self.max_iter)
             if status is not None:
                 nan = float("nan")
@@ -322,7 +321,7 @@ class _Here:
     @classmethod
     def of(cls, objective: RegularizedRisk, coef: Array, scores: Array, reach: float | None = None) -> _Here:
         risk = objective.risk
-        (square,) = agreed(objective.communicator, float(coef @ coef))
+        (square,) = objective.agreed(float(coef @ coef))
         labeling = risk.loss_free(scores) if square > 0.0 or objective.offset is not None else None
         free = 0.0 if labeling is None else labeling.value
         value = objective.regulariser(coef, square) + risk.exact_value(scores) - free
@@ -360,7 +359,7 @@ def _best_multiple(objective: RegularizedRisk, start: Array | None) -> _Here:
         return _Here.of(objective, np.zeros(objective.design.shape[1]), objective.scores_of_zero())
     start = objective.penalty.clip(start)
     scores = objective.matvec(start)
-    (square,) = agreed(objective.communicator, float(start @ start))
+    (square,) = objective.agreed(float(start @ start))
     free = risk.loss_free(scores).value
 
     def value(scale: float) -> float:

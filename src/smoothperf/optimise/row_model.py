@@ -59,7 +59,7 @@ class RowModel:
 
     def step(self, run: PenalisedRun, point: Point, mu: float, units: Array) -> Array | None:
         """``z`` of (proximal-step) for the mu to follow, about; None where too many rows have curvature, or none."""
-        if not (run.risk.has_curvature and run.design.gives_columns) or run.communicator.size > 1:
+        if not (run.risk.has_curvature and run.design.gives_columns):
             return None
         curvature = run.risk.curvature(point.scores, point.risk, point.mu, mu)
         n, d = run.design.shape

@@ -23,7 +23,6 @@ import math
 import numpy as np
 
 from .._arrays import Array
-from ..communicator import agreed
 from ..measures import RiskValue
 from .objective import Point, RegularizedRisk, Run, Trial
 from .penalties import Separable
@@ -58,7 +57,7 @@ class PenalisedRun(Run):
         omega = self.penalty.value(coef, square)
         conjugate = self.penalty.conjugate(-slope, self._ceiling)
         excess = omega + float(slope @ coef) + conjugate.value + conjugate.excess * self._ceiling
-        square, omega, excess = agreed(self.communicator, square, omega, max(excess, 0.0))
+        square, omega, excess = self.agreed(square, omega, max(excess, 0.0))
         return Point(
             coef, scores, mu, risk, slope, omega, omega + risk.value, slope, square, excess, math.sqrt(steepness)
         )
@@ -78,8 +77,8 @@ class Segment:
         self._start = start
         direction, penalty = coef - start.coef, run.penalty
         #: The first step at which a weight is on its bound. (Said before the direction, which takes it along.)
-        (self._end,) = agreed(run.communicator, _last_step(penalty, start.coef, direction))
-        self.direction = run.communicator.broadcast(direction)
+        (self._end,) = run.agreed(_last_step(penalty, start.coef, direction))
+        self.direction = run.agreed_vector(direction)
         self._scores = run.space.scores(self.direction)
         moving = np.flatnonzero(self.direction)
         self._w, self._p = start.coef[moving], self.direction[moving]
@@ -122,7 +121,7 @@ class Segment:
         zero = w == 0.0
         jump = float(s[zero] @ np.abs(p[zero]))
         derivative = float((s * np.sign(w) + q * w) @ p)
-        omega, derivative, jump = agreed(self._run.communicator, omega, derivative, jump)
+        omega, derivative, jump = self._run.agreed(omega, derivative, jump)
         return (omega, derivative + jump, 0.0) if to_the_right else (omega, derivative, jump)
 
     def point(self, trial: Trial) -> Point:

@@ -55,12 +55,7 @@ PLANES = 40
 def pays(run: PenalisedRun) -> bool:
     """Whether columns can be had, and enough of them pay for absolute values."""
     d = run.design.shape[1]
-    return (
-        run.communicator.size == 1
-        and d >= MANY_COLUMNS
-        and 2 * int(np.count_nonzero(run.penalty.l1)) >= d
-        and run.design.gives_columns
-    )
+    return d >= MANY_COLUMNS and 2 * int(np.count_nonzero(run.penalty.l1)) >= d and run.design.gives_columns
 
 
 def minimise(solver: proximal.Settings, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:

@@ -18,7 +18,6 @@ import numpy as np
 from sklearn.model_selection import RepeatedKFold, ShuffleSplit, check_cv
 
 from .._validation import choice, whole_number
-from ..communicator import extremes
 from ..evaluation import tells_nothing
 from ..io.model_file import kept_in_files
 from ..measures import (
@@ -170,7 +169,7 @@ class QueryTask(Task[Queries, RankingCandidate]):
         """The weights; empty if all documents have the same score."""
         scores = found.scores
         assert scores is not None
-        ends = extremes(known.communicator, scores.min(initial=np.inf), scores.max(initial=-np.inf))
+        ends = known.extremes(scores.min(initial=np.inf), scores.max(initial=-np.inf))
         return Ending(found.coef, 0.0, 0.0, np.nan, tells_nothing(np.array(ends)))
 
     def splits(self, cv: Any, rows: QueryRows) -> list[tuple[Any, Any]]:

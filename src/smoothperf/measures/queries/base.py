@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._arrays import Array
 from ..._validation import HEAVIEST, vector
-from ...communicator import total
 from ..base import Risk
 from .queries import Queries
 
@@ -87,7 +86,7 @@ class QueryMeasure(ABC):
         values = self.of_queries(queries, scores)
         counted = ~np.isnan(values)
         part = self.weights(queries)[counted]
-        gained, weight = total(queries.communicator, float(part @ values[counted]), float(part.sum()))
+        gained, weight = queries.total(float(part @ values[counted]), float(part.sum()))
         return gained / checked_weight(weight, self.nothing_counts)
 
     @property

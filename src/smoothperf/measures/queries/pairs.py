@@ -20,7 +20,6 @@ import numpy as np
 
 from ..._arrays import Array
 from ..._validation import choice
-from ...communicator import extremes, total
 from ...kernels import query_hinges
 from ..base import EPS, LONG_EPS, Interval, Plane, RiskValue
 from .base import QueryMeasure, QueryRisk, checked_weight, quotients, words_of_nothing
@@ -97,18 +96,16 @@ class QueryPairsRisk(QueryRisk):
         units = np.where(counted, numbers, 1.0)
         weights = np.ones_like(numbers) if queries.query_weights is None else queries.query_weights
         shares = weights * numbers if by_pairs else weights * counted
-        weight, documents = total(queries.communicator, float(shares.sum()), float(shares @ queries.sizes))
+        weight, documents = queries.total(float(shares.sum()), float(shares @ queries.sizes))
         checked_weight(weight, words_of_nothing("roc_area"))
         self._coefficients = shares / (units * weight)
         # For each query the Hessian is at most c / (M kappa) times the Laplacian of a graph of m documents, at most m;
         # documents count with the weight of their query.
         steepest = np.where(counted, queries.sizes / (1.0 if by_pairs else units), 0.0)
-        self._lipschitz = extremes(queries.communicator, 0.0, float(steepest.max(initial=0.0)))[1] / weight
+        self._lipschitz = queries.extremes(0.0, float(steepest.max(initial=0.0)))[1] / weight
         # Sums along a sweep are in double, over sweeps in long double; grades are halved at most 64 times. Where all
         # pairs are looked at, sums are in double over the lower documents of each one, and over these.
-        self._rounding = (
-            64 * documents / weight + 4 * queries.communicator.size + 256
-        ) * EPS + queries.count * LONG_EPS
+        self._rounding = (64 * documents / weight + 4 * queries.members + 256) * EPS + queries.count * LONG_EPS
 
     def exact(self, scores: Array) -> RiskValue:
         """``R`` and a subgradient."""
@@ -120,7 +117,7 @@ class QueryPairsRisk(QueryRisk):
 
     def exact_value(self, scores: Array) -> float:
         """``R`` alone."""
-        return total(self.queries.communicator, self._pairs.sums(scores, self._coefficients, 1.0, 0.0)[0])[0]
+        return self.queries.total(self._pairs.sums(scores, self._coefficients, 1.0, 0.0)[0])[0]
 
     def smoothed(
         self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
@@ -142,8 +139,7 @@ class QueryPairsRisk(QueryRisk):
         out: Array | None = None,
     ) -> RiskValue:
         gradient = np.empty_like(scores) if out is None else out
-        value, height, hinges, betas, along = total(
-            self.queries.communicator,
+        value, height, hinges, betas, along = self.queries.total(
             *self._pairs.sums(scores, self._coefficients, margin, kappa, direction, gradient),
         )
         return RiskValue(

@@ -23,7 +23,6 @@ from typing import ClassVar
 import numpy as np
 
 from ..._arrays import Array
-from ...communicator import extremes, total
 from ..base import EPS, Interval, Plane, Risk, RiskValue
 from .base import QueryMeasure, checked_weight, words_of_nothing
 from .gains import Function, can_gain, checked_gain, document_gains
@@ -51,15 +50,15 @@ class PooledSquaresRisk(Risk):
         self.queries = queries
         weights = np.ones(queries.sizes.shape) if queries.query_weights is None else queries.query_weights
         here = math.fsum(weights * queries.sizes)
-        (weight,) = total(queries.communicator, here)
+        (weight,) = queries.total(here)
         checked_weight(weight, words_of_nothing(PooledSquaredLoss.name))
-        largest = extremes(queries.communicator, 0.0, float(gains.max(initial=0.0)))[1]
+        largest = queries.extremes(0.0, float(gains.max(initial=0.0)))[1]
         checked_weight(float(largest > 0.0), words_of_nothing(PooledSquaredLoss.name))
         # By row, as scores are.
         self._shares = queries.by_row(np.repeat(weights / weight, queries.sizes))
         self._share_here = here / weight
         centred = self._centred(queries.by_row(gains / largest))  # which can be squared
-        (variance,) = total(queries.communicator, float(self._shares @ centred**2))
+        (variance,) = queries.total(float(self._shares @ centred**2))
         checked_weight(float(variance > 0.0), words_of_nothing(PooledSquaredLoss.name))
         self._centred_gains = centred / np.sqrt(variance)
         # With weights of rows, the Hessian is 2 / W times a projection.
@@ -71,7 +70,7 @@ class PooledSquaresRisk(Risk):
 
     def exact_value(self, scores: Array) -> float:
         """``R`` alone."""
-        return total(self.queries.communicator, float(self._shares @ self.losses(scores)))[0]
+        return self.queries.total(float(self._shares @ self.losses(scores)))[0]
 
     def losses(self, scores: Array) -> Array:
         """The squared difference of each row here."""
@@ -86,8 +85,7 @@ class PooledSquaresRisk(Risk):
         centred = self._centred(scores)
         difference = centred - self._centred_gains
         first = _first(scores)
-        value, offset, spread, level = total(
-            queries.communicator,
+        value, offset, spread, level = queries.total(
             float(shares @ difference**2),
             float(shares @ (self._centred_gains**2 - centred**2)),
             float(shares @ (1.0 + self._centred_gains**2 + centred**2 + (scores - first) ** 2)),
@@ -96,7 +94,7 @@ class PooledSquaresRisk(Risk):
         gradient = np.multiply(2.0 * shares, difference, out=out)
         # Sums are off by as many roundings as there are documents and members at most; how far all scores are from 0
         # enters into the mean alone, with a few, and is multiplied by centred scores, of size sqrt(spread) at most.
-        few = 4 * queries.communicator.size + 32
+        few = 4 * queries.members + 32
         rounding = 8.0 * EPS * ((queries.count + few) * spread + few * level * math.sqrt(spread))
         return RiskValue(Plane(gradient, offset, rounding), value, value, exact=Interval(value, value))
 
@@ -112,7 +110,7 @@ class PooledSquaresRisk(Risk):
     def _centred(self, values: Array) -> Array:
         """Values by row, less the mean over all documents; those here are added up as differences from the first."""
         first = _first(values)
-        (mean,) = total(self.queries.communicator, self._share_here * first + float(self._shares @ (values - first)))
+        (mean,) = self.queries.total(self._share_here * first + float(self._shares @ (values - first)))
         centred: Array = values - mean
         return centred
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._arrays import Array
 from ..._validation import missing_entries, vector
-from ...communicator import ALONE, Communicator, total
+from ...communicator import ALONE, Communicator, Shared
 from ...kernels import sort_documents
 from ...threads import pieces
 
@@ -16,7 +16,7 @@ Places = NDArray[np.intp]
 LEAST_DOCUMENTS = 1 << 13
 
 
-class Queries:
+class Queries(Shared):
     """The documents of this process by query, and totals over those of all processes.
 
     *Rows* are documents in the order in which they came, as score vectors have them. *Documents* are numbered query by
@@ -59,16 +59,16 @@ class Queries:
         query_weights: Array | None = None,
         communicator: Communicator = ALONE,
     ):
+        super().__init__(communicator)
         self.grades = grades
         self.starts = starts
         self.rows = rows
         self.query_weights = query_weights
-        self.communicator = communicator
         self.sizes: Places = np.diff(starts)
         self.places: Places = np.arange(grades.shape[0]) - np.repeat(starts[:-1], self.sizes)
         lowest, highest = self.reduced(np.minimum, grades), self.reduced(np.maximum, grades)
         graded = float(np.count_nonzero(highest > lowest))
-        count, query_count, graded = total(communicator, grades.shape[0], self.sizes.shape[0], graded)
+        count, query_count, graded = self.total(grades.shape[0], self.sizes.shape[0], graded)
         self.count, self.query_count = int(count), int(query_count)
         if not graded:
             raise ValueError(

@@ -34,7 +34,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._arrays import Array
-from ...communicator import extremes, total
 from ...kernels import rank_queries
 from ..base import EPS, LONG_EPS, Plane, RiskValue
 from .base import QueryRisk, checked_weight
@@ -118,8 +117,7 @@ class RankingRisk(QueryRisk):
         self._target = np.empty_like(gains)
         self._target[self._by_gain] = shares
         highest = np.where(counted, queries.reduced(np.maximum, self._relevance), 0.0)
-        weight, length, square, high, documents, departures = total(
-            queries.communicator,
+        weight, length, square, high, documents, departures = queries.total(
             *(
                 queries.weighted(values * counted)
                 for values in (
@@ -133,7 +131,7 @@ class RankingRisk(QueryRisk):
             ),
         )
         checked_weight(weight, nothing_counts)
-        most = extremes(queries.communicator, 0.0, float(highest.max(initial=0.0)))[1]
+        most = queries.extremes(0.0, float(highest.max(initial=0.0)))[1]
         weights = np.ones_like(lengths) if queries.query_weights is None else queries.query_weights
         self._coefficients = np.where(counted, weights / weight, 0.0)
         self._scale = weight / length
@@ -142,7 +140,7 @@ class RankingRisk(QueryRisk):
         self.score_scale = high / weight / self._scale
         # Sums over a query are in double: what it gains, at most 1, and the shares of discounts in the target, both of
         # at most m terms. Sums over queries are in long double, and over pieces and members in double.
-        self._rounding = (4 * documents / weight + 4 * queries.communicator.size + 64) * EPS + queries.count * LONG_EPS
+        self._rounding = (4 * documents / weight + 4 * queries.members + 64) * EPS + queries.count * LONG_EPS
         # A v that is not in the hull is worth less by its distance from it, for each unit of relevance and score. The
         # kernel measures that distance from sums of up to m discounts in long double, at each of m places.
         self._reach = max(self._scale, most)
@@ -204,8 +202,7 @@ class RankingRisk(QueryRisk):
     ) -> tuple[float, ...]:
         """Sums over all queries; see :func:`smoothperf.kernels.rank_queries`."""
         queries = self.queries
-        return total(
-            queries.communicator,
+        return queries.total(
             *rank_queries(
                 scores,
                 queries.rows,
@@ -244,4 +241,4 @@ class RankingRisk(QueryRisk):
             gradient,
             queries.pieces(),
         )
-        return total(queries.communicator, inner)[0]
+        return queries.total(inner)[0]

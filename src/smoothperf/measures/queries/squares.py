@@ -22,7 +22,6 @@ from typing import ClassVar
 import numpy as np
 
 from ..._arrays import Array
-from ...communicator import extremes, total
 from ..base import EPS, Interval, Plane, RiskValue
 from .base import QueryMeasure, QueryRisk, checked_weight, words_of_nothing
 from .gains import Function, can_gain, checked_gain, document_gains, unusual_gain
@@ -52,10 +51,9 @@ class QuerySquaresRisk(QueryRisk):
     def __init__(self, queries: Queries, gains: Array):
         super().__init__(queries)
         counted = queries.reduced(np.minimum, gains) < queries.reduced(np.maximum, gains)
-        (weight,) = total(queries.communicator, queries.weighted(counted.astype(np.float64)))
+        (weight,) = queries.total(queries.weighted(counted.astype(np.float64)))
         checked_weight(weight, words_of_nothing(QuerySquaredLoss.name))
-        shortest, largest = extremes(
-            queries.communicator,
+        shortest, largest = queries.extremes(
             float(np.where(counted, queries.sizes, np.inf).min(initial=np.inf)),
             float(gains.max(initial=0.0)),
         )
@@ -63,7 +61,7 @@ class QuerySquaresRisk(QueryRisk):
         self.counted = counted
         self._shares = np.where(counted, weights / (weight * queries.sizes), 0.0)
         gains = queries.centred(gains / largest)  # which can be squared
-        (variance,) = total(queries.communicator, float((self._shares * queries.sums(gains**2)).sum()))
+        (variance,) = queries.total(float((self._shares * queries.sums(gains**2)).sum()))
         self._centred_gains = gains / np.sqrt(variance)
         self._squared_gains = queries.sums(self._centred_gains**2)
         self._lipschitz = 2.0 / (shortest * weight)
@@ -75,7 +73,7 @@ class QuerySquaresRisk(QueryRisk):
     def exact_value(self, scores: Array) -> float:
         """``R`` alone."""
         losses = self._shares * self.queries.sizes * self.of_queries(scores)
-        return total(self.queries.communicator, float(losses.sum()))[0]
+        return self.queries.total(float(losses.sum()))[0]
 
     def of_queries(self, scores: Array) -> Array:
         """The mean loss of the documents of each query here."""
@@ -94,8 +92,7 @@ class QuerySquaresRisk(QueryRisk):
         difference = centred - self._centred_gains
         # Sums over a query, and the mean of its scores, are off by as many roundings as it has documents at most.
         sizes = (queries.sizes + 16.0) * (queries.sizes + self._squared_gains + queries.sums(documents**2))
-        value, offset, size = total(
-            queries.communicator,
+        value, offset, size = queries.total(
             float((shares * queries.sums(difference**2)).sum()),
             float((shares * (self._squared_gains - queries.sums(centred**2))).sum()),
             float((shares * sizes).sum()),
@@ -105,7 +102,7 @@ class QuerySquaresRisk(QueryRisk):
         if out is not None:
             out[:] = gradient
             gradient = out
-        sums = 4 * queries.communicator.size + 64 + 2 * np.log2(1 + queries.query_count)
+        sums = 4 * queries.members + 64 + 2 * np.log2(1 + queries.query_count)
         return RiskValue(
             Plane(gradient, offset, (8.0 + sums) * EPS * size),
             value,

@@ -1,4 +1,4 @@
-r"""The root of the projection of :mod:`.projection` for examples on several machines, in two rounds.
+r"""The root of the projection of :mod:`smoothperf.measures.projection` for examples of a group, in two rounds.
 
     F(tau) = sum_i c_i clip(v_i - tau, 0, 1) = total
 
@@ -12,6 +12,10 @@ tells in which cell [a, b] the root is. For any tau there
 
 The last ones are few. The first member is sent them, and finds the root. Only where many are tied, they stay where they
 are, and each step of the root finder is a round.
+
+The root for nearby scores is the first guess as it is, with a wider interval around it than in memory, less wide where
+the root moves little; the next guess is the root of a sample of all members, which is a round more, and the last one
+that of the level. The sums of all examples are one more round: 3 with a good guess, 4 without any, 5 with a poor one.
 """
 
 from __future__ import annotations
@@ -22,10 +26,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._arrays import Array
-from ..communicator import Communicator, agreed, decided
-from ..kernels import _top_k
+from ..._arrays import Array
+from ...communicator import Communicator, Shared
+from ...kernels import _top_k
+from ...measures.projection import LAST_MARGIN, Affine, CappedSimplex, Interval, Root, RootFinder, Roots, guesses
 
+#: Half the width of the interval around a root for nearby scores is so many times as far as it has moved before, but at
+#: least and at most so much, in units of u; around that of a sample it is the latter. Another try would cost more.
+MOVES = 3.0
+NARROW_MARGIN, GROUP_MARGIN = 1.0, 3.5
 #: Cells of a unit, if there are no more than so many in the interval; both as powers of 2.
 UNIT_DIGITS, MOST_DIGITS = 7, 12
 #: Undecided examples of all members together that are few enough to travel.
@@ -132,21 +141,53 @@ class Cells(NamedTuple):
         return np.array([mean, self.edge(cell + self.per_unit + 2)]), np.array([weight, above])
 
 
-class Root(NamedTuple):
-    """What a search has found: see ``_top_k.RootSearch``; and theta with the looseness of its bound."""
+class GroupRootFinder(RootFinder):
+    """Search for the root of a projection of the examples of a group; see :class:`RootFinder`.
 
-    tau: float
-    outside: float
-    correction: float
-    other: float
-    blend: float
-    theta: float
-    looseness: float
+    Parameters
+    ----------
+    simplex, scores, values, gradient
+        As there.
+    communicator : Communicator
+        The group.
+    """
 
-    @classmethod
-    def of(cls, search: _top_k.RootSearch, cut: tuple[float, float]) -> Root:
-        """Of a search that has ended, and the cut that was found beside it."""
-        return cls(search.tau, search.outside, search.correction, search.other, search.blend, *cut)
+    def __init__(
+        self, simplex: CappedSimplex, scores: Array, values: Affine, gradient: Array, communicator: Communicator
+    ):
+        super().__init__(simplex, scores, values, gradient)
+        self._communicator = communicator
+
+    def find(self, mu: float, nearby: Roots | None) -> tuple[Root, float]:
+        """Find the root; and 0, as samples of other scores are of no use."""
+        root = None
+        if nearby is not None:
+            margin = min(max(MOVES * nearby.moved / mu, NARROW_MARGIN), GROUP_MARGIN)
+            root = self.root_near(*guesses(nearby, 0.0, mu), margin, margin)
+        if root is None:
+            tau = self.sampled_root(0.0 if nearby is None else nearby.all / mu)
+            root = self.root_near(tau, tau, GROUP_MARGIN, LAST_MARGIN)
+        return root or self.root_at_level(), 0.0
+
+    def sampled_root(self, start: float) -> float:
+        """``tau`` for a sample of all members, which the first member finds."""
+        values, weights = self._sample()
+        columns = values, np.ones(values.shape) if weights is None else weights
+        return decided(self._communicator, lambda v, c: (self.root_of_sample(start, v, c),), 1, *columns)[0]
+
+    def root_in(self, interval: Interval, *, certain: bool = False) -> Root:
+        """Look for the root in an interval, in which it may lie or is certain to, and for theta there."""
+        undecided, weighed = self._inside(interval)
+        parts = (undecided.negatives, undecided.negative_weights), (undecided.positives, undecided.positive_weights)
+        return search_together(
+            self._communicator,
+            Values(parts, undecided.above),
+            interval,
+            self.simplex.total,
+            certain=certain,
+            weighed=weighed,
+            cut_of=lambda sums: self._cut_of(sums, interval),
+        )
 
 
 def search_together(
@@ -218,9 +259,20 @@ def _step_by_step(
     """Search with a round for each step: the first member is told the sums, and says where they are wanted next."""
     go_on = True
     while True:
-        tau, wanted = agreed(communicator, search.tau, go_on)
+        tau, wanted = Shared(communicator).agreed(search.tau, go_on)
         if not wanted:
-            return Root(*agreed(communicator, *Root.of(search, cut)))
+            return Root(*Shared(communicator).agreed(*Root.of(search, cut)))
         mass, lost, active = communicator.reduce(np.array(_top_k.sums_at(tau, v, weights))).tolist()
         if communicator.rank == 0:
             go_on = search.tell(math.fsum((mass, lost, above, -search.total)), active)
+
+
+def decided(
+    communicator: Communicator, decide: Callable[..., tuple[float, ...]], count: int, *columns: Array
+) -> tuple[float, ...]:
+    """Send columns of equal length to the first member; all get the ``count`` numbers that it makes of them."""
+    parts = communicator.gather(np.concatenate(columns))
+    numbers = np.zeros(count)
+    if communicator.rank == 0:
+        numbers[:] = decide(*np.concatenate([part.reshape(len(columns), -1) for part in parts], axis=1))
+    return tuple(communicator.broadcast(numbers).tolist())

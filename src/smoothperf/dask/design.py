@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Array
-from ..communicator import Communicator, extremes, total
-from .base import Design
+from ..communicator import Communicator, Shared
+from ..design import Design
+from ..optimise.objective import Run
 
 
-class SharedDesign(Design):
+class SharedDesign(Shared, Design):
     """The rows of this process, whose columns are summed over all members.
 
     Parameters
@@ -24,8 +25,8 @@ class SharedDesign(Design):
 
     Attributes
     ----------
-    here, together
-        The same.
+    here : Design
+        The rows here.
     shape : tuple of int
         Rows here, and columns.
     n_entries, row_norm, frobenius_norm
@@ -35,19 +36,20 @@ class SharedDesign(Design):
     --------
     >>> import numpy as np
     >>> from smoothperf.communicator import ALONE
+    >>> from smoothperf.dask.design import SharedDesign
     >>> from smoothperf.design import as_design
     >>> SharedDesign(as_design(np.eye(2)), ALONE).rmatvec(np.array([1.0, 2.0]))   # summed over a group of one
     array([1., 2.])
     """
 
     def __init__(self, design: Design, communicator: Communicator):
+        super().__init__(communicator)
         self.here = design
-        self.communicator = communicator
         self.wants_blas_threads = design.wants_blas_threads
         self.shape = design.shape
-        entries, squares = total(communicator, design.n_entries, design.frobenius_norm**2)
+        entries, squares = self.total(design.n_entries, design.frobenius_norm**2)
         self.n_entries, self.frobenius_norm = int(entries), math.sqrt(squares)
-        _, self.row_norm = extremes(communicator, 0.0, design.row_norm)
+        _, self.row_norm = self.extremes(0.0, design.row_norm)
 
     def matvec(self, w: Array, out: Array | None = None) -> Array:
         """``X w`` for the rows here."""
@@ -62,12 +64,6 @@ class SharedDesign(Design):
         out[:] = every
         return out
 
-    def rmatvec_to_first(self, g: Array) -> tuple[Array, float]:
-        """``X^T g`` and ``|g|^2`` for the first member, in one round; the others have those of their own rows."""
-        here = self.here.rmatvec(g)
-        every = self.communicator.reduce(np.append(here, g @ g))
-        return every[:-1], float(every[-1])
-
     def column_squares(self) -> Array:
         """How many entries of each column are not zero, and the sum of their squares, of all members."""
         return self.communicator.allreduce(self.here.column_squares())
@@ -75,3 +71,11 @@ class SharedDesign(Design):
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
         """``sum_i weights_i x_i x_i^T`` over some rows of each member."""
         return self.communicator.allreduce(self.here.gram(rows, weights))
+
+
+def slope_for_first(run: Run, gradient: Array, communicator: Communicator) -> tuple[Array, float]:
+    """``X^T g`` and ``|g|^2`` for the first member, in one round; the others have those of their own rows."""
+    assert isinstance(run.design, SharedDesign)
+    run.objective.n_rmatvec += 1
+    every = communicator.reduce(np.append(run.design.here.rmatvec(gradient), gradient @ gradient))
+    return every[:-1], float(every[-1])

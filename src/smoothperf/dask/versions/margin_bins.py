@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Array
-from ..communicator import Communicator
-from .base import EPS
-from .flips import Side, sorted_side
+from ..._arrays import Array
+from ...communicator import Communicator
+from ...measures.base import EPS
+from ...measures.flips import Side, sorted_side
 
 #: Groups of each class that all members together send, and the fewest of one.
 GROUPS, FEWEST_GROUPS = 2048, 32

@@ -19,42 +19,53 @@ import math
 
 import numpy as np
 
-from .._arrays import Array
-from ..communicator import agreed, total_and_agreed
-from ..kernels._levels import ramp_masses
-from .base import Interval, Plane, RiskValue
-from .flips import BestFlips, Side, SmoothedFlips, step_table
-from .fractional_risk import FractionalRisk
+from ..._arrays import Array
+from ...communicator import Communicator
+from ...kernels._levels import ramp_masses
+from ...measures.base import Interval, Plane, RiskValue
+from ...measures.examples import Examples
+from ...measures.flips import BestFlips, Side, SmoothedFlips, step_table
+from ...measures.fractional_risk import FractionalRisk
 from .margin_bins import Bins, Ranges, margin_bins
 
 
 class FractionalGroupRisk(FractionalRisk):
-    """The risk (fractional-risk) of the examples of a group; see :class:`FractionalRisk`."""
+    """The risk (fractional-risk) of the examples of a group; see :class:`FractionalRisk`.
+
+    Parameters
+    ----------
+    examples, p, r
+        As there.
+    communicator : Communicator
+        The group.
+    """
+
+    def __init__(self, examples: Examples, p: float, r: float, communicator: Communicator):
+        super().__init__(examples, p, r)
+        self._communicator = communicator
 
     def exact(self, scores: Array) -> RiskValue:
         """``R``, or a little more, and a plane that attains almost as much."""
-        bins = margin_bins(self._sides(scores), self._cuts, self.examples.communicator)
+        bins = margin_bins(self._sides(scores), self._cuts, self._communicator)
         best, high = self._bounds(bins)
         tables = _step(bins[1], best.false), _step(bins[0], best.missed)
         gradient = np.empty_like(scores)
         inner = self._flip_along(tables, scores, gradient)
         flipped = (float(gradient[rows].sum()) / self._slope for rows in self._rows)
-        (inner, missed, false), (value,) = total_and_agreed(self.examples.communicator, (inner, *flipped), (high,))
+        (inner, missed, false), (value,) = self.examples.total_and_agreed((inner, *flipped), (high,))
         offset = self._loss.at(-missed, false)
         # Twice: B and C are sums of the gradient, which was rounded.
         return RiskValue(Plane(gradient, offset, 2.0 * self._rounding), value, offset - self._slope * inner)
 
     def exact_value(self, scores: Array) -> float:
         """``R``, or a little more."""
-        communicator = self.examples.communicator
-        _, high = self._bounds(margin_bins(self._sides(scores), self._cuts, communicator))
-        return agreed(communicator, high)[0]
+        _, high = self._bounds(margin_bins(self._sides(scores), self._cuts, self._communicator))
+        return self.examples.agreed(high)[0]
 
     def smoothed(
         self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
     ) -> RiskValue:
         """``R_mu``, or a little less, and a plane with flips that are almost those of its gradient."""
-        communicator = self.examples.communicator
         gradient = np.empty_like(scores) if out is None else out
         p, n = self._sides(scores)
 
@@ -66,12 +77,12 @@ class FractionalGroupRisk(FractionalRisk):
             )
             return of_p, of_n
 
-        bins = margin_bins((p, n), ramps, communicator)
+        bins = margin_bins((p, n), ramps, self._communicator)
         best, high = self._bounds(bins)
         flips, width = self._smoothed_flips(_means(bins), mu)
         # All follow the first member, as others may find other levels where they round differently.
         message = np.append([flips.value - width / 4.0, best.value, high], flips.levels)
-        message = communicator.allgather(message if communicator.rank == 0 else np.empty(0))[0]
+        message = self._communicator.allgather(message if self.examples.leads else np.empty(0))[0]
         value, low, high = message[:3].tolist()
         flips = flips._replace(levels=message[3:].reshape(5, -1))
         plane, height = self._flipped_along(flips, width, (p, n), scores, gradient)
@@ -101,7 +112,7 @@ class FractionalGroupRisk(FractionalRisk):
         tables = flips.tables(width)
         inner = self._flip_along(tables, scores, gradient)
         masses = ramp_masses(p, of_positives, width), ramp_masses(n, of_negatives, width)
-        sums = self.examples.communicator.allreduce(np.concatenate([[inner], *masses]))
+        sums = self._communicator.allreduce(np.concatenate([[inner], *masses]))
         missed, false = sums[1:].reshape(2, -1)
         # (Not a product of vectors, which processors may add up in different orders.)
         offset = math.fsum((flips.shares * self._loss.at(missed, false)).tolist())
