@@ -7,24 +7,22 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from distributed import Client
-from sklearn.utils.validation import check_is_fitted
 
 from .._validation import choice
 from ..estimators import classifier as local
-from ..estimators.problem import label_task, solver_of
+from ..estimators.problem import label_task
 from ..measures import Measure, get_measure
 from ..measures.base import IN_GROUPS
 from ..optimise import Callback, Solver
 from ..optimise.smoothing import Smoothing
 from ..tasks.base import BOUNDS
 from ..tasks.bias import Bias
-from ..threads import check_n_threads
 from .agreement import agree, class_counts
 from .blocks import Summary
-from .cluster import OnCluster, check_works_apart
+from .cluster import OnCluster
 from .inputs import sources
 from .parts import LabelSettings
-from .prediction import is_lazy, lazily, score
+from .prediction import score
 from .program import Job
 
 
@@ -75,6 +73,8 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
     ...     clf.gap_ <= 1e-3, clf.score(X, y) > 0.95
     (True, True)
     """
+
+    in_memory = local.MeasureClassifier
 
     def __init__(
         self,
@@ -146,16 +146,15 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
             them. Files have none.
         """
         measure = get_measure(self.measure)
-        solver = solver_of(self)
-        check_n_threads(self.n_threads)
+        solver = self._solver()
         choice("bound", self.bound, BOUNDS)
-        check_works_in_groups(measure, solver)
+        if not measure.works_in_groups:
+            raise ValueError(
+                f"{measure.name} needs all rows in memory; the measures that work on a cluster are {IN_GROUPS}."
+            )
 
         def job(n_features: int) -> Job:
-            task = label_task(self, n_features)
-            candidate = task.candidate(self.bound)
-            penalty = task.penalty(candidate).with_alpha(self.alpha)
-            return Job(task=task, candidate=candidate, penalty=penalty, solver=solver)
+            return Job.of(label_task(self, n_features), self.bound, self.alpha, solver)
 
         bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         blocks = sources(X, y, sample_weight, base_scores)
@@ -174,17 +173,11 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         are computed when they are asked for. Anything else is scored here and now. ``base_scores``, for a model that
         was fitted with such, are of the kind of X, with the same blocks; of a dask array also an array in memory.
         """
-        check_is_fitted(self)
-        if is_lazy(X):
-            return lazily(self.to_local(), "decision_function", X, base_scores)
-        return super().decision_function(X, base_scores)
+        return self._predicted("decision_function", X, base_scores)
 
     def predict(self, X: Any, base_scores: Any = None) -> Any:
         """Return the predicted labels; of the same kind as those of :meth:`decision_function`."""
-        check_is_fitted(self)
-        if is_lazy(X):
-            return lazily(self.to_local(), "predict", X, base_scores)
-        return super().predict(X, base_scores)
+        return self._predicted("predict", X, base_scores)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, base_scores: Any = None) -> float:
         """Return the measure itself on test data (not the accuracy), which may be anything that :meth:`fit` takes.
@@ -193,15 +186,9 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         the scores of all rows with one another: these are gathered here, with the labels. For data in memory no
         cluster is needed.
         """
-        check_is_fitted(self)
-        if not is_lazy(X) and hasattr(X, "shape"):
+        if self._is_in_memory(X):
             return super().score(X, y, sample_weight, base_scores)
         return score(self._cluster(), self.to_local(), X, y, sample_weight, base_scores)
-
-    def to_local(self) -> local.MeasureClassifier:
-        """Return the fitted model as one that needs no cluster; it shares the arrays."""
-        model: local.MeasureClassifier = self._fitted_as(local.MeasureClassifier)
-        return model
 
     def _settle(self, summaries: list[Summary]) -> LabelSettings:
         """Make the blocks one data set, and remember its labels and whether scores to begin with were given."""
@@ -209,12 +196,3 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         self._keep_labels(settings.classes, class_counts(settings.classes, summaries))
         self.has_base_scores_ = settings.based
         return settings
-
-
-def check_works_in_groups(measure: Measure, solver: Solver) -> None:
-    """Say before the work begins that a measure or a solver needs all rows in one place."""
-    if not measure.works_in_groups:
-        raise ValueError(
-            f"{measure.name} needs all rows in memory; the measures that work on a cluster are {IN_GROUPS}."
-        )
-    check_works_apart(solver)

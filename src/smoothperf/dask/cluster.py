@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from distributed import Client, default_client
@@ -17,13 +17,17 @@ from .._arrays import Array
 from .._validation import positive_number
 from ..estimators.checkpoint import Checkpoint
 from ..estimators.linear import CertifiedModel, make_callback, report_end
-from ..optimise import Callback, Newton, Solver
+from ..estimators.problem import solver_of
+from ..optimise import Callback, Newton
+from ..optimise.base import ConvexSolver
+from ..threads import check_n_threads
 from .agreement import common_names
 from .blocks import Summary
 from .connection import Traffic
 from .inputs import Source
 from .parts import Settings, moves_of
 from .placement import Placement
+from .prediction import is_lazy, lazily
 from .program import Job, Notes, Trained, train
 
 #: Parameters that the estimator in memory does not have.
@@ -32,14 +36,29 @@ OF_FITS = {"traffic_", "n_losses_"}
 
 
 class OnCluster(CertifiedModel):
-    """Base of the estimators for rows on the workers of a Dask cluster, beside that of the estimator in memory."""
+    """Base of the estimators for rows on the workers of a Dask cluster, before the estimator in memory.
 
+    Attributes
+    ----------
+    in_memory : type
+        That estimator.
+    """
+
+    in_memory: ClassVar[type[Any]]
     client: Client | None
     patience: float
     n_threads: int | None
     verbose: int
     callback: Callback | None
     checkpoint: str | os.PathLike[str] | Callable[[Any], object] | None
+
+    def _solver(self) -> ConvexSolver:
+        """The solver and the threads, checked before the work begins."""
+        solver = solver_of(self)
+        if isinstance(solver, Newton):
+            raise ValueError('solver "newton" needs all rows in memory; use "lbfgs".')
+        check_n_threads(self.n_threads)
+        return solver
 
     def _train(
         self,
@@ -81,22 +100,42 @@ class OnCluster(CertifiedModel):
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def _fitted_as(self, kind: type[Any]) -> Any:
-        """The fitted model as an estimator that needs no cluster; it shares the arrays."""
+    def to_local(self) -> Any:
+        """Return the fitted model as one that needs no cluster; it shares the arrays.
+
+        Returns
+        -------
+        model : MeasureClassifier or MeasureRanker
+            Of :mod:`smoothperf` itself.
+        """
         parameters = self.get_params(deep=False)
-        model = kind(**{name: parameters[name] for name in parameters if name not in OF_CLUSTERS})
+        model = self.in_memory(**{name: parameters[name] for name in parameters if name not in OF_CLUSTERS})
         model.set_params(callback=None, checkpoint=None)
         fitted = {name for name in vars(self) if name.endswith("_") and not name.startswith("_")} - OF_FITS
         for name in fitted:
             setattr(model, name, getattr(self, name))
         return model
 
-    def to_local(self) -> Any:
-        """Return the fitted model as one that needs no cluster; it shares the arrays."""
-        raise NotImplementedError
+    def _predicted(self, method: str, X: Any, *beside: Any) -> Any:
+        """The result of a method of the estimator in memory: later, for what Dask computes later, or now."""
+        check_is_fitted(self)
+        if is_lazy(X):
+            return lazily(self.to_local(), method, X, *beside)
+        return getattr(super(), method)(X, *beside)
+
+    def _is_in_memory(self, X: Any) -> bool:
+        """Whether test data are here, so that a fitted model needs no cluster for its score."""
+        check_is_fitted(self)
+        return not is_lazy(X) and hasattr(X, "shape")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file; :func:`smoothperf.load` reads it as one that needs no cluster."""
+        """Write the fitted model to a file; :func:`smoothperf.load` reads it as one that needs no cluster.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        """
         check_is_fitted(self)
         self.to_local().save(path)
 
@@ -123,9 +162,3 @@ class OnCluster(CertifiedModel):
         if not isinstance(client, Client) or client.asynchronous:
             raise ValueError(f"client must be a distributed.Client that is not asynchronous, got {client!r}.")
         return client
-
-
-def check_works_apart(solver: Solver) -> None:
-    """Say before the work begins that a solver needs all rows in one place."""
-    if isinstance(solver, Newton):
-        raise ValueError('solver "newton" needs all rows in memory; use "lbfgs".')

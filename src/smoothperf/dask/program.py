@@ -52,6 +52,12 @@ class Job:
     penalty: Penalty
     solver: ConvexSolver
 
+    @classmethod
+    def of(cls, task: Task[Any, Any], bound: str, alpha: float, solver: ConvexSolver) -> Job:
+        """The job of a task with one of its bounds."""
+        candidate = task.candidate(bound)
+        return cls(task=task, candidate=candidate, penalty=task.penalty(candidate).with_alpha(alpha), solver=solver)
+
     @property
     def tight(self) -> bool:
         """Whether it is the tight bound."""

@@ -8,21 +8,18 @@ from typing import Any, Self
 
 import numpy as np
 from distributed import Client
-from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import ranker as local
-from ..estimators.problem import solver_of
 from ..measures import Queries, QueryMeasure, get_query_measure
 from ..optimise import Callback, Solver
 from ..optimise.smoothing import Smoothing
 from ..tasks.queries import QueryTask
-from ..threads import check_n_threads
 from .agreement import agree_on_queries, extreme_grades
 from .blocks import Summary
-from .cluster import OnCluster, check_works_apart
+from .cluster import OnCluster
 from .inputs import ranked_sources
 from .parts import QuerySettings
-from .prediction import is_lazy, lazily, ranked_score
+from .prediction import ranked_score
 from .program import Job
 
 
@@ -63,6 +60,8 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
     ...     ranker.gap_ <= 1e-3, ranker.score(X, y, qid) > 0.8
     (True, True)
     """
+
+    in_memory = local.MeasureRanker
 
     def __init__(
         self,
@@ -116,17 +115,12 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
             What the query of each document counts, the same for all documents of one.
         """
         task = QueryTask(measure=get_query_measure(self.measure))
-        candidate = task.candidate(self.bound)
-        solver = solver_of(self)
-        check_works_apart(solver)
-        check_n_threads(self.n_threads)
-        penalty = task.penalty(candidate).with_alpha(self.alpha)
-        job = Job(task=task, candidate=candidate, penalty=penalty, solver=solver)
+        job = Job.of(task, self.bound, self.alpha, self._solver())
 
         def settle(summaries: list[Summary]) -> QuerySettings:
             settings = agree_on_queries(summaries)
             # What the measure has to say about the grades that occur, before any worker begins.
-            candidate.measure.of_queries(Queries.of(extreme_grades(summaries), [0, 0]), np.zeros(2))
+            job.candidate.measure.of_queries(Queries.of(extreme_grades(summaries), [0, 0]), np.zeros(2))
             return settings
 
         blocks = ranked_sources(X, y, qid, sample_weight)
@@ -141,8 +135,7 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
         Those of a dask array are a dask array, of a dask data frame a series, of a delayed object a delayed object, and
         are computed when they are asked for. Anything else is scored here and now.
         """
-        check_is_fitted(self)
-        return lazily(self.to_local(), "predict", X) if is_lazy(X) else super().predict(X)
+        return self._predicted("predict", X)
 
     def score(  # type: ignore[override]
         self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
@@ -151,12 +144,6 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
 
         Scores, grades and queries of all rows are gathered here. For data in memory no cluster is needed.
         """
-        check_is_fitted(self)
-        if not is_lazy(X) and hasattr(X, "shape"):
+        if self._is_in_memory(X):
             return super().score(X, y, qid, sample_weight=sample_weight)
         return ranked_score(self._cluster(), self.to_local(), X, y, qid, sample_weight)
-
-    def to_local(self) -> local.MeasureRanker:
-        """Return the fitted model as one that needs no cluster; it shares the arrays."""
-        model: local.MeasureRanker = self._fitted_as(local.MeasureRanker)
-        return model
