@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Communicator(Protocol):
-    """What the members of a group ask for, all of them in the same order; each call but the last is a round.
+    """Questions of the members of a group, which all of them ask in the same order; each call but the last is a round.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Communicator(Protocol):
 
     @property
     def size(self) -> int:
-        """How many members there are."""
+        """Number of members."""
 
     def allreduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all members, with the same bits on each. It may be the argument itself."""

@@ -1,1 +1,1 @@
-"""Where to cut scores: threshold search, cuts that keep a rate on new rows, confidence; for anybody's scores."""
+"""Cuts of anybody's scores: threshold search, cuts that keep a rate on new rows, confidence."""

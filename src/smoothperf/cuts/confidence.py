@@ -1,4 +1,4 @@
-r"""What a rate that was counted on some rows says about new rows: exact binomial tests and bounds.
+r"""Promises for new rows of a rate that was counted on some: exact binomial tests and bounds.
 
 Of ``trials`` independent rows ``hits`` had a property. The rate on new rows is higher than ``rate`` with confidence
 ``1 - delta`` if so many hits would be rare, were it not (Clopper and Pearson, 1934):

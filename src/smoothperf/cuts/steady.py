@@ -1,4 +1,4 @@
-"""Where the loss of a cut is close to the least: the cut of F-beta, the Jaccard index and error rates."""
+"""The cut amid those whose loss is close to the least: that of F-beta, the Jaccard index and error rates."""
 
 from __future__ import annotations
 

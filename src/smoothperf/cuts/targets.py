@@ -1,4 +1,4 @@
-r"""Where to cut scores to meet a target: a precision, a recall, a false positive rate, or a number of predictions.
+r"""Cuts that meet a target: a precision, a recall, a false positive rate, or a number of predictions.
 
 Without a confidence a target is met on the given rows. With one it is met on new rows, in at least that share of all
 draws of the given rows, which must not have been trained on (docs/measures.md, and docs/maths.md, targets):
@@ -39,7 +39,7 @@ class TargetError(ValueError):
 
 @dataclass(frozen=True)
 class CutTable:
-    """What is above every cut, from everything predicted positive (first) to nothing (last).
+    """Weights above every cut, from everything predicted positive (first) to nothing (last).
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ def share(name: str, value: float | None) -> float:
 
 
 def at_least(rates: Array, wanted: float) -> NDArray[np.bool_]:
-    """Which rates are at least as high as wanted, up to rounding.
+    """Flags of rates that are at least as high as wanted, up to rounding.
 
     Quotients are compared, not products: they round as the user's decimal number does.
     """
@@ -224,7 +224,7 @@ def at_least(rates: Array, wanted: float) -> NDArray[np.bool_]:
 
 
 def at_most(rates: Array, wanted: float) -> NDArray[np.bool_]:
-    """Which rates are at most as high as wanted, up to rounding."""
+    """Flags of rates that are at most as high as wanted, up to rounding."""
     kept: NDArray[np.bool_] = rates <= wanted * (1.0 + ROUNDING)
     return kept
 

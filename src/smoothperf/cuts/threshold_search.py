@@ -1,4 +1,4 @@
-"""Where to cut scores: the level that so much weight lies above, found without a sort.
+"""Cuts of scores: the level that so much weight lies above, found without a sort.
 
 Of values v with weights c the *level* of a wanted weight is the largest one with ``sum_{v_i >= level} c_i >= wanted``.
 It is found by partitioning, in expected O(n).

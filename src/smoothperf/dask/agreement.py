@@ -1,4 +1,4 @@
-"""What the blocks of a data set must agree on, and what only all of them together tell."""
+"""Agreement of the blocks of a data set, and facts that only all of them together tell."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _all_based(summaries: list[Summary]) -> bool:
 
 
 def class_counts(classes: NDArray[Any], summaries: list[Summary]) -> tuple[int, int]:
-    """How many rows of all blocks have the negative label, and how many the positive one."""
+    """Number of rows of all blocks with the negative label, and with the positive one."""
     negative, positive = (
         sum(int(each.counts[each.kinds == label].sum()) for each in summaries if each.counts is not None)
         for label in classes

@@ -35,7 +35,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Summary:
-    """What the client needs to know of a block.
+    """Facts about a block that the client needs.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ def _from_memory(X: Any, y: Any, qid: Any = None, weights: Any = None, base_scor
 
 
 def _column(values: Any, name: str) -> NDArray[Any]:
-    """What users give for each row, as a vector of numbers, truth values or text."""
+    """Column of a user as a vector of numbers, truth values or text."""
     column = np.asarray(values)
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
@@ -250,7 +250,7 @@ def _checked_grades(y: NDArray[Any], qid: NDArray[Any], weights: Array | None) -
 
 
 def _told_of_queries(grades: Array, qid: NDArray[Any], weights: Array | None) -> dict[str, Any]:
-    """What the client needs to know of grades and queries."""
+    """Facts about grades and queries that the client needs."""
     digest = hashlib.sha256(grades.tobytes())
     digest.update(qid.tobytes())
     if weights is not None:
@@ -265,7 +265,7 @@ def _told_of_queries(grades: Array, qid: NDArray[Any], weights: Array | None) ->
 
 
 def _told_of_labels(y: NDArray[Any], weights: Array | None, base_scores: Array | None) -> dict[str, Any]:
-    """What the client needs to know of labels."""
+    """Facts about labels that the client needs."""
     kinds, members, counts = np.unique(y, return_inverse=True, return_counts=True)
     by_kind: Array | None = None if weights is None else weight_of_kinds(members, weights, kinds.size)
     digest = hashlib.sha256(members.astype(np.uint8).tobytes())

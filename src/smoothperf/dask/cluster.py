@@ -1,4 +1,4 @@
-"""What estimators for a cluster share: the client, the fit by a group of workers, the model without a cluster."""
+"""Base of the estimators for a cluster: the client, the fit by a group of workers, the model without a cluster."""
 
 from __future__ import annotations
 

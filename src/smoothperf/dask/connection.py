@@ -29,7 +29,7 @@ class GroupBrokenError(RuntimeError):
 
 @dataclass(frozen=True)
 class Traffic:
-    """What went over the connections of the client, who has one or two; a worker has up to three.
+    """Traffic over the connections of the client, who has one or two; a worker has up to three.
 
     Attributes
     ----------

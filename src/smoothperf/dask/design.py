@@ -65,7 +65,7 @@ class SharedDesign(Shared, Design):
         return out
 
     def column_squares(self) -> Array:
-        """How many entries of each column are not zero, and the sum of their squares, of all members."""
+        """Number of entries of each column that are not zero, and the sum of their squares, of all members."""
         return self.communicator.allreduce(self.here.column_squares())
 
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:

@@ -119,7 +119,7 @@ class Member:
         return version_for(self, algorithm)
 
     def traffic(self) -> Traffic:
-        """What has gone over the connections to the children."""
+        """Traffic over the connections to the children."""
         return Traffic(
             sum(child.sent for child in self._children),
             sum(child.received for child in self._children),

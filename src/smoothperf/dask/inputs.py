@@ -1,4 +1,4 @@
-"""What users pass to fit, as a list of blocks that Dask can bring to a worker, and bring again if it dies.
+"""Arguments of fit as a list of blocks that Dask can bring to a worker, and bring again if it dies.
 
 =============================  =======================================================================================
 X                              blocks
@@ -31,7 +31,7 @@ WHAT_X_MAY_BE = "a dask array or data frame, a delayed object, a future, a path,
 
 @dataclass(frozen=True)
 class Source:
-    """How to get a block: one thing that is the block, or its X, y, weights and scores to begin with.
+    """Source of a block: one thing that is the block, or its X, y, weights and scores to begin with.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Source:
     parts: tuple[Any, ...]
 
     def near(self, client: Client, address: str) -> Any:
-        """What to give to a task on a worker, which Dask moves there, or computes there if it can."""
+        """Argument for a task on a worker, which Dask moves there, or computes there if it can."""
         if len(self.parts) == 1:
             return _near(self.parts[0], client, address)
         return tuple(_near(part, client, address) for part in self.parts)
@@ -114,7 +114,7 @@ def _sources(X: Any, beside: dict[str, Any]) -> list[Source]:
 
 
 def _given(beside: dict[str, Any]) -> list[str]:
-    """What is beside X, up to the last that is given: in tuples, others keep their places with None."""
+    """Names of what is beside X, up to the last that is given: in tuples, others keep their places with None."""
     names = list(beside)
     while beside[names[-1]] is None:
         names.pop()

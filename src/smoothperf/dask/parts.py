@@ -1,4 +1,4 @@
-"""What a member of a group has: its rows with labels, or with grades and queries; made of the blocks on its worker.
+"""Parts of members of a group: rows with labels, or with grades and queries; made of the blocks on its worker.
 
 A query must be with one member. Where blocks split one that are with different members, its rows go to the member that
 has the first of them: copies of these rows are sent, and those who gave them leave them out.
@@ -34,7 +34,7 @@ class Part(Protocol):
         """Scores to begin with, higher for the positive label, if there are any."""
 
     def examples(self, communicator: Communicator) -> Supervision:
-        """What is known of the rows, and whom to ask about others."""
+        """Labels or grades of the rows, shared with a group."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class QueryPart:
 
 
 class Settings(Protocol):
-    """What the client has learnt from all blocks, and decided."""
+    """Facts that the client has learnt from all blocks, and decisions."""
 
     @property
     def weighted(self) -> bool:
@@ -179,7 +179,7 @@ def _empty(n_features: int) -> Design:
 
 
 def _among(block: Block, queries: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
-    """Which rows of a block are of some queries."""
+    """Flags of the rows of a block that are of some queries."""
     assert block.qid is not None
     return np.isin(block.qid, np.concatenate(queries)) if queries else np.zeros(block.y.size, bool)
 
@@ -193,7 +193,7 @@ class Move(NamedTuple):
 
 
 def moves_of(groups: Sequence[Sequence[Summary]]) -> list[Move]:
-    """What has to move so that every query is in one group of blocks: the first that has it.
+    """Moves that bring every query to one group of blocks: the first that has it.
 
     Examples
     --------

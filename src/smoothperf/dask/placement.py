@@ -1,4 +1,4 @@
-"""Where the rows are: blocks in groups, each on a worker; and what happens when one of them dies.
+"""Placement of rows: blocks in groups, each on a worker; and what happens when one of them dies.
 
 Blocks are cut into as many groups of neighbours as there are workers, by their number alone. So the same blocks on the
 same number of workers make the same groups, whichever worker has which, and sums come out the same. The groups stay as
@@ -149,7 +149,7 @@ class Placement:
 
     @property
     def losses(self) -> int:
-        """How often a group was loaded again because its worker was gone."""
+        """Number of times that a group was loaded again because its worker was gone."""
         return self._losses.total()
 
     @property

@@ -71,7 +71,7 @@ def _beside(rows: da.Array, base_scores: Any) -> da.Array:
 
 
 def _none(model: MeasureClassifier | MeasureRanker, method: str) -> NDArray[Any]:
-    """What a method returns for no rows: labels, or scores."""
+    """Result of a method for no rows: labels, or scores."""
     labels = method == "predict" and isinstance(model, MeasureClassifier)
     return model.classes_[:0] if labels else np.zeros(0)
 
@@ -119,7 +119,7 @@ def ranked_score(client: Client, model: MeasureRanker, X: Any, y: Any, qid: Any,
 
 
 def _gathered(client: Client, model: Any, judge: Any, blocks: list[Source]) -> list[NDArray[Any]]:
-    """What a function of the model and a block returns, of all blocks one below the other."""
+    """Results of a function of the model and a block, of all blocks one below the other."""
     homes = known_workers(client)
     if not homes:
         raise ValueError(f"the cluster at {client.scheduler.address} has no worker; start some.")

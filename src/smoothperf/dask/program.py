@@ -1,4 +1,4 @@
-"""What every member of a group runs to train: the solvers of the estimator in memory, each member on its own rows.
+"""Training in a group: the solvers of the estimator in memory, which each member runs on its own rows.
 
 The client is member 0. It has no rows, but what only one may have: the callback, the file of a checkpoint, and
 notes of how far the fit has come. The others learn from it where to begin, so that a group that is started again goes
@@ -35,7 +35,7 @@ SECONDS = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What is minimised, and how; without rows, which stay with the members.
+    """A task, one of its bounds, penalty and solver; without rows, which stay with the members.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Leg:
 
 
 class Notes:
-    """How far a fit has come; the client alone has them.
+    """Notes of how far a fit has come; the client alone has them.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk,
 
 
 def _checkpoint(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Observer | None:
-    """What keeps the model so far, if the client wants that: all members work on where its scores are cut."""
+    """Observer that keeps the model so far, if the client wants that: all members work on where it cuts."""
     communicator = objective.communicator
     if not any(objective.agreed(notes is not None and notes.checkpoint is not None)):
         return None

@@ -63,7 +63,7 @@ class StackedDesigns(Design):
         return result
 
     def column_squares(self) -> Array:
-        """How many entries of each column are not zero, and the sum of their squares."""
+        """Number of entries of each column that are not zero, and the sum of their squares."""
         result: Array = np.sum([part.column_squares() for part in self._parts], axis=0)
         return result
 

@@ -65,7 +65,7 @@ class Design(ABC):
         raise NotImplementedError(f"{type(self).__name__} gives no columns.")
 
     def column_sizes(self) -> Array:
-        """How large the entries of each column are that are not zero: root mean squares. A pass over X the first time.
+        """Root mean squares of the entries of each column that are not zero. A pass over X the first time.
 
         NaN where squares are next to nothing, or so large that they overflow, and for columns with a tenth of the
         entries of the fullest one, or fewer.
@@ -80,7 +80,7 @@ class Design(ABC):
 
     @abstractmethod
     def column_squares(self) -> Array:
-        """How many entries of each column are not zero, and the sum of their squares: two rows; for a pass over X."""
+        """Number of entries of each column that are not zero, and the sum of their squares: two rows; a pass over X."""
 
     @abstractmethod
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:

@@ -76,7 +76,7 @@ class DenseDesign(Design):
         return DenseDesign(np.ascontiguousarray(self._matrix[:, features]))
 
     def column_squares(self) -> Array:
-        """How many entries of each column are not zero, and the sum of their squares."""
+        """Number of entries of each column that are not zero, and the sum of their squares."""
         result = np.zeros((2, self.shape[1]))
         for _, block in self._blocks():
             result[0] += np.count_nonzero(block, axis=0)

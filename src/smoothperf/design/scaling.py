@@ -36,7 +36,7 @@ class Linear(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """How columns are scaled.
+    """Scales of columns.
 
     Attributes
     ----------

@@ -185,7 +185,7 @@ class RowBlocks(Design):
         return result
 
     def column_squares(self) -> Array:
-        """How many entries of each column are not zero, and the sum of their squares."""
+        """Number of entries of each column that are not zero, and the sum of their squares."""
         result = np.zeros((2, self.shape[1]))
         for _, block in self._blocks():
             for begin in range(0, block.n_entries, PIECE):
@@ -329,7 +329,7 @@ class CSCDesign(Design):
         return whole[rows].astype(np.float64)
 
     def column_squares(self) -> Array:
-        """How many entries of each column are not zero, and the sum of their squares."""
+        """Number of entries of each column that are not zero, and the sum of their squares."""
         starts, values = self._columns.indptr, self._columns.data
         some = np.flatnonzero(np.diff(starts))  # columns without entries would get those of the next
         result = np.zeros((2, self.shape[1]))

@@ -1,4 +1,4 @@
-"""What every measure promises: a score to report, and a convex risk to train with.
+"""The contract of measures: a score to report, and a convex risk to train with.
 
 A :class:`Measure` knows no data. Bound to labels it becomes a :class:`Risk`, a convex function ``R`` of the score
 vector ``f``. Every evaluation of a risk, exact or smoothed, is a cutting plane (docs/maths.md, eq. plane):
@@ -63,7 +63,7 @@ class Plane(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """What a number lies between, up to rounding.
+    """Bounds of a number, up to rounding.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class RiskValue:
 
 
 class RowsOfX(Protocol):
-    """What second derivatives ask of X."""
+    """X as second derivatives need it."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -280,7 +280,7 @@ class Risk(ABC):
 
 
 class Measure(ABC):
-    """What to be good at; higher is better. Immutable, comparable and hashable.
+    """Something to be good at; higher is better. Immutable, comparable and hashable.
 
     Attributes
     ----------
@@ -310,7 +310,7 @@ class Measure(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What :func:`~smoothperf.measures.get_measure` knows it by."""
+        """The name that :func:`~smoothperf.measures.get_measure` knows it by."""
 
     def bind(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Risk:
         """Return the convex risk of this measure for given labels.
@@ -371,6 +371,6 @@ class Measure(ABC):
 
 
 def _checked(y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Examples, Array]:
-    """What users give, checked."""
+    """Labels, weights and scores of users, checked."""
     examples = Examples.of(y, sample_weight)
     return examples, vector("scores", scores, length=examples.here_count)

@@ -51,20 +51,20 @@ class PairSums(NamedTuple):
 
 
 class Span(NamedTuple):
-    """What scores lie between."""
+    """The lowest and the highest score, or numbers beyond them."""
 
     lowest: float
     highest: float
 
     @classmethod
     def of(cls, examples: Examples, scores: Array) -> Span:
-        """What the scores of all members lie between."""
+        """The span of the scores of all members."""
         here = float(scores.min(initial=math.inf)), float(scores.max(initial=-math.inf))
         return cls(*examples.extremes(*here))
 
     @property
     def length(self) -> float:
-        """How far it is from one end to the other."""
+        """The distance from one end to the other."""
         return self.highest - self.lowest
 
     def widened(self, share: float) -> Span:

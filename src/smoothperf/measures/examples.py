@@ -13,11 +13,11 @@ from ..communicator import ALONE, Communicator, Shared
 
 
 class Supervision(Protocol):
-    """What solvers and files know of the rows that a risk is bound to: :class:`Examples`, or documents of queries."""
+    """The rows that a risk is bound to, as solvers and files see them: :class:`Examples`, or documents of queries."""
 
     @property
     def communicator(self) -> Communicator:
-        """Whom to ask about rows of others."""
+        """The group that the rows are shared with."""
 
     def total(self, *numbers: float) -> tuple[float, ...]:
         """Sums of numbers over all processes."""
@@ -27,18 +27,18 @@ class Supervision(Protocol):
 
     @property
     def count(self) -> int:
-        """How many rows there are, of all processes."""
+        """Number of rows, of all processes."""
 
     @property
     def here_count(self) -> int:
-        """How many are in this process: the length of score vectors."""
+        """Number of those in this process: the length of score vectors."""
 
     @property
     def weights(self) -> Array | None:
         """Their weights; None for ones."""
 
     def mean(self, scores: Array) -> float | Array:
-        """What a shift-invariant risk does not see of scores."""
+        """The part of scores that a shift-invariant risk does not see."""
 
 
 class Examples(Shared):
@@ -101,7 +101,7 @@ class Examples(Shared):
 
     @property
     def here_count(self) -> int:
-        """How many examples are in this process: the length of score vectors."""
+        """Number of examples in this process: the length of score vectors."""
         return int(self.positive.shape[0])
 
     def here(self, chosen: NDArray[np.bool_]) -> float:

@@ -116,7 +116,7 @@ class SmoothedFlips(NamedTuple):
 
     @property
     def shares(self) -> Array:
-        """What each level has of the soft maximum."""
+        """The share of each level in the soft maximum."""
         shares: Array = self.levels[2]
         return shares
 
@@ -140,7 +140,7 @@ def step_table(cut: float, share: float, end: float | None = None) -> Array:
 
 
 def largest_knot(*tables: Array) -> float:
-    """How far from 0 the knots of some tables are, at most; they are sorted."""
+    """Largest distance from 0 of the knots of some tables, which are sorted."""
     return max(float(np.abs(table[0, [0, -1]]).max()) for table in tables)
 
 

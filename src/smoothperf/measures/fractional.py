@@ -16,7 +16,7 @@ from .fractional_risk import FractionalRisk
 
 
 class FractionalMeasure(Measure):
-    """What F-beta and the Jaccard index share: a linear-fractional loss of missed and false positives."""
+    """Base of F-beta and the Jaccard index: a linear-fractional loss of missed and false positives."""
 
     fits_bias: ClassVar[bool] = True
 

@@ -102,7 +102,7 @@ class AveragePrecision(Goal):
 
 
 class _Target(Goal):
-    """What goals with "at least" or "at most" share: a rate that must be kept, and one that is to be high."""
+    """Base of goals with "at least" or "at most": a rate that must be kept, and one that is to be high."""
 
     confidence: float | None
     #: What is to be high, and what must be kept: the name is ``high@kept=value``.

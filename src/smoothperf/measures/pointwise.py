@@ -126,7 +126,7 @@ class PointwiseRisk(Risk):
 
 
 class CostMeasure(Measure):
-    """What error rate and balanced error rate share: costs of the errors of each class."""
+    """Base of error rate and balanced error rate: costs of the errors of each class."""
 
     fits_bias: ClassVar[bool] = True
 

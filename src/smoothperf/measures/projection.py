@@ -56,7 +56,7 @@ class Roots(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """What comes out of a projection beside the gradient; sums are over all examples.
+    """Results of a projection beside the gradient; sums are over all examples.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Affine(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """Where the root is looked for, and from where on."""
+    """An interval in which the root is looked for, and where the search starts."""
 
     start: float
     low: float
@@ -180,7 +180,7 @@ class Undecided(NamedTuple):
 
 
 class Root(NamedTuple):
-    """What a search has found: see ``_top_k.RootSearch``; and theta with the looseness of its bound."""
+    """Result of a search: see ``_top_k.RootSearch``; and theta with the looseness of its bound."""
 
     tau: float
     outside: float
@@ -298,7 +298,7 @@ class RootFinder:
         return values
 
     def _collect(self, low: float, high: float) -> Undecided:
-        """What lies between. It goes where the gradient will be: no memory beyond the result."""
+        """The examples between two v. They go where the gradient will be: no memory beyond the result."""
         simplex, n, kept = self.simplex, self._scores.shape[0], self._gradient
         kept_weights = None if simplex.weights is None else np.empty_like(kept)
         found = _top_k.collect(
@@ -319,7 +319,7 @@ class RootFinder:
 
 
 def guesses(near: Roots, change: float, mu: float) -> tuple[float, float]:
-    """Where root and cut may be, given those for nearby scores and how far they may have moved."""
+    """Guesses of root and cut, given those for nearby scores and how far they may have moved."""
     tau, cut = (near.all + change) / mu, (near.cut + change) / mu
     return tau, cut if abs(cut - tau) <= LAST_MARGIN else tau
 

@@ -116,7 +116,7 @@ class ROCAreaRisk(Risk):
         return self.examples.weight / (mu * self._mass**2)
 
     def _bins_per_ramp(self, span: Span, kappa: float) -> int:
-        """How many bins a ramp has; 0 if bins do not pay."""
+        """Number of bins in a ramp; 0 if bins do not pay."""
         ramps = (span.length + MARGIN) / kappa
         count, counts = self.examples.count, self._pairs.counts
         affordable = min(count / BIN_COST, max(LARGE_TABLE, BINS_PER_EXAMPLE * min(counts))) / ramps
@@ -129,7 +129,7 @@ class ROCAreaRisk(Risk):
     def _binned_hinges(
         self, scores: Array, kappa: float, per_ramp: int, span: Span, direction: Array | None, gradient: Array
     ) -> tuple[Span, RiskValue | None]:
-        """What the scores lie between, and the value if that is within the span."""
+        """The span of the scores, and the value if it is within the one given."""
         mass = self._mass
         found, sums = binned_pairs(
             self.examples, scores, MARGIN, kappa, per_ramp, span, 1.0 / mass, direction, gradient

@@ -103,7 +103,7 @@ class SmoothRisk(Risk):
         """Of the terms of a plane, given R there: their sum, for the offset as for the gradient, is at most this."""
 
     def _arguments(self, scores: Array) -> tuple[Array, NDArray[np.uint8], Array | None]:
-        """What the loops begin with."""
+        """The first arguments of the loops."""
         return scores, self.examples.positive.view(np.uint8), self.examples.weights
 
 
@@ -145,7 +145,7 @@ class SquaredHingeRisk(SmoothRisk):
 
 
 class SmoothMeasure(Measure):
-    """What log loss and squared hinge share: minus the risk is the score, and scores are cut at 0."""
+    """Base of log loss and squared hinge: minus the risk is the score, and scores are cut at 0."""
 
     fits_bias: ClassVar[bool] = True
     judges_decisions: ClassVar[bool] = False

@@ -216,7 +216,7 @@ class PRBEP(Measure):
 
 @dataclass(frozen=True)
 class _AtK(Measure):
-    """What precision@k and recall@k share: k, a count or a share of the examples.
+    """Base of precision@k and recall@k: k, a count or a share of the examples.
 
     A share is taken as it is: 5 % of 30 examples are one and a half places, of which the second is a half one.
     """

@@ -118,7 +118,7 @@ def _window(groups: Bins, low: float, high: float) -> tuple[float, float]:
 
 
 def _edges(groups: Bins, low: float, high: float) -> Array:
-    """Where groups begin, and many edges from one margin to another."""
+    """Beginnings of groups, and many edges from one margin to another."""
     lows = np.unique(groups.low)
     lows = lows[:: -(-lows.size // GROUPS)]
     return np.unique(np.append(lows, low + (high - low) * (np.arange(BINS) / BINS)))

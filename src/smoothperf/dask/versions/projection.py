@@ -85,7 +85,7 @@ class Cells(NamedTuple):
         return cls(low, 1 << max(0, digits), max(1, math.ceil((high - low) * (1 << max(0, digits)))))
 
     def edge(self, cell: int) -> float:
-        """Where a cell begins."""
+        """Beginning of a cell."""
         return self.low + cell / self.per_unit
 
     @property
@@ -94,7 +94,7 @@ class Cells(NamedTuple):
         return self.length + self.per_unit
 
     def table(self, values: Values) -> Array:
-        """How many values each cell has, their weight, and the sum of weight times place.
+        """Number of values in each cell, their weight, and the sum of weight times place.
 
         The place is the distance from the beginning of the cell, as a share of its width.
         """

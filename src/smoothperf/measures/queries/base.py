@@ -1,4 +1,4 @@
-"""What measures of queries promise: a score of the order of each query's documents, and a convex risk to train with."""
+"""The contract of measures of queries: a score of the order of their documents, and a convex risk to train with."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class QueryRisk(Risk):
 
 
 class QueryMeasure(ABC):
-    """What to be good at, as a mean over queries; higher is better. Immutable, comparable and hashable.
+    """Something to be good at, as a mean over queries; higher is better. Immutable, comparable and hashable.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class QueryMeasure(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What :func:`~smoothperf.measures.queries.names.get_query_measure` knows it by."""
+        """The name that :func:`~smoothperf.measures.queries.names.get_query_measure` knows it by."""
 
     @property
     def full_name(self) -> str:
@@ -91,7 +91,7 @@ class QueryMeasure(ABC):
 
     @property
     def nothing_counts(self) -> str:
-        """What to say where no query counts."""
+        """Words for an error if no query counts."""
         return words_of_nothing(self.name)
 
     def takes(self, grades: Array) -> bool:
@@ -113,7 +113,7 @@ class QueryMeasure(ABC):
 
 
 def words_of_nothing(name: str) -> str:
-    """What to say where no query counts for a measure."""
+    """Words for an error if no query counts for a measure."""
     return f"no query counts for {name}: each has weight 0, or documents that the measure takes to be equally good."
 
 

@@ -1,4 +1,4 @@
-"""What a document gains by its grade of relevance, and other functions that users may choose."""
+"""Gains of documents by their grades of relevance, and other functions that users may choose."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def checked_gain(gain: str | Function | Sequence[float]) -> str | Function | tup
 
 
 def document_gains(gain: str | Function | Sequence[float], grades: Array) -> Array:
-    """What documents of some grades gain; see :class:`~smoothperf.measures.queries.ndcg.NDCG`.
+    """Gains of documents of some grades; see :class:`~smoothperf.measures.queries.ndcg.NDCG`.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def can_gain(gain: str | Function | Sequence[float], grades: Array) -> bool:
 
 
 def unusual_gain(gain: str | Function | Sequence[float]) -> str:
-    """What to add to the name of a measure whose gains are not the usual ones; nothing for these.
+    """Addition to the name of a measure whose gains are not the usual ones; nothing for these.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def unusual_gain(gain: str | Function | Sequence[float]) -> str:
 
 
 def numbers_of(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """What a function of the user's has returned, as new numbers."""
+    """Numbers that a function of the user's has returned, as new ones."""
     array = np.array(values, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
         raise ValueError(f"{name} must return a finite number for each entry of an array of shape {shape}.")

@@ -109,7 +109,7 @@ class NDCG(QueryMeasure):
         return document_gains(self.gain, grades)
 
     def _discounts(self, queries: Queries) -> Array:
-        """What places count, for as many as the longest query here has."""
+        """Discounts of places, for as many as the longest query here has."""
         places = np.arange(1.0, int(queries.sizes.max(initial=1)) + 1.0)
         if self.discount == "log2":
             discounts = 1.0 / np.log2(1.0 + places)

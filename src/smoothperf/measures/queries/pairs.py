@@ -69,7 +69,7 @@ class _Pairs:
         )
 
     def wrong(self, scores: Array) -> Array:
-        """How many pairs of each query are in the wrong order."""
+        """Number of pairs of each query in the wrong order."""
         counts = np.empty_like(self.numbers)
         self.sums(scores, np.ones_like(counts), 0.0, 0.0, by_query=counts)
         return counts

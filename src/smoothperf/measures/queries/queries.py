@@ -109,12 +109,12 @@ class Queries(Shared):
 
     @property
     def here_count(self) -> int:
-        """How many documents are in this process: the length of score vectors."""
+        """Number of documents in this process: the length of score vectors."""
         return int(self.grades.shape[0])
 
     @property
     def weights(self) -> Array | None:
-        """What the query of each row counts; None for ones."""
+        """Weight of the query of each row; None for ones."""
         return None if self.query_weights is None else self.by_row(np.repeat(self.query_weights, self.sizes))
 
     @property
@@ -172,7 +172,7 @@ class Queries(Shared):
         return result
 
     def ties(self, ordered: Array) -> Places:
-        """Where groups of documents of the same query with equal keys begin, and their end; keys are sorted."""
+        """First documents of groups of the same query with equal keys, and their end; keys are sorted."""
         new = np.empty(ordered.shape[0] + 1, dtype=bool)
         np.not_equal(ordered[1:], ordered[:-1], out=new[1:-1])
         new[self.starts] = True

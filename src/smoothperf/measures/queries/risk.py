@@ -55,7 +55,7 @@ def ranked_shares(queries: Queries, keys: Array, discount: Array) -> tuple[Place
 
 
 def order_matters(queries: Queries, gains: Array, discount: Array) -> NDArray[np.bool_]:
-    """Which queries some order suits better than another: neither their documents nor their places are all alike.
+    """Flags of queries for which order matters: neither their documents nor their places are all alike.
 
     Examples
     --------

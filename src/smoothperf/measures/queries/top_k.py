@@ -20,7 +20,7 @@ from .risk import RankingRisk, order_matters, ranked_shares
 
 @dataclass(frozen=True)
 class _AtK(QueryMeasure):
-    """What both share."""
+    """Base of precision and recall of the first k documents."""
 
     k: int
 
@@ -50,7 +50,7 @@ class _AtK(QueryMeasure):
 
     @property
     def nothing_counts(self) -> str:
-        """What to say where no query counts."""
+        """Words for an error if no query counts."""
         return (
             f"no query has more than {self.k} documents, of which some are relevant and some are not, and a weight: "
             f"{self.name} does not depend on the order of any other."
