@@ -173,8 +173,8 @@ def always_bins(monkeypatch):
 
 def use_bins_for_everything(monkeypatch):
     monkeypatch.setattr(roc_area, "LEAST_EXAMPLES", 0)
-    monkeypatch.setattr(roc_area, "BIN_COST", 1e-9)
-    monkeypatch.setattr(roc_area, "LARGE_TABLE", 1 << 40)
+    monkeypatch.setattr(bins, "BIN_COST", 1e-9)
+    monkeypatch.setattr(bins, "LARGE_TABLE", 1 << 40)
     monkeypatch.setattr(roc_area.ROCAreaRisk, "_hinges", None)
 
 
@@ -189,7 +189,8 @@ def binned(problem, kappa, hint=None):
     mu = kappa / (positives * negatives)
     used = [math.inf]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(roc_area, "binned_pairs", lambda *a: used.append(a[4]) or bins.binned_pairs(*a))
+        original = bins.binned_pairs
+        patch.setattr(bins, "binned_pairs", lambda *a: used.append(a[4]) or original(*a))
         result = ROCArea().bind(problem.y, problem.weights).smoothed(problem.scores, mu, hint)
     return result, mu, (result.exact.high - result.exact.low) / (3.0 * used[-1])
 
@@ -209,7 +210,7 @@ def test_planes_from_bins_are_true(data, problem, log_ramps, other):
     kappa = problem.reach() / 10.0**log_ramps
     with pytest.MonkeyPatch.context() as patch:
         use_bins_for_everything(patch)
-        patch.setattr(roc_area, "BIN_COST", 1e-6)  # a hint must not ask for more memory than there is
+        patch.setattr(bins, "BIN_COST", 1e-6)  # a hint must not ask for more memory than there is
         result, mu, lost = binned(problem, kappa, data.draw(st.sampled_from(list(hints(problem)))))
     assert result.hint == span_of(problem)
     y, weights = problem.y, problem.weights
@@ -275,7 +276,7 @@ def test_planes_from_many_examples_are_true(scores, kappa, weights, always_bins)
         problem,
         1.0,
         kappa,
-        int(roc_area.MOST_BINS * max(1.0, kappa / problem.reach())),
+        int(bins.MOST_BINS * max(1.0, kappa / problem.reach())),
         1.0 / np.prod(problem.masses),
     )
     assert np.abs(gradient - result.plane.gradient).sum() <= result.plane.rounding + 1e-12

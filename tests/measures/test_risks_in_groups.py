@@ -17,6 +17,7 @@ from smoothperf.measures import (
     SquaredHinge,
     roc_area,
 )
+from smoothperf.measures import bins as roc_bins
 from smoothperf.optimise.smoothing import mu_for
 
 EPS = np.finfo(np.float64).eps
@@ -100,7 +101,7 @@ def test_smoothed_risks_are_those_in_memory(measure, problem, deviation, bins):
     with pytest.MonkeyPatch.context() as patch:
         if bins:
             patch.setattr(roc_area, "LEAST_EXAMPLES", 0)
-            patch.setattr(roc_area, "BIN_COST", 1e-3)
+            patch.setattr(roc_bins, "BIN_COST", 1e-3)
         expected = near.smoothed(scores, mu, direction=direction)
         firsts, seconds = zip(*in_group(measure, y, weights, slices, program), strict=True)
         found = assert_same(firsts, expected, scores, deviation=deviation)
@@ -253,7 +254,7 @@ def test_bins_take_two_rounds_and_one_more_without_a_hint(weighted):
         nearby = near.smoothed(moved, mu, found.hint, direction=scores)
         assert_same(again, nearby, moved, deviation=deviation)
         assert rounds == (2 if moved_by < 1.5 else 3)  # a span that is too short costs one round, but not two
-        bins = (1.5 * np.ptp(moved) + 1.0) / (mu * near.diameter * 2.0 / roc_area.MOST_BINS)
+        bins = (1.5 * np.ptp(moved) + 1.0) / (mu * near.diameter * 2.0 / roc_bins.MOST_BINS)
         assert largest <= 8 * (bins + 2) + 2 * 4
 
 
@@ -303,7 +304,7 @@ def test_scores_that_are_not_finite_hang_nobody():
     scores[4000] = np.nan
 
     def program(risk, part):
-        return risk.smoothed(scores[part], mu_for(0.5, risk), roc_area.Span(-5.0, 5.0)).value
+        return risk.smoothed(scores[part], mu_for(0.5, risk), roc_bins.Span(-5.0, 5.0)).value
 
     assert np.isnan(in_group(ROCArea(), y, weights, slices, program)).all()
 

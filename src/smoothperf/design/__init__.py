@@ -9,8 +9,9 @@ import scipy.sparse as sp
 
 from .base import Design
 from .biased import BiasedDesign
+from .csc import CSCDesign
 from .dense import DenseDesign
-from .sparse import CSCDesign, CSRDesign
+from .sparse import CSRDesign
 
 __all__ = [
     "BiasedDesign",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .base import Curvature, Interval, Measure, Plane, Risk, RiskValue
+from .at_k import PrecisionAtK, RecallAtK
+from .base import Interval, Measure, Plane, Risk, RiskValue
+from .curvature import Curvature
 from .examples import Examples
 from .fractional import FBeta, Jaccard
 from .goals import AveragePrecision, Goal, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision, TargetWarning
@@ -20,7 +22,7 @@ from .queries.squares import QuerySquaredLoss
 from .queries.top_k import QueryPrecision, QueryRecall
 from .roc_area import ROCArea
 from .smooth import LogLoss, SquaredHinge
-from .top_k import PRBEP, PrecisionAtK, RecallAtK
+from .top_k import PRBEP
 
 __all__ = [
     "MEASURE_NAMES",

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..cuts.confidence import CONFIDENCE
+from .at_k import PrecisionAtK, RecallAtK
 from .base import Measure
 from .fractional import FBeta, Jaccard
 from .goals import AveragePrecision, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision
@@ -22,7 +23,7 @@ from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
 from .roc_area import ROCArea
 from .smooth import LogLoss, SquaredHinge
-from .top_k import PRBEP, PrecisionAtK, RecallAtK
+from .top_k import PRBEP
 
 
 def _number(text: str) -> int | float:

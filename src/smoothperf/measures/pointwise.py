@@ -28,7 +28,8 @@ from .._validation import positive_number
 from ..cuts.steady import steady_cut
 from ..cuts.threshold_search import Ordering
 from ..kernels import pointwise_hinges
-from .base import EPS, LONG_EPS, Curvature, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Interval, Measure, Plane, Risk, RiskValue
+from .curvature import Curvature
 from .examples import Examples
 
 #: Rows for which a thread pays.

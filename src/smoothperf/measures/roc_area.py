@@ -26,27 +26,13 @@ import numpy as np
 
 from .._arrays import Array
 from ..kernels import sorted_hinges
-from .base import EPS, LONG_EPS, Interval, Measure, Plane, Risk, RiskValue
-from .bins import Span, binned_pairs
+from .base import Interval, Measure, Plane, Risk, RiskValue
+from .bins import binned_hinges
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs
 
-#: Score difference from which on a pair costs nothing.
-MARGIN = 1.0
-#: Most and fewest bins per ramp of beta. Six change gradients by about 1e-4, relatively.
-MOST_BINS, FEWEST_BINS = 6, 4
-#: Ramps that are so many times as long as the range of the scores are left to sorting.
-LONGEST_RAMP = 1e9
 #: With fewer examples sorting takes next to no time.
 LEAST_EXAMPLES = 1 << 12
-#: A bin costs as much as so many examples; no more bins than that are used.
-BIN_COST = 8
-#: A guess of the span of scores is that of nearby ones, and so much of it more at both ends. (Measured on seven data
-#: sets: nine of ten are within that.)
-SPARE = 0.25
-#: Of millions of examples no more bins are used than a cache holds, or so many for each example of the smaller class,
-#: which can be sorted instead: bins have to travel if rows are on several machines.
-LARGE_TABLE, BINS_PER_EXAMPLE = 1 << 17, 2
 
 
 class ROCAreaRisk(Risk):
@@ -96,66 +82,14 @@ class ROCAreaRisk(Risk):
         gradient = np.empty_like(scores) if out is None else out
         kappa = mu * self._mass
         if self.examples.count >= LEAST_EXAMPLES:
-            span = None
-            # Nearby scores have nearly the same span: mostly no look for the extremes is needed.
-            guess = hint.widened(SPARE) if isinstance(hint, Span) else None
-            if guess is not None and (per_ramp := self._bins_per_ramp(guess, kappa)) > 0:
-                span, value = self._binned_hinges(scores, kappa, per_ramp, guess, direction, gradient)
-                if value is not None:
-                    return value
-            if span is None:
-                span = Span.of(self.examples, scores)
-            if (per_ramp := self._bins_per_ramp(span, kappa)) > 0:
-                _, value = self._binned_hinges(scores, kappa, per_ramp, span, direction, gradient)
-                assert value is not None
+            value = binned_hinges(self.examples, scores, kappa, hint, direction, gradient)
+            if value is not None:
                 return value
         return self._hinges(scores, margin=1.0, kappa=kappa, direction=direction, gradient=gradient)
 
     def lipschitz(self, mu: float) -> float:
         """``N / (kappa M)``: the Hessian is 1 / (kappa M) times the Laplacian of the active pairs, at most N."""
         return self.examples.weight / (mu * self._mass**2)
-
-    def _bins_per_ramp(self, span: Span, kappa: float) -> int:
-        """Number of bins in a ramp; 0 if bins do not pay."""
-        ramps = (span.length + MARGIN) / kappa
-        count, counts = self.examples.count, self._pairs.counts
-        affordable = min(count / BIN_COST, max(LARGE_TABLE, BINS_PER_EXAMPLE * min(counts))) / ramps
-        # (Negated, so that NaN also means no bins.)
-        if not (affordable >= FEWEST_BINS and ramps * LONGEST_RAMP >= 1.0):
-            return 0
-        # A ramp that is longer than the span of the scores has more bins, so that they still tell scores apart.
-        return int(min(affordable, MOST_BINS / min(ramps, 1.0)))
-
-    def _binned_hinges(
-        self, scores: Array, kappa: float, per_ramp: int, span: Span, direction: Array | None, gradient: Array
-    ) -> tuple[Span, RiskValue | None]:
-        """The span of the scores, and the value if it is within the one given."""
-        mass = self._mass
-        found, sums = binned_pairs(
-            self.examples, scores, MARGIN, kappa, per_ramp, span, 1.0 / mass, direction, gradient
-        )
-        if sums is None:
-            return found, None
-        offset = MARGIN * sums.slopes / mass
-        height = offset + sums.inner
-        reach = span.length + MARGIN
-        ceiling = sums.ceiling / mass
-        # A chord of the hinge over two widths of a bin. (A beta that is not exact loses at most h^2 / (6 kappa) of the
-        # maximum that R_mu is (bin-loss), so the value is nearer to that by a factor 3 r.)
-        looseness = kappa / (2.0 * per_ramp) * sums.cornered / mass
-        return found, RiskValue(
-            Plane(gradient, offset, self._binned_rounding(kappa, reach, per_ramp * reach / kappa, sums.crowd)),
-            height - kappa / 2.0 * sums.squares / mass,
-            height,
-            exact=Interval(ceiling - looseness, ceiling),
-            hint=found,
-            derivative=None if direction is None else sums.along,
-        )
-
-    def _binned_rounding(self, kappa: float, reach: float, bins: float, crowd: float) -> float:
-        """Rounding bound (bins-rounding) of a plane that came from bins, with a surplus."""
-        shared = 2048 * EPS + 4 * (bins + crowd) * EPS + 4 * self.examples.count * LONG_EPS
-        return shared + 16 * EPS * reach / kappa
 
     def _hinges(
         self,

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from .. import threads
 from .._arrays import Array
 from ..kernels import logistic_losses, squared_hinges
-from .base import EPS, LONG_EPS, Curvature, Interval, Measure, Plane, Risk, RiskValue
+from .base import EPS, LONG_EPS, Interval, Measure, Plane, Risk, RiskValue
+from .curvature import Curvature
 from .examples import Examples
 
 #: Rows for which a thread pays.

@@ -32,7 +32,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._arrays import Array
-from ..measures.base import EPS, Curvature, Interval, Plane, Risk, RiskValue
+from ..measures.base import EPS, Interval, Plane, Risk, RiskValue
+from ..measures.curvature import Curvature
 from .base import ConvexSolver, Solver
 from .certificate import evaluation_rounding
 from .lbfgs import LBFGS
