@@ -51,7 +51,18 @@ class Ordering:
         self.weights = weights
 
     def level(self, wanted: float) -> Level:
-        """Return the level that a wanted weight lies above; the lowest value if there is less."""
+        """Return the level that a wanted weight lies above; the lowest value if there is less.
+
+        Parameters
+        ----------
+        wanted : float
+            A weight.
+
+        Returns
+        -------
+        level : Level
+            The level, and the weights above and at it.
+        """
         values, weights = self.values, self.weights
         at = _partitioned(values, wanted) if weights is None else _weighted_quickselect(values, weights, wanted)
         return Level(at, self.weight(values > at), self.weight(values == at))
@@ -70,6 +81,16 @@ class Ordering:
 
         At most one entry is fractional, and with unit weights and a whole number wanted none is. Of tied ones the first
         are taken. Expected O(n).
+
+        Parameters
+        ----------
+        wanted : float
+            A weight.
+
+        Returns
+        -------
+        u : ndarray
+            One number for each value here.
         """
         level = self.level(wanted)
         return filled(self.values, self.weights, level.at, self.room(level, wanted))
@@ -79,6 +100,16 @@ class Ordering:
 
         It lies midway between two neighbouring scores, or a little beyond all of them, so that rounding in new scores
         of the same examples changes nothing. Of two that are equally close, but for rounding, it is the higher one.
+
+        Parameters
+        ----------
+        wanted : float
+            A weight.
+
+        Returns
+        -------
+        threshold : float
+            The same on all processes.
         """
         level = self.level(wanted)
         below, above, lowest, highest = self.neighbours(level.at, weighing=True)

@@ -144,6 +144,11 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         base_scores : of the same kind as y, optional
             Scores to begin with, such as the :meth:`decision_function` of another model: what is trained is added to
             them. Files have none.
+
+        Returns
+        -------
+        self : MeasureClassifier
+            The fitted model.
         """
         measure = get_measure(self.measure)
         solver = self._solver()
@@ -172,11 +177,34 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         Those of a dask array are a dask array, of a dask data frame a series, of a delayed object a delayed object, and
         are computed when they are asked for. Anything else is scored here and now. ``base_scores``, for a model that
         was fitted with such, are of the kind of X, with the same blocks; of a dask array also an array in memory.
+
+        Parameters
+        ----------
+        X : dask array or data frame, delayed object, or data in memory
+            Rows.
+        base_scores : of the same kind as X, optional
+            Scores to begin with.
+
+        Returns
+        -------
+        scores : dask array or series, delayed object, or ndarray
+            One for each row.
         """
         return self._predicted("decision_function", X, base_scores)
 
     def predict(self, X: Any, base_scores: Any = None) -> Any:
-        """Return the predicted labels; of the same kind as those of :meth:`decision_function`."""
+        """Return the predicted labels; of the same kind as those of :meth:`decision_function`.
+
+        Parameters
+        ----------
+        X, base_scores
+            As in :meth:`decision_function`.
+
+        Returns
+        -------
+        labels : dask array or series, delayed object, or ndarray
+            One for each row.
+        """
         return self._predicted("predict", X, base_scores)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, base_scores: Any = None) -> float:
@@ -185,6 +213,16 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         Measures of decisions (error rates, F-beta, Jaccard) gather four numbers from each block. The others compare
         the scores of all rows with one another: these are gathered here, with the labels. For data in memory no
         cluster is needed.
+
+        Parameters
+        ----------
+        X, y, sample_weight, base_scores
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
         """
         if self._is_in_memory(X):
             return super().score(X, y, sample_weight, base_scores)

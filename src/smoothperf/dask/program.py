@@ -71,8 +71,8 @@ class Trained(NamedTuple):
     ending: Ending
 
 
-class Leg:
-    """A run of a solver, however many groups it takes, as the client keeps it.
+class Resumable:
+    """A run of a solver that another group can go on with, as the client keeps it.
 
     Parameters
     ----------
@@ -125,26 +125,26 @@ class Notes:
         self._start = start if start is not None and start.any() else None
         self.checkpoint = checkpoint
         self._first: Result | None = None
-        self.leg: Leg | None = None
+        self.resumable: Resumable | None = None
 
     def needs_convex_start(self) -> bool:
         """Whether a fit of the tight bound has yet to find where to begin."""
         return self._first is None and self._start is None
 
-    def before(self) -> Leg:
+    def before(self) -> Resumable:
         """The run for the start of a fit of the tight bound."""
-        self.leg = self.leg or Leg(self._callback)
-        return self.leg
+        self.resumable = self.resumable or Resumable(self._callback)
+        return self.resumable
 
     def begin_with(self, first: Result, start: Array) -> None:
         """Take note of the start, and of the run that has found it."""
-        self._first, self._start, self.leg = first, start, None
+        self._first, self._start, self.resumable = first, start, None
 
-    def main(self) -> Leg:
+    def main(self) -> Resumable:
         """The run itself."""
         callback = self._callback if self._first is None else Sequel(self._first, self._callback).add
-        self.leg = self.leg or Leg(callback, self._start)
-        return self.leg
+        self.resumable = self.resumable or Resumable(callback, self._start)
+        return self.resumable
 
     def complete(self, result: Result) -> Result:
         """The result of all runs together."""
@@ -201,36 +201,38 @@ class _Resumed:
     """A solver that goes on where the client says."""
 
     solver: Solver
-    leg: Leg | None
+    resumable: Resumable | None
 
     def run(self, objective: RegularizedRisk, callback: Callback | None = None) -> Result:
-        return _run(self.solver, objective, self.leg)
+        return _run(self.solver, objective, self.resumable)
 
 
-def _run(solver: Solver, objective: RegularizedRisk, leg: Leg | None, checkpoint: Observer | None = None) -> Result:
+def _run(
+    solver: Solver, objective: RegularizedRisk, resumable: Resumable | None, checkpoint: Observer | None = None
+) -> Result:
     """Run a solver from the weights that the client sends, for as many iterations as are left."""
-    spent, begin = _whereabouts(objective, leg)
+    spent, begin = _whereabouts(objective, resumable)
     rest: Solver = replace(cast(Any, solver), max_iter=max(0, cast(Any, solver).max_iter - spent))
-    if leg is None:
+    if resumable is None:
         return rest.run(objective, begin, observer=checkpoint)
 
     def observe(row: TraceRow, weights: Weights) -> None:
-        leg.observe(row, weights)
+        resumable.observe(row, weights)
         if checkpoint is not None:
             checkpoint(row, weights)
 
-    leg.story.continue_with(objective)
-    return leg.story.complete(rest.run(objective, begin, leg.story.add, observer=observe))
+    resumable.story.continue_with(objective)
+    return resumable.story.complete(rest.run(objective, begin, resumable.story.add, observer=observe))
 
 
-def _whereabouts(objective: RegularizedRisk, leg: Leg | None) -> tuple[int, Start]:
+def _whereabouts(objective: RegularizedRisk, resumable: Resumable | None) -> tuple[int, Start]:
     """Iterations that are spent, and weights and mu to go on from, all as the client has them."""
     communicator = objective.communicator
-    start = None if leg is None else leg.start
+    start = None if resumable is None else resumable.start
     spent, begun, mu = objective.agreed(
-        0 if leg is None else leg.story.iterations,
+        0 if resumable is None else resumable.story.iterations,
         start is not None,
-        math.nan if leg is None or leg.mu is None else leg.mu,
+        math.nan if resumable is None or resumable.mu is None else resumable.mu,
     )
     coef = communicator.broadcast(np.zeros(objective.design.shape[1]) if start is None else start) if begun else None
     return int(spent), Start(coef, mu=None if math.isnan(mu) else mu)

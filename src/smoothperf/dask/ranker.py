@@ -113,6 +113,11 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
             The query of each document: numbers or words. Blocks may split queries.
         sample_weight : of the same kind as y, optional
             What the query of each document counts, the same for all documents of one.
+
+        Returns
+        -------
+        self : MeasureRanker
+            The fitted model.
         """
         task = QueryTask(measure=get_query_measure(self.measure))
         job = Job.of(task, self.bound, self.alpha, self._solver())
@@ -134,6 +139,16 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
 
         Those of a dask array are a dask array, of a dask data frame a series, of a delayed object a delayed object, and
         are computed when they are asked for. Anything else is scored here and now.
+
+        Parameters
+        ----------
+        X : dask array or data frame, delayed object, or data in memory
+            Rows.
+
+        Returns
+        -------
+        scores : dask array or series, delayed object, or ndarray
+            One for each row.
         """
         return self._predicted("predict", X)
 
@@ -143,6 +158,16 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
         """Return the measure, as a mean over the queries of test data, which may be anything that :meth:`fit` takes.
 
         Scores, grades and queries of all rows are gathered here. For data in memory no cluster is needed.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
         """
         if self._is_in_memory(X):
             return super().score(X, y, qid, sample_weight=sample_weight)

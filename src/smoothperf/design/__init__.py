@@ -36,6 +36,11 @@ def as_design(X: Any, *, low_memory: bool = False) -> Design:
         Do without a copy of the indices of a CSR matrix, which is made after a few products with it, of two bytes
         an entry, because later ones take less time then.
 
+    Returns
+    -------
+    design : Design
+        X as an operator.
+
     Examples
     --------
     >>> import numpy as np

@@ -50,18 +50,66 @@ class Design(ABC):
 
     @abstractmethod
     def matvec(self, w: Array, out: Array | None = None) -> Array:
-        """``X w``; ``out`` is overwritten if given."""
+        """``X w``; ``out`` is overwritten if given.
+
+        Parameters
+        ----------
+        w : ndarray of shape (d,)
+            Weights.
+        out : ndarray of shape (n,), optional
+            Memory for the result.
+
+        Returns
+        -------
+        scores : ndarray of shape (n,)
+            One for each row.
+        """
 
     @abstractmethod
     def rmatvec(self, g: Array, out: Array | None = None) -> Array:
-        """``X^T g``; ``out`` is overwritten if given."""
+        """``X^T g``; ``out`` is overwritten if given.
+
+        Parameters
+        ----------
+        g : ndarray of shape (n,)
+            Coefficients of the rows.
+        out : ndarray of shape (d,), optional
+            Memory for the result.
+
+        Returns
+        -------
+        sums : ndarray of shape (d,)
+            One for each column.
+        """
 
     def columns(self, features: NDArray[np.intp]) -> Design:
-        """Return some columns of X, in ascending order, as a copy; for about a pass over X."""
+        """Return some columns of X, in ascending order, as a copy; for about a pass over X.
+
+        Parameters
+        ----------
+        features : ndarray of int
+            Which columns.
+
+        Returns
+        -------
+        design : Design
+            With these columns only.
+        """
         raise NotImplementedError(f"{type(self).__name__} gives no columns.")
 
     def by_columns(self, rows: NDArray[np.intp]) -> sp.csc_array:
-        """Return some rows, in the order given, with their entries column by column; where columns can be had."""
+        """Return some rows, in the order given, with their entries column by column; where columns can be had.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        entries : csc_array of shape (len(rows), d)
+            In float64.
+        """
         raise NotImplementedError(f"{type(self).__name__} gives no columns.")
 
     def column_sizes(self) -> Array:
@@ -69,6 +117,11 @@ class Design(ABC):
 
         NaN where squares are next to nothing, or so large that they overflow, and for columns with a tenth of the
         entries of the fullest one, or fewer.
+
+        Returns
+        -------
+        sizes : ndarray of shape (d,)
+            NaN where they are not known.
         """
         if self._column_sizes is None:
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -80,8 +133,27 @@ class Design(ABC):
 
     @abstractmethod
     def column_squares(self) -> Array:
-        """Number of entries of each column that are not zero, and the sum of their squares: two rows; a pass over X."""
+        """Number of entries of each column that are not zero, and the sum of their squares: two rows; a pass over X.
+
+        Returns
+        -------
+        counts_and_squares : ndarray of shape (2, d)
+            Numbers of entries, and sums of squares.
+        """
 
     @abstractmethod
     def gram(self, rows: NDArray[np.intp], weights: Array) -> Array:
-        """``sum_i weights_i x_i x_i^T`` over some rows: d by d numbers."""
+        """``sum_i weights_i x_i x_i^T`` over some rows: d by d numbers.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+        weights : ndarray of shape (len(rows),)
+            Their weights.
+
+        Returns
+        -------
+        gram : ndarray of shape (d, d)
+            A symmetric matrix.
+        """

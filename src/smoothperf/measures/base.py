@@ -173,11 +173,33 @@ class Risk(ABC):
 
     @abstractmethod
     def exact(self, scores: Array) -> RiskValue:
-        """``R`` and a subgradient."""
+        """``R`` and a subgradient.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            Those of the examples of this process.
+
+        Returns
+        -------
+        value : RiskValue
+            The plane there, and what came with it.
+        """
 
     @abstractmethod
     def exact_value(self, scores: Array) -> float:
-        """``R`` alone, which is cheaper than :meth:`exact`."""
+        """``R`` alone, which is cheaper than :meth:`exact`.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            Those of the examples of this process.
+
+        Returns
+        -------
+        value : float
+            ``R(f)``.
+        """
 
     @abstractmethod
     def smoothed(
@@ -187,16 +209,55 @@ class Risk(ABC):
 
         If a direction is given, ``RiskValue.derivative`` is a by-product, for risks that can do it on the way. The
         gradient is written to ``out`` if that is given.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            Those of the examples of this process.
+        mu : float
+            The smoothing, above 0 unless R is smooth.
+        hint : object, optional
+            ``RiskValue.hint`` of an earlier result.
+        direction : ndarray of shape (n,), optional
+            Along which the derivative is wanted.
+        out : ndarray of shape (n,), optional
+            Memory for the gradient.
+
+        Returns
+        -------
+        value : RiskValue
+            The plane there, and what came with it.
         """
 
     @abstractmethod
     def lipschitz(self, mu: float) -> float:
-        """``L`` with ``R_mu(f + h) <= R_mu(f) + <gradient, h> + (L/2) sum_i c_i h_i^2``: the weighted curvature."""
+        """``L`` with ``R_mu(f + h) <= R_mu(f) + <gradient, h> + (L/2) sum_i c_i h_i^2``: the weighted curvature.
+
+        Parameters
+        ----------
+        mu : float
+            The smoothing.
+
+        Returns
+        -------
+        bound : float
+            L.
+        """
 
     def loss_free(self, scores: Array) -> RiskValue:
         """``R0(f) = max_z <z - t, f>``: the same maximum without the loss, attained by the labeling that f chooses.
 
         Its gradient is ``z* - t``, its offset 0; see :mod:`smoothperf.optimise.retargeting`.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            Those of the examples of this process.
+
+        Returns
+        -------
+        value : RiskValue
+            The plane there, and what came with it.
         """
         raise NotImplementedError(f"{type(self).__name__} is no maximum over labelings, so it has no tight bound.")
 
@@ -204,16 +265,49 @@ class Risk(ABC):
         """The same R with a tight bound that is closer to the loss, for where its own is least at zero weights.
 
         None if there is no other.
+
+        Returns
+        -------
+        risk : Risk or None
+            The same R.
         """
         return None
 
     def weighed(self, scores: Array) -> Array:
-        """``C f``, from which the weighted mean of the scores was taken first if a shift changes nothing."""
+        """``C f``, from which the weighted mean of the scores was taken first if a shift changes nothing.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            Those of the examples of this process.
+
+        Returns
+        -------
+        weighed : ndarray of shape (n,)
+            For the same examples.
+        """
         f = scores - self.examples.mean(scores) if self.shift_invariant else scores
         return f if self.examples.weights is None else f * self.examples.weights
 
     def curvature(self, scores: Array, smoothed: RiskValue, mu: float, following: float) -> Curvature:
-        """Second derivative at scores where ``smoothed`` was found with ``mu``, for the mu to follow."""
+        """Second derivative at scores where ``smoothed`` was found with ``mu``, for the mu to follow.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            Those of the examples of this process.
+        smoothed : RiskValue
+            The result there.
+        mu : float
+            The smoothing of that result.
+        following : float
+            The smoothing of the next one.
+
+        Returns
+        -------
+        curvature : Curvature
+            On the examples where it is not 0.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives of the form that Curvature has.")
 
 
@@ -259,52 +353,182 @@ class Measure(ABC):
             Labels in {-1, +1} or {0, 1}; both classes must occur.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights; an integer weight c stands for c copies of an example.
+
+        Returns
+        -------
+        risk : Risk
+            A convex function of n scores.
         """
         return self.risk(Examples.of(y, sample_weight))
 
     @abstractmethod
     def risk(self, examples: Examples) -> Risk:
-        """Return the convex risk of this measure for examples, which may be some of those of a group."""
+        """Return the convex risk of this measure for examples, which may be some of those of a group.
+
+        Parameters
+        ----------
+        examples : Examples
+            Labels and weights.
+
+        Returns
+        -------
+        risk : Risk
+            A convex function of their scores.
+        """
 
     def score(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the measure itself, as one would report it for these scores."""
+        """Return the measure itself, as one would report it for these scores.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels in {-1, +1} or {0, 1}; both classes must occur.
+        scores : array-like of shape (n,)
+            Larger for what is more likely positive.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
         return self.score_of(*_checked(y, scores, sample_weight))
 
     @abstractmethod
     def score_of(self, examples: Examples, scores: Array) -> float:
-        """Return the same for examples in memory, and for scores that were checked."""
+        """Return the same for examples in memory, and for scores that were checked.
+
+        Parameters
+        ----------
+        examples : Examples
+            Labels and weights.
+        scores : ndarray of shape (n,)
+            One for each.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
 
     def predicted_positive(self, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the weight of examples that the measure wants predicted positive: here, as much as is positive."""
+        """Return the weight of examples that the measure wants predicted positive: here, as much as is positive.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights.
+
+        Returns
+        -------
+        weight : float
+            Their number, if there are no weights.
+        """
         return self.places(Examples.of(y, sample_weight))
 
     def places(self, examples: Examples) -> float:
-        """Return the same for examples."""
+        """Return the same for examples.
+
+        Parameters
+        ----------
+        examples : Examples
+            Labels and weights.
+
+        Returns
+        -------
+        weight : float
+            Of all processes.
+        """
         return examples.positive_weight
 
     def threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return where the measure wants these scores cut.
 
         That is 0 if a bias was fitted, else where :meth:`predicted_positive` lies above; some measures know better.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels.
+        scores : array-like of shape (n,)
+            Larger for what is more likely positive.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights.
+
+        Returns
+        -------
+        threshold : float
+            Scores above it are predicted positive.
         """
         return self.cut(*_checked(y, scores, sample_weight))
 
     def cut(self, examples: Examples, scores: Array) -> float:
-        """Return the same for examples, which may be some of those of a group, and for scores that were checked."""
+        """Return the same for examples, which may be some of those of a group, and for scores that were checked.
+
+        Parameters
+        ----------
+        examples : Examples
+            Labels and weights.
+        scores : ndarray of shape (n,)
+            Those of the examples of this process.
+
+        Returns
+        -------
+        threshold : float
+            The same on all processes.
+        """
         if self.fits_bias:
             return 0.0
         return examples.version(Ordering)(scores, examples.weights).threshold(self.places(examples))
 
     def tuned_threshold(self, y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return where scores of rows that were not trained on are best cut, whatever they were trained for."""
+        """Return where scores of rows that were not trained on are best cut, whatever they were trained for.
+
+        Parameters
+        ----------
+        y, scores, sample_weight
+            As in :meth:`threshold`.
+
+        Returns
+        -------
+        threshold : float
+            Scores above it are predicted positive.
+        """
         return self.tuned_cut(*_checked(y, scores, sample_weight))
 
     def tuned_cut(self, examples: Examples, scores: Array) -> float:
-        """Return the same for examples in memory, and for scores that were checked."""
+        """Return the same for examples in memory, and for scores that were checked.
+
+        Parameters
+        ----------
+        examples : Examples
+            Labels and weights.
+        scores : ndarray of shape (n,)
+            One for each.
+
+        Returns
+        -------
+        threshold : float
+            Scores above it are predicted positive.
+        """
         return self.cut(examples, scores)
 
     def as_share(self, total: float) -> Measure:
-        """Return the measure for parts of data with a given weight: a count becomes a share. Most have none."""
+        """Return the measure for parts of data with a given weight: a count becomes a share. Most have none.
+
+        Parameters
+        ----------
+        total : float
+            The weight of the data that a count is of.
+
+        Returns
+        -------
+        measure : Measure
+            The same, but for counts.
+        """
         return self
 
 

@@ -62,6 +62,18 @@ class Curvature:
         """``X^T C X``, a weighted covariance of the rows, and the trace of ``X^T diag(k) X``; O(rows d^2).
 
         The rounding of the former is relative to the latter.
+
+        Parameters
+        ----------
+        X : Design
+            The rows of all examples.
+
+        Returns
+        -------
+        hessian : ndarray of shape (d, d)
+            The second derivative by the weights.
+        trace : float
+            What its rounding is relative to.
         """
         hessian = X.gram(self.rows, self.weights)
         trace = float(np.trace(hessian))

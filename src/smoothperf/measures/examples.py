@@ -91,12 +91,40 @@ class Examples(Shared):
 
     @classmethod
     def of(cls, y: ArrayLike, sample_weight: ArrayLike | None = None, communicator: Communicator = ALONE) -> Examples:
-        """Examples of labels in {-1, +1}, {0, 1} or {False, True}, checked."""
+        """Examples of labels in {-1, +1}, {0, 1} or {False, True}, checked.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels of the examples of this process.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights.
+        communicator : Communicator
+            The group that shares the examples.
+
+        Returns
+        -------
+        examples : Examples
+            Those of this process.
+        """
         positive = binary_labels(y)
         return cls(positive, weights_of(sample_weight, positive), communicator)
 
     def others(self, positive: NDArray[np.bool_], weights: Array | None) -> Examples:
-        """Return other examples of the same processes, of which all may be of one class."""
+        """Return other examples of the same processes, of which all may be of one class.
+
+        Parameters
+        ----------
+        positive : ndarray of bool
+            The positives among them.
+        weights : ndarray or None
+            Their weights; None for ones.
+
+        Returns
+        -------
+        examples : Examples
+            Those of this process.
+        """
         return Examples(positive, weights, self.communicator, both=False)
 
     @property
@@ -105,11 +133,33 @@ class Examples(Shared):
         return int(self.positive.shape[0])
 
     def here(self, chosen: NDArray[np.bool_]) -> float:
-        """Weight of some examples of this process."""
+        """Weight of some examples of this process.
+
+        Parameters
+        ----------
+        chosen : ndarray of bool
+            Which ones.
+
+        Returns
+        -------
+        weight : float
+            Their number, if there are no weights.
+        """
         return float(np.count_nonzero(chosen) if self.weights is None else self.weights[chosen].sum())
 
     def mean(self, scores: Array) -> float:
-        """Weighted mean of the scores of all."""
+        """Weighted mean of the scores of all.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            Those of the examples of this process.
+
+        Returns
+        -------
+        mean : float
+            The same on all processes.
+        """
         here = float(scores.sum() if self.weights is None else self.weights @ scores)
         return self.total(here)[0] / self.weight
 

@@ -110,6 +110,16 @@ def get_measure(measure: str | Measure) -> Measure:
 
     Capital letters make no difference, and common other names are understood.
 
+    Parameters
+    ----------
+    measure : str or Measure
+        A name such as those in ``MEASURE_NAMES``, or a measure.
+
+    Returns
+    -------
+    measure : Measure
+        The measure.
+
     Examples
     --------
     >>> get_measure("prbep")

@@ -64,12 +64,28 @@ class QueryMeasure(ABC):
             The query of each document.
         sample_weight : array-like of shape (n,), optional
             What queries count; the same for all documents of one.
+
+        Returns
+        -------
+        risk : Risk
+            A convex function of n scores.
         """
         return self.risk(Queries.of(grades, qid, sample_weight))
 
     @abstractmethod
     def risk(self, queries: Queries) -> Risk:
-        """Return the convex risk of this measure for queries, which may be some of those of a group."""
+        """Return the convex risk of this measure for queries, which may be some of those of a group.
+
+        Parameters
+        ----------
+        queries : Queries
+            Grades, queries and weights.
+
+        Returns
+        -------
+        risk : Risk
+            A convex function of the scores of their documents.
+        """
 
     def score(
         self, grades: ArrayLike, scores: ArrayLike, qid: ArrayLike, sample_weight: ArrayLike | None = None
@@ -77,12 +93,41 @@ class QueryMeasure(ABC):
         """Return the mean over queries, as one would report it for these scores. O(n log n).
 
         Queries that every order suits alike, such as those with documents of one grade only, are left out.
+
+        Parameters
+        ----------
+        grades : array-like of shape (n,)
+            How relevant each document is, 0 or more.
+        scores : array-like of shape (n,)
+            Larger for documents that come first.
+        qid : array-like of shape (n,)
+            The query of each document.
+        sample_weight : array-like of shape (n,), optional
+            What queries count; the same for all documents of one.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
         """
         queries = Queries.of(grades, qid, sample_weight)
         return self.mean_score(queries, vector("scores", scores, length=queries.here_count))
 
     def mean_score(self, queries: Queries, scores: Array) -> float:
-        """Return the same for queries, which may be some of those of a group, and for scores that were checked."""
+        """Return the same for queries, which may be some of those of a group, and for scores that were checked.
+
+        Parameters
+        ----------
+        queries : Queries
+            Grades, queries and weights.
+        scores : ndarray of shape (n,)
+            Those of the documents of this process.
+
+        Returns
+        -------
+        score : float
+            The same on all processes.
+        """
         values = self.of_queries(queries, scores)
         counted = ~np.isnan(values)
         part = self.weights(queries)[counted]
@@ -95,19 +140,65 @@ class QueryMeasure(ABC):
         return words_of_nothing(self.name)
 
     def takes(self, grades: Array) -> bool:
-        """Return whether documents of these grades, which may be huge, can be scored by this measure."""
+        """Return whether documents of these grades, which may be huge, can be scored by this measure.
+
+        Parameters
+        ----------
+        grades : ndarray of shape (n,)
+            Of documents.
+
+        Returns
+        -------
+        takes : bool
+            Whether no gain is too large.
+        """
         return True
 
     @abstractmethod
     def of_queries(self, queries: Queries, scores: Array) -> Array:
-        """Return the measure of each query here; NaN for those that are left out."""
+        """Return the measure of each query here; NaN for those that are left out.
+
+        Parameters
+        ----------
+        queries : Queries
+            Grades, queries and weights.
+        scores : ndarray of shape (n,)
+            Those of the documents of this process.
+
+        Returns
+        -------
+        values : ndarray
+            One for each query of this process.
+        """
 
     def weights(self, queries: Queries) -> Array:
-        """Return what each query here counts."""
+        """Return what each query here counts.
+
+        Parameters
+        ----------
+        queries : Queries
+            Grades, queries and weights.
+
+        Returns
+        -------
+        weights : ndarray
+            One for each query of this process.
+        """
         return np.ones(queries.sizes.shape[0]) if queries.query_weights is None else queries.query_weights
 
     def counted(self, queries: Queries) -> NDArray[np.intp]:
-        """Return the numbers of the queries here that count: with a weight, and not left out."""
+        """Return the numbers of the queries here that count: with a weight, and not left out.
+
+        Parameters
+        ----------
+        queries : Queries
+            Grades, queries and weights.
+
+        Returns
+        -------
+        numbers : ndarray of int
+            In ascending order.
+        """
         values = self.of_queries(queries, np.zeros(queries.here_count))
         return np.flatnonzero(~np.isnan(values) & (self.weights(queries) > 0.0))
 

@@ -96,6 +96,11 @@ class Queries(Shared):
             What queries count; the same for all documents of one. An integer c stands for c copies of the query.
         communicator : Communicator
             Whom to ask about other queries.
+
+        Returns
+        -------
+        queries : Queries
+            Those of this process.
         """
         y = vector("y", grades)
         if y.size and y.min() < 0.0:
