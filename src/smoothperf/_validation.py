@@ -40,17 +40,6 @@ def whole_number(name: str, value: Any, *, at_least: int) -> int:
     return int(value)
 
 
-def count_or_share(name: str, value: Any) -> int | float:
-    """A count of at least 1, or a share above 0 and below 1."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return whole_number(name, value, at_least=1)
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
-        raise ValueError(
-            f"{name} must be a count of at least 1 (an int) or a share between 0 and 1 (a float), got {value!r}."
-        )
-    return float(value)
-
-
 def choice(name: str, value: Any, known: tuple[str, ...]) -> str:
     """One of a few words."""
     if value not in known:
@@ -76,33 +65,6 @@ def vector(name: str, values: ArrayLike, *, length: int | None = None) -> Array:
         at = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite, got {array[at]} at position {at}; remove or replace such entries.")
     return array
-
-
-def missing_entries(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which entries are none: not finite, not a time, None, or what pandas has in their place.
-
-    Examples
-    --------
-    >>> missing_entries(np.array([1.0, np.nan])).tolist(), missing_entries(np.array(["a", None], dtype=object)).tolist()
-    ([False, True], [False, True])
-    """
-    kind = values.dtype.kind
-    missing = np.zeros(values.shape, dtype=bool)
-    if kind in "fmM":
-        missing[...] = np.isnat(values) if kind in "mM" else ~np.isfinite(values)
-    elif kind == "O":
-        missing[...] = [_is_missing(value) for value in values.tolist()]
-    return missing
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value is None, or does not equal itself."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA does not say what it equals
-        return True
-    except ValueError:  # of an array; it is none of these
-        return False
 
 
 def binary_labels(y: ArrayLike) -> NDArray[np.bool_]:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import missing_entries
 from ..io.model_file import kept_in_files
 from ..io.store import Store
 from ..measures import Queries, QueryMeasure, get_query_measure
+from ..measures.queries.queries import missing_entries
 from ..optimise import Callback, Result, Solver
 from ..optimise.smoothing import Smoothing
 from ..tasks.base import Ending

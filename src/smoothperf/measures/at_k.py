@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from .._arrays import Array
-from .._validation import count_or_share
+from .._validation import whole_number
 from .base import Measure
 from .examples import Examples
 from .top_k import TopKRisk, hits_of_top
@@ -115,3 +117,14 @@ class RecallAtK(_AtK):
     def score_of(self, examples: Examples, scores: Array) -> float:
         """Recall of the top k; examples tied at the threshold share the places that are left."""
         return hits_of_top(examples, scores, self.places(examples)) / examples.positive_weight
+
+
+def count_or_share(name: str, value: Any) -> int | float:
+    """A count of at least 1, or a share above 0 and below 1."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return whole_number(name, value, at_least=1)
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+        raise ValueError(
+            f"{name} must be a count of at least 1 (an int) or a share between 0 and 1 (a float), got {value!r}."
+        )
+    return float(value)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._arrays import Array
-from ..._validation import missing_entries, vector
+from ..._validation import vector
 from ...communicator import ALONE, Communicator, Shared
 from ...kernels import sort_documents
 from ...threads import pieces
@@ -233,3 +235,30 @@ def query_weights(sample_weight: ArrayLike, length: int, rows: Places | None, st
             f"{c[here]:g} at position {here} and {c[there]:g} at position {there}, which have the same qid."
         )
     return weights
+
+
+def missing_entries(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Flags of entries that are none: not finite, not a time, None, or what pandas has in their place.
+
+    Examples
+    --------
+    >>> missing_entries(np.array([1.0, np.nan])).tolist(), missing_entries(np.array(["a", None], dtype=object)).tolist()
+    ([False, True], [False, True])
+    """
+    kind = values.dtype.kind
+    missing = np.zeros(values.shape, dtype=bool)
+    if kind in "fmM":
+        missing[...] = np.isnat(values) if kind in "mM" else ~np.isfinite(values)
+    elif kind == "O":
+        missing[...] = [_is_missing(value) for value in values.tolist()]
+    return missing
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, or does not equal itself."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA does not say what it equals
+        return True
+    except ValueError:  # of an array; it is none of these
+        return False
