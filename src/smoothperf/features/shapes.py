@@ -1,12 +1,12 @@
 r"""Shapes of columns: a model that is linear in them bends with the columns, one curve for each.
 
-A column with knots at quantiles of its distinct values has B-splines ``B_1 .. B_m`` of a degree q, smooth bumps that sum
+A column with knots at quantiles of its distinct values has B-splines ``B_1 .. B_m`` of a degree q, bumps that sum
 up to 1. Their sums from one on,
 
     I_j(x) = sum_{i >= j} B_i(x),    j = 2 .. m                                                            (i-splines)
 
 rise from 0 to 1 one after the other, so that ``s(x) = sum_j c_j I_j(x)`` has the B-spline coefficients
-``c_2 + .. + c_j``: a quadratic penalty of c is one of differences, which pulls s towards a constant, and with ``c >= 0``
+``c_2 + .. + c_j``: a quadratic penalty of c is one of differences, pulling s towards a constant, and with ``c >= 0``
 s rises (for q <= 2 it rises only so). Few distinct values ``v_1 < v_2 < ..`` are steps ``[x >= v_j]``, the same with
 q = 0. Beside its curve a column stands itself, in units of its spread, so that a straight line is cheap.
 """
