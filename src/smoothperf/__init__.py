@@ -13,7 +13,7 @@ if _TYPE_CHECKING:
     from .estimators.choice import GridEdgeWarning
     from .estimators.classifier import MeasureClassifier
     from .estimators.classifier_cv import MeasureClassifierCV
-    from .estimators.linear import ZeroModelWarning
+    from .estimators.messages import ZeroModelWarning
     from .estimators.path import RegularizationPath, regularization_path
     from .estimators.ranker import MeasureRanker
     from .estimators.ranker_cv import MeasureRankerCV
@@ -94,7 +94,7 @@ __all__ = [
 
 _HOMES = {
     ".estimators.classifier": ("MeasureClassifier",),
-    ".estimators.linear": ("ZeroModelWarning",),
+    ".estimators.messages": ("ZeroModelWarning",),
     ".estimators.classifier_cv": ("MeasureClassifierCV",),
     ".estimators.choice": ("GridEdgeWarning",),
     ".estimators.path": ("RegularizationPath", "regularization_path"),

@@ -14,8 +14,8 @@ from distributed import Client
 from numpy.typing import NDArray
 
 from ..estimators.classifier import MeasureClassifier
-from ..estimators.problem import known_labels
 from ..estimators.ranker import MeasureRanker
+from ..estimators.scores import known_labels
 from ..measures import get_measure, get_query_measure
 from .blocks import Block, load, weight_of_kinds
 from .inputs import Source, ranked_sources, sources

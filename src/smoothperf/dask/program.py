@@ -26,7 +26,8 @@ from ..optimise.penalties import Penalty
 from ..optimise.result import Start
 from ..optimise.story import Sequel, Story
 from ..tasks.base import Candidate, Ending, Task
-from ..tasks.training import check_suits, first_run
+from ..tasks.tight import first_run
+from ..tasks.training import check_suits
 from .parts import Part
 
 #: Least time between two copies of the best weights, in seconds.

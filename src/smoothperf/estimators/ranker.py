@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -15,12 +14,14 @@ from .._validation import missing_entries
 from ..io.model_file import kept_in_files
 from ..io.store import Store
 from ..measures import Queries, QueryMeasure, get_query_measure
-from ..optimise import Callback, Result, Solver
+from ..optimise import Callback, ConvexSolver, Result, Solver
 from ..optimise.smoothing import Smoothing
 from ..tasks.base import Ending
-from ..tasks.queries import QueryRows, QueryTask, RankingCandidate, candidate_for
+from ..tasks.queries import QueryRows, QueryTask
+from ..tasks.query_choice import RankingCandidate, candidate_for
 from ..threads import check_n_threads
-from .linear import CertifiedModel, ZeroModelWarning, report_end
+from .linear import CertifiedModel
+from .messages import warn_of_zero_ranker
 from .problem import ACCEPTED, check_lengths, opened, solver_of, taken
 
 Array = NDArray[np.float64]
@@ -44,7 +45,7 @@ class LinearRanker(CertifiedModel):
 
     @property
     def trained_with(self) -> RankingCandidate:
-        """What was minimised: the risk that was chosen, or that of the measure."""
+        """The risk that was minimised: the one that was chosen, or that of the measure."""
         chosen: RankingCandidate | None = getattr(self, "trained_for_", None)
         return candidate_for(get_query_measure(self.measure), self.bound) if chosen is None else chosen
 
@@ -290,18 +291,33 @@ class MeasureRanker(LinearRanker):
         sample_weight : array-like of shape (n,), optional
             What the query of each document counts, the same for all documents of one; an integer c stands for c
             copies of the query. ``np.repeat(weights, group)`` makes it from weights of queries.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
-        task = QueryTask(measure=get_query_measure(self.measure))
-        candidate = task.candidate(self.bound)
-        solver = solver_of(self)
-        check_n_threads(self.n_threads)
-        rows = self._rows(X, y, qid, group, sample_weight)
+        task, candidate, rows, solver = self._problem(X, y, qid, group, sample_weight)
         _, result, ending = self._minimise(task, candidate, rows, solver, self._last_weights())
-        report_end(result, solver.tol, self.verbose)
         if ending.empty:
             warn_of_zero_ranker(self.alpha, tight=candidate.bound == "tight")
         self._keep_ending(result, ending)
         return self
+
+    def _problem(
+        self,
+        X: Any,
+        y: ArrayLike | None,
+        qid: ArrayLike | None,
+        group: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+    ) -> tuple[QueryTask, RankingCandidate, QueryRows, ConvexSolver]:
+        """The task, the candidate, the rows and the solver that parameters and data describe, all checked."""
+        task = QueryTask(measure=get_query_measure(self.measure))
+        candidate = task.candidate(self.bound)
+        solver = solver_of(self)
+        check_n_threads(self.n_threads)
+        return task, candidate, self._rows(X, y, qid, group, sample_weight), solver
 
     def _last_weights(self) -> Array | None:
         """Weights to start from, where those of an earlier fit are wanted and fit these features."""
@@ -309,14 +325,3 @@ class MeasureRanker(LinearRanker):
         if not self.warm_start or previous is None or previous.shape[0] != self.n_features_in_:
             return None
         return previous
-
-
-def warn_of_zero_ranker(alpha: float, *, tight: bool) -> None:
-    """Say that no document is ranked before another."""
-    remedy = 'train with measure="pairs" or "squared_loss"' if tight else 'use bound="tight" or "auto"'
-    warnings.warn(
-        f"At alpha={alpha:g} all documents have the same score. Use a smaller alpha; if that does not help, the bound "
-        f"asks for more than these data have: {remedy}.",
-        ZeroModelWarning,
-        stacklevel=3,
-    )
