@@ -153,7 +153,7 @@ def train(job: Job, part: Part, communicator: Communicator, notes: Notes | None 
     risk = task.risk(candidate, examples)
     check_suits(candidate, risk, job.penalty, job.solver)
     design = SharedDesign(task.design(candidate, part.design), communicator)
-    objective = RegularizedRisk(design, risk, job.penalty, part.base_scores)
+    objective = RegularizedRisk(design, risk, job.penalty, part.offset)
     if job.tight:
         result = _minimise_tight(job, examples, objective, notes)
     else:

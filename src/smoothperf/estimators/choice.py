@@ -147,7 +147,7 @@ class Choice(Generic[K, C]):
     Parameters
     ----------
     task : Task
-        What is trained for; its measure judges.
+        The task; its measure judges.
     candidates : iterable or mapping
         The candidates to compare; the values of a mapping are what users call them.
     levels : ndarray
@@ -158,7 +158,7 @@ class Choice(Generic[K, C]):
     Attributes
     ----------
     splits : list of HeldOut
-        What is held out, with scores.
+        The rows held out, with scores.
     last : dict
         The last level of each candidate to try once the first splits have been looked at; -1 if it is out.
     """
@@ -195,9 +195,9 @@ class Choice(Generic[K, C]):
         Parameters
         ----------
         rows : Rows
-            What is split.
+            Rows to split.
         solver : ConvexSolver
-            What is to be trained with in the end.
+            The solver of the fit to all rows.
         estimator : estimator
             Says how: ``cv``, ``n_jobs``, ``n_threads``, ``verbose`` and ``progress``.
         """
@@ -338,7 +338,7 @@ class Choice(Generic[K, C]):
         return float(difference.mean()) > max(error, ALIKE)
 
     def times_held_out(self) -> float:
-        """How often a row was held out, on average over those that were at all."""
+        """Number of times that a row was held out, on average over those that were at all."""
         rows = np.concatenate([split.numbers for split in self.splits])
         return float(rows.size / np.unique(rows).size)
 

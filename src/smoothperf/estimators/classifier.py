@@ -39,8 +39,8 @@ class MeasureClassifier(LinearMeasureClassifier):
     Parameters
     ----------
     measure : str or Measure, default="roc_area"
-        What to be good at: "roc_area", "prbep", "precision@100", "recall@5%", "error_rate", ... or a Measure object;
-        docs/measures.md has them all.
+        The measure to be good at: "roc_area", "prbep", "precision@100", "recall@5%", "error_rate", ... or a Measure
+        object; docs/measures.md has them all.
     alpha : float, default=1e-4
         Strength of the regulariser (the paper's lambda); the risk is an average, so alpha does not scale with n.
     bound : {"convex", "tight"}, default="convex"
@@ -60,7 +60,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         speak for the positive label. A monotone scorecard is ``(lower, upper)`` of 0 and infinity, feature by feature.
         An array of shape (2, n_features) has the lower bounds in its first row.
     penalty_factors : array-like of shape (n_features,) or dict, optional
-        How much the weight of each feature costs, in terms of the others: 1 by default, 0 for a feature that is not
+        Cost of the weight of each feature, in terms of the others: 1 by default, 0 for a feature that is not
         penalised. The weight of such a one stays within 1000, unless it has bounds. A Series of pandas, here and in
         ``coef_bounds``, is read by its index, as a dict is.
     tol : float, default=1e-3
@@ -73,7 +73,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         tolerances, with measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), error rates,
         log loss and squared hinge.
     smoothing : "adaptive", float or Smoothing object, default="adaptive"
-        How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
+        Smoothing of the risk; a number is a fixed mu. BMRM does not smooth.
     fit_intercept : bool, default=True
         Whether there is an intercept; otherwise it is 0. For measures that compare scores (ROC area, PRBEP,
         precision@k, recall@k) it is chosen after training, and realises the operating point that the measure asks for:
@@ -110,7 +110,7 @@ class MeasureClassifier(LinearMeasureClassifier):
     pos_label_ : label
         The positive one of them.
     class_count_ : ndarray of shape (2,)
-        How many training rows have each of them, whatever they weigh.
+        Training rows with each of them, whatever they weigh.
     coef_ : ndarray of shape (1, n_features)
         The weights of the features; never a bias.
     intercept_ : ndarray of shape (1,)
@@ -127,7 +127,7 @@ class MeasureClassifier(LinearMeasureClassifier):
     n_features_in_model_ : int
         Features whose weight is not zero.
     has_base_scores_ : bool
-        Whether scores to begin with were given, and must be given again.
+        Whether there was an offset (``base_scores``), which new rows need then.
     result_ : Result
         Everything the solver has to say, with the trace of all iterations: for the tight bound those of the convex
         problems that were solved on the way. Where a bias is trained, ``result_.coef``

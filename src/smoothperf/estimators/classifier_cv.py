@@ -50,16 +50,17 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
     Parameters
     ----------
     measure : str or Measure, default="roc_area"
-        What to be good at. A count such as that of precision@100 is meant for as many rows as are given to ``fit``.
+        The measure to be good at. A count such as that of precision@100 is meant for as many rows as are given to
+        ``fit``.
     bound : {"auto", "convex", "tight"} or list of (measure, bound), default="auto"
-        What to choose from. "auto": the baselines, and what was seen to be worth while for the measure. "convex" or
-        "tight": that risk of the measure only. A list names the candidates, such as
-        ``[("log_loss", "convex"), ("prbep", "tight")]``.
+        Candidates to choose from. "auto": the baselines, and what was seen to be worth while for the measure. "convex"
+        or "tight": that risk of the measure only. A list names the candidates, such as ``[("log_loss", "convex"),
+        ("prbep", "tight")]``.
     alphas : array-like, optional
         The alphas to choose from, for all candidates; the first two splits try every one. By default they follow
         from the size of the features and suit each candidate; smaller ones are added while that pays.
     n_alphas : int, default=6
-        How many there are to begin with, if ``alphas`` is not given: each a tenth of the one before.
+        Their number to begin with, if ``alphas`` is not given: each a tenth of the one before.
     cv : int, float, splitter or iterable, default=5
         An int is a number of stratified folds; they are drawn three times if the smaller class has fewer than 200
         examples, as luck decides much then. A share between 0 and 1 holds out one stratified validation set, as many
@@ -72,10 +73,10 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
     positive, coef_bounds, penalty_factors
         As in :class:`~smoothperf.MeasureClassifier`.
     calibration : {None, "sigmoid", "isotonic"}, default=None
-        How scores become probabilities, by scikit-learn's calibrators on the scores of held-out rows. With None there
-        is no ``predict_proba``.
+        Calibration of scores to probabilities, by scikit-learn's calibrators on the scores of held-out rows. With None
+        there is no ``predict_proba``.
     operating_point : dict, optional
-        Where to predict positive, in place of what the measure asks for: ``{"precision": 0.9}``, or another target of
+        Operating point, in place of what the measure asks for: ``{"precision": 0.9}``, or another target of
         :meth:`set_operating_point` (recall, fpr, rate, or k of as many rows as are given to ``fit``), and "confidence"
         if it is not 0.9. It is met on the scores of held-out rows; ``expected_`` has what to expect.
     n_jobs : int, optional
@@ -94,15 +95,15 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
     Attributes
     ----------
     trained_for_ : Candidate
-        What was chosen: its ``measure`` and its ``bound``.
+        The chosen one: its ``measure`` and its ``bound``.
     alpha_, l1_ratio_ : float
         The chosen alpha, and the chosen share of absolute values.
     cv_results_ : dict
-        What was tried, in the form of scikit-learn's searches: "params" with measure, bound, l1_ratio and alpha, and
-        "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score". NaN where a split did not try
-        something, which had been dropped before.
+        All that was tried, in the form of scikit-learn's searches: "params" with measure, bound, l1_ratio and alpha,
+        and "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score". NaN where a split did not
+        try something, which had been dropped before.
     best_index_ : int
-        Where the chosen one is in ``cv_results_``.
+        Position of the chosen one in ``cv_results_``.
     best_score_ : float
         Its mean score on held-out rows.
     result_, origin_, classes_, pos_label_, class_count_, coef_, intercept_, objective_, lower_bound_, gap_, n_iter_

@@ -75,7 +75,7 @@ class RegularizationPath:
     seconds : ndarray of shape (n_alphas,)
         Time to solve, without the scores on the validation set.
     statuses : tuple of Status
-        How each run ended.
+        Status of each run at its end.
     classes : ndarray of shape (2,) or None
         The negative label and the positive one; None for rankers.
     zero_is_best : ndarray of bool of shape (n_alphas,)
@@ -140,7 +140,7 @@ class RegularizationPath:
 
     @property
     def reached(self) -> Array:
-        """What a tolerance is held against: ``gaps``, or ``stationarity_gaps`` for a tight bound."""
+        """Numbers that a tolerance is held against: ``gaps``, or ``stationarity_gaps`` for a tight bound."""
         return np.where(np.isnan(self.gaps), self.stationarity_gaps, self.gaps)
 
     @property
@@ -206,7 +206,7 @@ def regularization_path(
         The query of each row, or how many rows each query has, as in :meth:`MeasureRanker.fit`: then it is a path of
         rankers, and ``measure`` is one of queries. A store with queries brings them.
     measure : str, Measure or QueryMeasure, default="roc_area"
-        What to be good at.
+        The measure to be good at.
     bound : {"auto", "convex", "tight"}, default="auto"
         As in :class:`~smoothperf.MeasureClassifier` and :class:`~smoothperf.MeasureRanker`; "auto" is "convex" for
         classifiers. Solutions of a tight bound are stationary points. Each starts where a fit does, from the minimiser
@@ -218,7 +218,7 @@ def regularization_path(
         smaller) down to ``alpha_ratio`` times that. For a tight bound the first is that of the convex risk that it
         starts from, for scores of its size: there w = 0 is about as good as what is found.
     n_alphas : int, default=20
-        How many, if ``alphas`` is not given.
+        Number of alphas, if ``alphas`` is not given.
     alpha_ratio : float, optional
         Smallest alpha as a share of the largest, if ``alphas`` is not given: 1e-6, or 1e-3 with absolute values in the
         penalty, by default.

@@ -52,7 +52,15 @@ class LinearRanker(CertifiedModel):
     def predict(self, X: Any) -> Array:
         """Return the score of every row, ``X @ coef_``: within a query the documents with the highest come first.
 
-        X may be the path of a store, here and in :meth:`score`.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Documents.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The scores.
         """
         check_is_fitted(self)
         return self._products(X, self.coef_)
@@ -65,7 +73,18 @@ class LinearRanker(CertifiedModel):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the measure, as a mean over the queries of test data; arguments as in ``fit``."""
+        """Return the measure, as a mean over the queries of test data.
+
+        Parameters
+        ----------
+        X, y, qid, group, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        float
+            The measure.
+        """
         X = opened(X)
         given = taken(X, y, sample_weight)
         if given.y is None:
@@ -169,8 +188,8 @@ class MeasureRanker(LinearRanker):
     Parameters
     ----------
     measure : str or QueryMeasure, default="ndcg@10"
-        What to be good at: "ndcg", "ndcg@10", "pairs" (the ROC area within queries), "precision@5", "recall@5", "map",
-        "mrr", "squared_loss", or an object such as ``NDCG(10, gain="linear")``; docs/ranking.md has them all.
+        The measure to be good at: "ndcg", "ndcg@10", "pairs" (the ROC area within queries), "precision@5", "recall@5",
+        "map", "mrr", "squared_loss", or an object such as ``NDCG(10, gain="linear")``; docs/ranking.md has them all.
     alpha : float, default=1e-3
         Strength of the regulariser; the risk is an average, so alpha does not scale with the number of queries.
         :class:`~smoothperf.MeasureRankerCV` chooses it.
@@ -189,7 +208,7 @@ class MeasureRanker(LinearRanker):
     solver : {"auto", "lbfgs", "nesterov", "bmrm"} or solver object, default="auto"
         "auto" is L-BFGS. An object brings its own ``tol``, ``max_iter`` and ``smoothing``.
     smoothing : "adaptive", float or Smoothing object, default="adaptive"
-        How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
+        Smoothing of the risk; a number is a fixed mu. BMRM does not smooth.
     warm_start : bool, default=False
         Start from the weights of the previous fit.
     n_threads : int, optional
@@ -282,14 +301,14 @@ class MeasureRanker(LinearRanker):
             A row for each document; dense in any order, CSR or CSC; float32 and float64 are used as they are. The path
             of a store (:func:`smoothperf.io.convert`) trains from its files, without a copy of them.
         y : array-like of shape (n,)
-            How relevant each document is to its query: grades, 0 or more. Not needed for a store, which has them.
+            Relevance of each document to its query: grades, 0 or more. Not needed for a store, which has them.
         qid : array-like of shape (n,), optional
             The query of each document: numbers or words. Rows of a query need not follow one another. Not needed for a
             store that has them.
         group : array-like of int, optional
             In place of ``qid``, how many rows each query has, if they follow one another: as in LightGBM and XGBoost.
         sample_weight : array-like of shape (n,), optional
-            What the query of each document counts, the same for all documents of one; an integer c stands for c
+            Weight of the query of each document, the same for all documents of one; an integer c stands for c
             copies of the query. ``np.repeat(weights, group)`` makes it from weights of queries.
 
         Returns
@@ -304,20 +323,13 @@ class MeasureRanker(LinearRanker):
         self._keep_ending(result, ending)
         return self
 
-    def _problem(
-        self,
-        X: Any,
-        y: ArrayLike | None,
-        qid: ArrayLike | None,
-        group: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-    ) -> tuple[QueryTask, RankingCandidate, QueryRows, ConvexSolver]:
-        """The task, the candidate, the rows and the solver that parameters and data describe, all checked."""
+    def _problem(self, *given: Any) -> tuple[QueryTask, RankingCandidate, QueryRows, ConvexSolver]:
+        """The task, the candidate, the rows and the solver that parameters and the data of fit describe, checked."""
         task = QueryTask(measure=get_query_measure(self.measure))
         candidate = task.candidate(self.bound)
         solver = solver_of(self)
         check_n_threads(self.n_threads)
-        return task, candidate, self._rows(X, y, qid, group, sample_weight), solver
+        return task, candidate, self._rows(*given), solver
 
     def _last_weights(self) -> Array | None:
         """Weights to start from, where those of an earlier fit are wanted and fit these features."""

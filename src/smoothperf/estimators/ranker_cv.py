@@ -52,16 +52,16 @@ class MeasureRankerCV(CrossValidated[MeasureRanker], LinearRanker):
     Parameters
     ----------
     measure : str or QueryMeasure, default="ndcg@10"
-        What to be good at.
+        The measure to be good at.
     bound : {"auto", "convex", "tight"} or list of (measure, bound), default="auto"
-        What to choose from. "auto": squared loss within queries and of all documents, pairs, and the tight bounds of
-        the measure, with both targets of NDCG. "convex" or "tight": that risk of the measure only. A list names the
+        Candidates to choose from. "auto": squared loss within queries and of all documents, pairs, and the tight bounds
+        of the measure, with both targets of NDCG. "convex" or "tight": that risk of the measure only. A list names the
         candidates, such as ``[("pairs", "convex"), ("ndcg@10", "tight")]``.
     alphas : array-like, optional
         The alphas to choose from, for all candidates; the first two splits try every one. By default they follow
         from the size of the features and suit each candidate; smaller ones are added while that pays.
     n_alphas : int, default=6
-        How many there are to begin with, if ``alphas`` is not given: each a tenth of the one before.
+        Their number to begin with, if ``alphas`` is not given: each a tenth of the one before.
     cv : int, float, splitter or iterable, default=5
         An int is a number of folds of whole queries; they are drawn three times if fewer than 200 queries have
         documents of different grades, as luck decides much then. A share between 0 and 1 holds out one validation
@@ -92,11 +92,11 @@ class MeasureRankerCV(CrossValidated[MeasureRanker], LinearRanker):
     averaged_ : dict of str to float
         The shares of what was averaged, the winner first; they sum to 1. One entry if there was nothing to average.
     cv_results_ : dict
-        What was tried, in the form of scikit-learn's searches: "params" with measure, bound, target (of the tight bound
-        of NDCG, or "") and alpha, and "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score".
-        NaN where a split did not try something, which had been dropped before.
+        All that was tried, in the form of scikit-learn's searches: "params" with measure, bound, target (of the tight
+        bound of NDCG, or "") and alpha, and "split0_test_score", ..., "mean_test_score", "std_test_score",
+        "rank_test_score". NaN where a split did not try something, which had been dropped before.
     best_index_ : int
-        Where the chosen one is in ``cv_results_``.
+        Position of the chosen one in ``cv_results_``.
     best_score_ : float
         The mean score of the winner on held-out queries.
     coef_ : ndarray of shape (n_features,)
@@ -254,7 +254,7 @@ def _deviation(queries: Queries, result: Result) -> float:
 def shares_of(
     choice: Choice[Queries, RankingCandidate], winner: RankingCandidate, index: int
 ) -> dict[tuple[RankingCandidate, int], float]:
-    """What each candidate counts in an average, at its best level, beside the winner's 1; (average-shares)."""
+    """Share of each candidate in an average, at its best level, beside the winner's 1; (average-shares)."""
     measure, splits = choice.task.measure, choice.splits
 
     def of_queries(key: tuple[RankingCandidate, int]) -> Array:
@@ -279,7 +279,7 @@ def shares_of(
 
 
 def _weights_that_count(measure: QueryMeasure, queries: Queries) -> Array:
-    """What the queries that count weigh."""
+    """Weights of the queries that count."""
     left_out = np.isnan(measure.of_queries(queries, np.zeros(queries.here_count)))
     return measure.weights(queries)[~left_out]
 

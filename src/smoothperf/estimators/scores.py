@@ -48,16 +48,26 @@ class LinearMeasureClassifier(BinaryModel):
 
         They are ``X @ coef_.T``, or the negative of that where the positive label is the first of ``classes_``.
 
-        X may be the path of a store, here and below. ``base_scores`` are added to the former, before the sign.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Rows.
+        base_scores : array-like of shape (n,), optional
+            Their offset, for a model that was fitted with one.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The scores; the offset is added before the sign.
         """
         check_is_fitted(self)
-        self._check_base_scores(base_scores)
+        self._check_offset(base_scores)
         scores = self._products(X, self.coef_[0])
         if base_scores is not None:
             scores = scores + vector("base_scores", base_scores, length=scores.shape[0])
         return self._sign * scores
 
-    def _check_base_scores(self, base_scores: Any) -> None:
+    def _check_offset(self, base_scores: Any) -> None:
         """Refuse an offset that is missing, or that a model was not fitted with."""
         if self._has_offset != (base_scores is not None):
             raise ValueError(
@@ -68,26 +78,75 @@ class LinearMeasureClassifier(BinaryModel):
             )
 
     def decision_function(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
-        """Return the signed scores ``X @ coef_.T + intercept_``; above 0 means ``classes_[1]``.
+        """Return the signed scores ``X @ coef_.T + intercept_``, with the offset.
 
-        ``base_scores`` are added, for a model that was fitted with such; here and below.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Rows.
+        base_scores : array-like of shape (n,), optional
+            Their offset, for a model that was fitted with one.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Above 0 where ``classes_[1]`` is predicted.
         """
         return self.positive_scores(X, base_scores) * self._sign
 
     def positive_scores(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
-        """Return signed scores that are above 0 where the positive label is predicted."""
+        """Return signed scores that are above 0 where the positive label is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Rows.
+        base_scores : array-like of shape (n,), optional
+            Their offset, for a model that was fitted with one.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The scores.
+        """
         scores: Array = self.raw_scores(X, base_scores) + self._sign * self.intercept_[0]
         return scores
 
     def predict(self, X: Any, base_scores: ArrayLike | None = None) -> NDArray[Any]:
-        """Return the predicted label of every row."""
+        """Return the predicted label of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Rows.
+        base_scores : array-like of shape (n,), optional
+            Their offset, for a model that was fitted with one.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels of ``classes_``.
+        """
         positive = self.positive_scores(X, base_scores) > 0.0
         labels: NDArray[Any] = self.label_pair[positive.astype(int)]
         return labels
 
     @available_if(lambda self: hasattr(self, "calibration_"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
-        """Return the probabilities of both labels, in the order of ``classes_``; only where the model is calibrated."""
+        """Return the probabilities of both labels; only where the model is calibrated.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Rows.
+        base_scores : array-like of shape (n,), optional
+            Their offset, for a model that was fitted with one.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            In the order of ``classes_``.
+        """
         chances = self.calibration_.probabilities(self.raw_scores(X, base_scores))
         both = np.column_stack([1.0 - chances, chances])
         return both if self._sign > 0.0 else both[:, ::-1]
@@ -99,7 +158,24 @@ class LinearMeasureClassifier(BinaryModel):
         sample_weight: ArrayLike | None = None,
         base_scores: ArrayLike | None = None,
     ) -> float:
-        """Return the measure itself on test data (not the accuracy); a store brings its labels."""
+        """Return the measure itself on test data, not the accuracy.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Rows.
+        y : array-like of shape (n,)
+            Their labels; not needed for a store, which has them.
+        sample_weight : array-like of shape (n,), optional
+            Their weights in the measure.
+        base_scores : array-like of shape (n,), optional
+            Their offset, for a model that was fitted with one.
+
+        Returns
+        -------
+        float
+            The measure.
+        """
         X = opened(X)
         given = taken(X, y, sample_weight)
         if given.y is None:
@@ -150,9 +226,9 @@ class LinearMeasureClassifier(BinaryModel):
         threshold : float, optional
             Predict positive what has a higher :meth:`raw_scores`. X and y may be left out then.
         confidence : float in (0, 1) or None, default=0.9
-            How sure a precision, recall or false positive rate must be on new rows; docs/maths.md, targets, has the
-            method. If the rows are too few for that, the error says what can be promised. None asks for no more than
-            that the target is met on these rows. Without meaning for k, rate and threshold.
+            Probability with which a precision, recall or false positive rate is kept on new rows; docs/maths.md,
+            targets, has the method. If the rows are too few for that, the error says what can be promised. None asks
+            for no more than that the target is met on these rows. Without meaning for k, rate and threshold.
         raw_scores : array-like of shape (n,), optional
             In place of X, what :meth:`raw_scores` of it is. Not :meth:`decision_function`, which moves.
         sample_weight : array-like of shape (n,), optional

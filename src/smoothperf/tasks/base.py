@@ -44,10 +44,10 @@ class Candidate(Protocol):
 
     @property
     def baseline(self) -> bool:
-        """Whether it is what anybody would use, so that others must be better."""
+        """Whether it is a baseline, so that others must be better."""
 
     def words(self) -> dict[str, Any]:
-        """What it is called in ``cv_results_``."""
+        """Its names in ``cv_results_``."""
 
 
 C = TypeVar("C", bound=Candidate)
@@ -62,7 +62,7 @@ class Rows(ABC, Generic[K]):
     X : matrix or Design
         The features.
     offset : ndarray, optional
-        Scores to begin with.
+        Scores f0 to which those of the model are added.
     low_memory : bool
         Whether to do without a copy of column indices.
 
@@ -88,7 +88,7 @@ class Rows(ABC, Generic[K]):
         return as_design(self.X, low_memory=self.low_memory)
 
     def start(self, key: Hashable, make: Callable[[], ConvexStart]) -> ConvexStart:
-        """Where the tight bounds of some candidates start; made once for all that have the same key."""
+        """Start of the tight bounds of some candidates; made once for all that have the same key."""
         if key not in self._starts:
             self._starts[key] = make()
         return self._starts[key]
@@ -104,7 +104,7 @@ class Rows(ABC, Generic[K]):
 
     @abstractmethod
     def size_words(self) -> str:
-        """How many rows or queries there are, in words."""
+        """Number of rows or queries, in words."""
 
     @abstractmethod
     def part(self, numbers: RowNumbers) -> Self:
@@ -131,18 +131,18 @@ class HeldOut(Generic[K, C]):
 
 @dataclass(frozen=True)
 class Ending:
-    """What a run has led to.
+    """Model that a run has led to.
 
     Attributes
     ----------
     coef : ndarray
         Weights of the features.
     intercept : float
-        What is added to their scores: the bias less the threshold.
+        Number that is added to their scores: the bias less the threshold.
     threshold : float
-        Where the scores of the run are cut.
+        Threshold of the scores of the run.
     excess : float
-        How far J at w = 0 can be above its minimum; how far it is above what was found, for a tight bound.
+        Distance by which J at w = 0 can be above its minimum; of a tight bound, above what was found.
     empty : bool
         Whether no weights would be as good, within a tolerance.
     """
@@ -155,12 +155,12 @@ class Ending:
 
 
 class Task(ABC, Generic[K, C]):
-    """What is trained for, on rows of one kind.
+    """Training for a measure, on rows of one kind.
 
     Attributes
     ----------
     measure : Measure or QueryMeasure
-        What to be good at.
+        The measure to be good at.
     cautious : bool
         Whether the choice prefers baselines unless another candidate is clearly better.
     baseline_names : frozenset of str
@@ -173,11 +173,11 @@ class Task(ABC, Generic[K, C]):
 
     @abstractmethod
     def candidate(self, bound: str) -> C:
-        """What a single fit trains with."""
+        """The candidate of a single fit."""
 
     @abstractmethod
     def candidates(self, bound: str | Sequence[Any]) -> tuple[C, ...]:
-        """What to choose from, baselines first; "auto" offers what may be worth while."""
+        """Candidates to choose from, baselines first; "auto" offers what may be worth while."""
 
     @abstractmethod
     def risk(self, candidate: C, known: K) -> Risk:

@@ -71,11 +71,11 @@ class Candidate:
 
     @property
     def baseline(self) -> bool:
-        """Whether it is one of those that anybody would use, and another must be better than."""
+        """Whether it is a baseline, which another must be better than."""
         return isinstance(self.measure, (LogLoss, SquaredHinge))
 
     def words(self) -> dict[str, Any]:
-        """What it is called in ``cv_results_``."""
+        """Its names in ``cv_results_``."""
         return {"measure": self.measure.name, "bound": self.bound, "l1_ratio": self.l1_ratio}
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ class LabelChoice(Task[Examples, Candidate]):
         )
 
     def cut_of(self, splits: Sequence[HeldOut[Examples, Candidate]], key: tuple[Candidate, int]) -> float:
-        """Where the measure cuts the scores of held-out rows; what a goal promises, it promises by rows, not splits."""
+        """Threshold for the scores of held-out rows; what a goal promises, it promises by rows, not splits."""
         return self.measure.tuned_threshold(*stacked_scores(splits, key, once=isinstance(self.measure, Goal)))
 
 
@@ -153,7 +153,7 @@ def candidates_for(measure: Measure, bound: str | Sequence[Any] = "auto") -> tup
     Parameters
     ----------
     measure : Measure
-        What to be good at.
+        The measure to be good at.
     bound : {"auto", "convex", "tight"} or sequence of (measure, bound)
         "auto" offers what may be worth while, "convex" or "tight" nothing but that risk of the measure; or the
         candidates themselves.
@@ -238,7 +238,7 @@ def _folds_that_exist(wanted: int, positive: NDArray[np.bool_]) -> int:
 
 
 def times_drawn(positive: NDArray[np.bool_]) -> int:
-    """How often folds are drawn: which rows share one decides much where the smaller class has few examples.
+    """Number of times that folds are drawn: which rows share one decides much where the smaller class has few examples.
 
     Examples
     --------
@@ -249,5 +249,5 @@ def times_drawn(positive: NDArray[np.bool_]) -> int:
 
 
 def _smaller_class(positive: NDArray[np.bool_]) -> int:
-    """How many examples it has."""
+    """Number of its examples."""
     return int(min(positive.sum(), (~positive).sum()))

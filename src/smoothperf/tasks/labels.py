@@ -65,7 +65,7 @@ class LabelRows(Rows[Examples]):
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many rows are negative and how many positive, whatever they weigh."""
+        """Numbers of negative and of positive rows, whatever they weigh."""
         return self.positive.size - self.known.positives, self.known.positives
 
     @property
@@ -74,7 +74,7 @@ class LabelRows(Rows[Examples]):
         return Examples(self.positive, self.sample_weight)
 
     def size_words(self) -> str:
-        """How many rows there are, in words."""
+        """Number of rows, in words."""
         return f"{self.positive.size:,} rows"
 
     def part(self, numbers: RowNumbers) -> Self:
@@ -110,9 +110,9 @@ class LabelTask(LabelChoice):
     Attributes
     ----------
     measure : Measure
-        What to be good at.
+        The measure to be good at.
     fit_intercept, intercept_scaling
-        How the intercept comes about; see :class:`~smoothperf.tasks.bias.Bias`.
+        Parameters of the intercept; see :class:`~smoothperf.tasks.bias.Bias`.
     penalties : mapping
         Penalties in strength 1, of features alone, by their l1_ratio.
     """
@@ -126,7 +126,7 @@ class LabelTask(LabelChoice):
         positive_number("intercept_scaling", self.intercept_scaling)
 
     def bias(self, candidate: Candidate) -> Bias:
-        """How the measure of a candidate wants the intercept to come about."""
+        """Intercept of the measure of a candidate."""
         return Bias(candidate.measure, self.fit_intercept, self.intercept_scaling)
 
     def candidate(self, bound: str) -> Candidate:

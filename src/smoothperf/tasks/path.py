@@ -58,16 +58,16 @@ class PathTraining(Training[K, C]):
 
     @cached_property
     def largest_convex_alpha(self) -> float:
-        """Where the path of the convex risk begins; found before anything is solved on it, and kept."""
+        """Largest alpha of the path of the convex risk (alpha_max); found before anything is solved on it, and kept."""
         return self.convex_path.largest_alpha(self.solver.tol)
 
     @cached_property
     def path(self) -> ConvexPath | TightPath:
-        """What is minimised along falling alphas."""
+        """Path of the risk that is minimised."""
         return self._tight_path() if self.tight else self.convex_path
 
     def largest_alpha(self, tolerance: float) -> float:
-        """Where a path begins, with a tolerance for how much better than w = 0 a model must be to count."""
+        """Largest alpha of a path (alpha_max), given by how much a model must be better than w = 0 to count."""
         return self.path.begin(tolerance)
 
     def _tight_path(self) -> TightPath:

@@ -36,7 +36,7 @@ class QueryRows(Rows[Queries]):
         self.known = queries
 
     def size_words(self) -> str:
-        """How many queries there are, in words."""
+        """Number of queries, in words."""
         return f"{self.known.sizes.size:,} queries"
 
     def part(self, numbers: RowNumbers) -> Self:
@@ -54,13 +54,13 @@ class QueryTask(QueryChoice):
     Attributes
     ----------
     measure : QueryMeasure
-        What to be good at.
+        The measure to be good at.
     """
 
     measure: QueryMeasure
 
     def candidate(self, bound: str) -> RankingCandidate:
-        """What :func:`candidate_for` says."""
+        """The one of :func:`candidate_for`."""
         return candidate_for(self.measure, bound)
 
     def risk(self, candidate: RankingCandidate, known: Queries) -> Risk:

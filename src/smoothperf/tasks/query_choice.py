@@ -64,16 +64,16 @@ class RankingCandidate:
 
     @property
     def baseline(self) -> bool:
-        """Whether it is one of those that anybody would use, and another must be better than."""
+        """Whether it is a baseline, which another must be better than."""
         return isinstance(self.measure, BASELINES) and self.bound == "convex"
 
     @property
     def target(self) -> str | None:
-        """What the tight bound of NDCG compares rankings with; None for others."""
+        """Target that the tight bound of NDCG compares rankings with; None for others."""
         return self.measure.tight_target if isinstance(self.measure, NDCG) and self.bound == "tight" else None
 
     def words(self) -> dict[str, Any]:
-        """What it is called in ``cv_results_``."""
+        """Its names in ``cv_results_``."""
         return {"measure": self.measure.name, "bound": self.bound, "target": self.target or ""}
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ class QueryChoice(Task[Queries, RankingCandidate]):
     baseline_names: ClassVar[frozenset[str]] = frozenset(kind().name for kind in BASELINES)
 
     def candidates(self, bound: str | Sequence[Any]) -> tuple[RankingCandidate, ...]:
-        """What :func:`candidates_for` offers."""
+        """Those of :func:`candidates_for`."""
         return candidates_for(self.measure, bound)
 
     def splits(self, cv: Any, rows: Any) -> list[tuple[Any, Any]]:
@@ -132,7 +132,7 @@ def candidates_for(measure: QueryMeasure, bound: str | Sequence[Any] = "auto") -
     Parameters
     ----------
     measure : QueryMeasure
-        What to be good at.
+        The measure to be good at.
     bound : {"auto", "convex", "tight"} or sequence of (measure, bound)
         "auto" offers what may be worth while, "convex" or "tight" nothing but that risk of the measure; or the
         candidates themselves.

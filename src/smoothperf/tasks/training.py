@@ -19,9 +19,9 @@ class Training(Generic[K, C]):
     Parameters
     ----------
     task : Task
-        What is trained for.
+        The task.
     candidate : Candidate
-        What is trained with.
+        The candidate.
     rows : Rows
         On what.
     solver : ConvexSolver
