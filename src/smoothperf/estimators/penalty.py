@@ -77,11 +77,11 @@ class Features:
     names: Any = None
 
     def named(self, place: int) -> str:
-        """What to call a feature in a message."""
+        """Name of a feature in a message."""
         return f"feature {place}" if self.names is None else f"feature {str(self.names[place])!r}"
 
     def place(self, argument: str, key: Any) -> int:
-        """Where a feature is that a user names, or whose position is given."""
+        """Position of a feature that a user names, or whose position is given."""
         if isinstance(key, str) and key in self._places:
             return self._places[key]
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < self.count:

@@ -1,4 +1,4 @@
-"""Every fit begins with these checks: rows out of what a user passes, a task and a solver out of the parameters."""
+"""Checks that every fit begins with: rows out of what a user passes, a task and a solver out of the parameters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def labelled_rows(
     X: Any,
     y: ArrayLike | None,
     sample_weight: ArrayLike | None = None,
-    base_scores: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
 ) -> LabelRows:
     """Check what was passed to ``fit``; the estimator says which label is positive, and remembers the features."""
     given = taken(X, y, sample_weight)
@@ -44,16 +44,16 @@ def labelled_rows(
     weights = given.sample_weight
     weights = None if weights is None else vector("sample_weight", weights, length=positive.shape[0])
     rows = LabelRows(X, pair, positive, weights, estimator.class_weight, low_memory=estimator.low_memory)
-    rows.offset = offset_of(base_scores, pair, positive.shape[0])
+    rows.offset = offset_of(offset, pair, positive.shape[0])
     return rows
 
 
-def offset_of(base_scores: ArrayLike | None, pair: NDArray[Any], length: int) -> Array | None:
-    """Turn scores to begin with that rise to the second sorted label into such that rise to the positive one."""
-    if base_scores is None:
+def offset_of(scores: ArrayLike | None, pair: NDArray[Any], length: int) -> Array | None:
+    """Turn scores that rise to the second sorted label into an offset, which rises to the positive one."""
+    if scores is None:
         return None
-    scores = vector("base_scores", base_scores, length=length)
-    return scores if pair[0] < pair[1] else -scores
+    offset = vector("base_scores", scores, length=length)
+    return offset if pair[0] < pair[1] else -offset
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def opened(X: Any) -> Any:
 
 
 def label_task(estimator: Any, n_features: int, l1_ratios: Sequence[float] | None = None) -> LabelTask:
-    """What the parameters of an estimator describe, for rows with so many features."""
+    """The task that the parameters of an estimator describe, for rows with so many features."""
     ratios = (estimator.l1_ratio,) if l1_ratios is None else l1_ratios
     return LabelTask(
         measure=get_measure(estimator.measure),
@@ -143,21 +143,6 @@ def encode_labels(y: NDArray[Any], pos_label: Any = None) -> tuple[NDArray[Any],
         if found[0] == 0:
             classes = classes[::-1].copy()
     return classes, y == classes[1]
-
-
-def known_labels(y: ArrayLike, classes: NDArray[Any], *, length: int) -> NDArray[np.bool_]:
-    """Mask of the positives of labels that a fitted model knows, the second of two; any others are an error."""
-    labels = np.asarray(y)
-    if labels.shape != (length,):
-        raise ValueError(f"X has {length} rows but y has shape {labels.shape}; they must match.")
-    positive: NDArray[np.bool_] = labels == classes[1]
-    unknown = np.flatnonzero(~(positive | (labels == classes[0])))
-    if unknown.size:
-        raise ValueError(
-            f"y must hold the labels of fit, {shown(classes[0])} and {shown(classes[1])}, "
-            f"got {shown(labels[unknown[0]])} at position {unknown[0]}."
-        )
-    return positive
 
 
 def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: str | float | Smoothing) -> ConvexSolver:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -15,12 +14,14 @@ from .._validation import missing_entries
 from ..io.model_file import kept_in_files
 from ..io.store import Store
 from ..measures import Queries, QueryMeasure, get_query_measure
-from ..optimise import Callback, Result, Solver
+from ..optimise import Callback, ConvexSolver, Result, Solver
 from ..optimise.smoothing import Smoothing
 from ..tasks.base import Ending
-from ..tasks.queries import QueryRows, QueryTask, RankingCandidate, candidate_for
+from ..tasks.queries import QueryRows, QueryTask
+from ..tasks.query_choice import RankingCandidate, candidate_for
 from ..threads import check_n_threads
-from .linear import CertifiedModel, ZeroModelWarning, report_end
+from .linear import CertifiedModel
+from .messages import warn_of_zero_ranker
 from .problem import ACCEPTED, check_lengths, opened, solver_of, taken
 
 Array = NDArray[np.float64]
@@ -44,14 +45,22 @@ class LinearRanker(CertifiedModel):
 
     @property
     def trained_with(self) -> RankingCandidate:
-        """What was minimised: the risk that was chosen, or that of the measure."""
+        """The risk that was minimised: the one that was chosen, or that of the measure."""
         chosen: RankingCandidate | None = getattr(self, "trained_for_", None)
         return candidate_for(get_query_measure(self.measure), self.bound) if chosen is None else chosen
 
     def predict(self, X: Any) -> Array:
         """Return the score of every row, ``X @ coef_``: within a query the documents with the highest come first.
 
-        X may be the path of a store, here and in :meth:`score`.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Documents.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The scores.
         """
         check_is_fitted(self)
         return self._products(X, self.coef_)
@@ -64,7 +73,18 @@ class LinearRanker(CertifiedModel):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the measure, as a mean over the queries of test data; arguments as in ``fit``."""
+        """Return the measure, as a mean over the queries of test data.
+
+        Parameters
+        ----------
+        X, y, qid, group, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        float
+            The measure.
+        """
         X = opened(X)
         given = taken(X, y, sample_weight)
         if given.y is None:
@@ -168,8 +188,8 @@ class MeasureRanker(LinearRanker):
     Parameters
     ----------
     measure : str or QueryMeasure, default="ndcg@10"
-        What to be good at: "ndcg", "ndcg@10", "pairs" (the ROC area within queries), "precision@5", "recall@5", "map",
-        "mrr", "squared_loss", or an object such as ``NDCG(10, gain="linear")``; docs/ranking.md has them all.
+        The measure to be good at: "ndcg", "ndcg@10", "pairs" (the ROC area within queries), "precision@5", "recall@5",
+        "map", "mrr", "squared_loss", or an object such as ``NDCG(10, gain="linear")``; docs/ranking.md has them all.
     alpha : float, default=1e-3
         Strength of the regulariser; the risk is an average, so alpha does not scale with the number of queries.
         :class:`~smoothperf.MeasureRankerCV` chooses it.
@@ -188,7 +208,7 @@ class MeasureRanker(LinearRanker):
     solver : {"auto", "lbfgs", "nesterov", "bmrm"} or solver object, default="auto"
         "auto" is L-BFGS. An object brings its own ``tol``, ``max_iter`` and ``smoothing``.
     smoothing : "adaptive", float or Smoothing object, default="adaptive"
-        How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
+        Smoothing of the risk; a number is a fixed mu. BMRM does not smooth.
     warm_start : bool, default=False
         Start from the weights of the previous fit.
     n_threads : int, optional
@@ -281,27 +301,35 @@ class MeasureRanker(LinearRanker):
             A row for each document; dense in any order, CSR or CSC; float32 and float64 are used as they are. The path
             of a store (:func:`smoothperf.io.convert`) trains from its files, without a copy of them.
         y : array-like of shape (n,)
-            How relevant each document is to its query: grades, 0 or more. Not needed for a store, which has them.
+            Relevance of each document to its query: grades, 0 or more. Not needed for a store, which has them.
         qid : array-like of shape (n,), optional
             The query of each document: numbers or words. Rows of a query need not follow one another. Not needed for a
             store that has them.
         group : array-like of int, optional
             In place of ``qid``, how many rows each query has, if they follow one another: as in LightGBM and XGBoost.
         sample_weight : array-like of shape (n,), optional
-            What the query of each document counts, the same for all documents of one; an integer c stands for c
+            Weight of the query of each document, the same for all documents of one; an integer c stands for c
             copies of the query. ``np.repeat(weights, group)`` makes it from weights of queries.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
-        task = QueryTask(measure=get_query_measure(self.measure))
-        candidate = task.candidate(self.bound)
-        solver = solver_of(self)
-        check_n_threads(self.n_threads)
-        rows = self._rows(X, y, qid, group, sample_weight)
+        task, candidate, rows, solver = self._problem(X, y, qid, group, sample_weight)
         _, result, ending = self._minimise(task, candidate, rows, solver, self._last_weights())
-        report_end(result, solver.tol, self.verbose)
         if ending.empty:
             warn_of_zero_ranker(self.alpha, tight=candidate.bound == "tight")
         self._keep_ending(result, ending)
         return self
+
+    def _problem(self, *given: Any) -> tuple[QueryTask, RankingCandidate, QueryRows, ConvexSolver]:
+        """The task, the candidate, the rows and the solver that parameters and the data of fit describe, checked."""
+        task = QueryTask(measure=get_query_measure(self.measure))
+        candidate = task.candidate(self.bound)
+        solver = solver_of(self)
+        check_n_threads(self.n_threads)
+        return task, candidate, self._rows(*given), solver
 
     def _last_weights(self) -> Array | None:
         """Weights to start from, where those of an earlier fit are wanted and fit these features."""
@@ -309,14 +337,3 @@ class MeasureRanker(LinearRanker):
         if not self.warm_start or previous is None or previous.shape[0] != self.n_features_in_:
             return None
         return previous
-
-
-def warn_of_zero_ranker(alpha: float, *, tight: bool) -> None:
-    """Say that no document is ranked before another."""
-    remedy = 'train with measure="pairs" or "squared_loss"' if tight else 'use bound="tight" or "auto"'
-    warnings.warn(
-        f"At alpha={alpha:g} all documents have the same score. Use a smaller alpha; if that does not help, the bound "
-        f"asks for more than these data have: {remedy}.",
-        ZeroModelWarning,
-        stacklevel=3,
-    )
