@@ -159,7 +159,7 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
 
         bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         blocks = sources(X, y, sample_weight, base_scores)
-        result, ending = self._train(job, blocks, self._settle, lambda: self._last_weights(bias))
+        result, ending = self._train(job, blocks, self._settle, lambda: self._last_weights(bias, self.n_features_in_))
         penalty = job(self.n_features_in_).penalty.on(result.coef.size)
         self._warn(bias, ending, penalty, result.coef, solver.tol)
         return self

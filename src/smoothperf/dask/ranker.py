@@ -131,7 +131,8 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
             return settings
 
         blocks = ranked_sources(X, y, qid, sample_weight)
-        _, ending = self._train(lambda n_features: job, blocks, settle, self._last_weights, ranked=True)
+        start = lambda: self._last_weights(self.n_features_in_)  # noqa: E731 (known once blocks have been looked at)
+        _, ending = self._train(lambda n_features: job, blocks, settle, start, ranked=True)
         if ending.empty:
             warn_of_zero_ranker(self.alpha, tight=job.tight)
         return self

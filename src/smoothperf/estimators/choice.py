@@ -47,6 +47,7 @@ from .._validation import whole_number
 from ..evaluation import tells_nothing
 from ..optimise import Callback, ConvexSolver, Result
 from ..tasks.base import C, HeldOut, K, Rows, Task
+from ..tasks.features import split_rows
 from ..tasks.path import PathTraining
 from ..threads import use_threads
 from .messages import ZeroModelWarning, warn
@@ -202,22 +203,23 @@ class Choice(Generic[K, C]):
             Says how: ``cv``, ``n_jobs``, ``n_threads``, ``verbose`` and ``progress``.
         """
         splits = self.task.splits(estimator.cv, rows)
-        every_row = np.arange(rows.X.shape[0])  # a split may be a mask
+        every_row = np.arange(rows.targets.shape[0])  # a split may be a mask
         loose = loosened(solver)
         tell = estimator.progress or (lambda step: None)
 
         def look(number: int, train: Any, test: Any) -> HeldOut[K, C]:
             # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
             with use_threads(estimator.n_threads):
-                before, after = rows.part(train), rows.part(test)
+                before, after = split_rows(rows, train, test)
+                task = self.task.on(before)
                 held_out: HeldOut[K, C] = HeldOut(every_row[test], after.known, after.judged)
                 offset = 0.0 if after.offset is None else after.offset
                 for candidate in self.candidates:
-                    training = PathTraining(self.task, candidate, before, loose, choosing=True)
+                    training = PathTraining(task, candidate, before, loose, choosing=True)
                     self.follow(
                         training,
                         held_out,
-                        lambda weights: offset + self.task.scores(candidate, after.X, weights),  # noqa: B023 (called here)
+                        lambda weights: offset + task.scores(candidate, after.X, weights),  # noqa: B023 (called here)
                         lambda alpha: tell(Step(number, len(splits), candidate, alpha)),  # noqa: B023 (called here)
                     )
             if estimator.verbose:

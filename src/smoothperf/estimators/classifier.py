@@ -48,6 +48,10 @@ class MeasureClassifier(LinearMeasureClassifier):
         "tight" is R less the same maximum without the loss (docs/maths.md, tight-risk). It is minimised by convex
         steps from the minimiser for ROC area, to a point that none of them can improve by more than ``tol``: a
         stationary point, of which nobody knows how far from the global minimum it is.
+    features : transformer, optional
+        A transformer of scikit-learn's kind, or a pipeline of such, that makes the features of X, which may be a data
+        frame then: :class:`~smoothperf.TableEncoder`, :class:`~smoothperf.Shapes`, a StandardScaler. ``coef_`` has the
+        weights of what it makes. By default the features are the columns of X.
     l1_ratio : float, default=0.0
         Share of absolute values in the penalty, ``alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2)``: 0 is the
         quadratic penalty, 1 leaves as few features in the model as possible. Above 0, weights are exactly zero where
@@ -116,6 +120,8 @@ class MeasureClassifier(LinearMeasureClassifier):
     intercept_ : ndarray of shape (1,)
         The operating point: :meth:`predict` is ``classes_[1]`` where ``X @ coef_.T + intercept_ > 0``. With a trained
         bias, that bias less the threshold that the measure chose on the training scores (0 for error rates).
+    features_ : transformer
+        The fitted transformer, if ``features`` is one.
     objective_, lower_bound_, gap_ : float
         Exact J at the solution, a certified lower bound of its minimum, and their difference. Where a bias is trained,
         the weight of the constant feature is part of w in J. For the tight bound J is that of the tight risk, and the
@@ -156,6 +162,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         alpha: float = 1e-4,
         *,
         bound: str = "convex",
+        features: Any = None,
         l1_ratio: float = 0.0,
         positive: bool = False,
         coef_bounds: Any = None,
@@ -178,6 +185,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         self.measure = measure
         self.alpha = alpha
         self.bound = bound
+        self.features = features
         self.l1_ratio = l1_ratio
         self.positive = positive
         self.coef_bounds = coef_bounds
@@ -204,7 +212,9 @@ class MeasureClassifier(LinearMeasureClassifier):
         self._keep_labels(rows.pair, rows.counts)
         self._keep_offset(rows.offset)
         bias = task.bias(candidate)
-        training, result, ending = self._minimise(task, candidate, rows, solver, self._last_weights(bias))
+        training, result, ending = self._minimise(
+            task, candidate, rows, solver, self._last_weights(bias, rows.X.shape[1])
+        )
         self._warn(bias, ending, training.objective(self.alpha).penalty, result.coef, solver.tol)
         self._keep_ending(result, ending)
 
@@ -215,8 +225,8 @@ class MeasureClassifier(LinearMeasureClassifier):
         choice("bound", self.bound, BOUNDS)
         solver = solver_of(self)
         check_n_threads(self.n_threads)
-        rows = labelled_rows(self, X, y, sample_weight, offset)
-        task = label_task(self, rows.X.shape[1])
+        rows = self._prepare(labelled_rows(self, X, y, sample_weight, offset))
+        task = label_task(self, rows.X.shape[1], columns=rows.columns)
         return task, task.candidate(self.bound), rows, solver
 
     def _warn(self, bias: Bias, ending: Ending, penalty: BoundPenalty, coef: Array, tol: float) -> None:
@@ -225,11 +235,11 @@ class MeasureClassifier(LinearMeasureClassifier):
             tight, based = self.bound == "tight", self._has_offset
             warn_of_zero_model(bias, ending.excess, self.alpha, tol, tight=tight, based=based)
         if (held := penalty.held(coef)).size:
-            warn_of_limits(int(held[0]), coef.size, getattr(self, "feature_names_in_", None))
+            warn_of_limits(int(held[0]), coef.size, self.feature_names)
 
-    def _last_weights(self, bias: Bias) -> Array | None:
+    def _last_weights(self, bias: Bias, n_features: int) -> Array | None:
         """Weights to start from, where those of an earlier fit are wanted and fit these features."""
         previous: Array | None = getattr(self, "coef_", None)
-        if not self.warm_start or previous is None or previous.shape[1] != self.n_features_in_:
+        if not self.warm_start or previous is None or previous.shape[1] != n_features:
             return None
         return bias.start(self._sign * previous[0], self.result_.coef)

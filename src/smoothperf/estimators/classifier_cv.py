@@ -66,6 +66,9 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         examples, as luck decides much then. A share between 0 and 1 holds out one stratified validation set, as many
         papers do. A splitter of scikit-learn or an iterable of ``(train, test)`` indices says it all; ``[(train,
         validation)]`` is a validation set of your own.
+    features : transformer, optional
+        Makes the features of X, as in :class:`~smoothperf.MeasureClassifier`. In every split it is fitted to the rows
+        that are trained on, and only then applied to those held out: scores there know nothing of them.
     l1_ratio : float or list of float, default=0.0
         Share of absolute values in the penalty, as in :class:`~smoothperf.MeasureClassifier`; of several the one that
         is best on held-out rows, with everything else, is taken. Above 0, alphas follow from where the first weight
@@ -138,6 +141,7 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         alphas: ArrayLike | None = None,
         n_alphas: int = LEVELS,
         cv: Any = 5,
+        features: Any = None,
         l1_ratio: float | Sequence[float] = 0.0,
         positive: bool = False,
         coef_bounds: Any = None,
@@ -164,6 +168,7 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         self.alphas = alphas
         self.n_alphas = n_alphas
         self.cv = cv
+        self.features = features
         self.l1_ratio = l1_ratio
         self.positive = positive
         self.coef_bounds = coef_bounds
@@ -198,13 +203,14 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         check_n_threads(self.n_threads)
         rows = labelled_rows(self, X, y, sample_weight, offset)
         self._keep_labels(rows.pair, rows.counts)
-        task = label_task(self, rows.X.shape[1], ratios)
+        whole = self._prepare(rows)
+        task = label_task(self, whole.X.shape[1], ratios, whole.columns)
         # Counts are those of all rows, of which parts are trained on: what is compared has shares.
         weight = rows.known.weight
         shares = {replace(one, measure=one.measure.as_share(weight)): one for one in task.candidates(self.bound)}
         task = replace(task, measure=task.measure.as_share(weight))
-        tried, chosen = self._choose(task, shares, rows, solver)
-        self._keep_choice(tried, rows, solver, chosen)
+        tried, chosen = self._choose(task, shares, rows, whole, solver)
+        self._keep_choice(tried, whole, solver, chosen)
         self.l1_ratio_ = chosen.candidate.l1_ratio
         self._keep_offset(rows.offset)
         held_out = self._keep_model(task, tried, chosen)

@@ -46,16 +46,20 @@ class CrossValidated(CertifiedModel, Generic[M]):
     best_score_: float
 
     def _choose(
-        self, task: Task[K, C], candidates: Mapping[C, C], rows: Rows[K], solver: ConvexSolver
+        self, task: Task[K, C], candidates: Mapping[C, C], rows: Rows[K], whole: Rows[K], solver: ConvexSolver
     ) -> tuple[Choice[K, C], Chosen[C]]:
-        """Compare candidates, of which the values are what users call them, and fit the best to all rows."""
+        """Compare candidates, of which the values are what users call them, and fit the best to all rows.
+
+        Splits are made of the rows as they were given, so that features are learnt anew in each; ``whole`` has those of
+        all rows.
+        """
         for candidate in candidates.values():
-            Training(task, candidate, rows, solver).check()
-        levels = levels_for(rows.X, rows.known.weights, self.alphas, self.n_alphas)
+            Training(task, candidate, whole, solver).check()
+        levels = levels_for(whole.X, rows.known.weights, self.alphas, self.n_alphas)
         choice = Choice(task, candidates, levels, literal=self.alphas is not None)
         choice.compare(rows, solver, self)
         with use_threads(self.n_threads):
-            chosen = choice.winner(rows, solver, self._callback())
+            chosen = choice.winner(whole, solver, self._callback())
         self._report(chosen.result, solver.tol, rows.offset)
         return choice, chosen
 

@@ -18,6 +18,7 @@ from ..io.model_file import save_model
 from ..io.store import Store
 from ..optimise import Callback, ConvexSolver, Result
 from ..tasks.base import C, Ending, K, Rows, Task, scores_of
+from ..tasks.features import R, names_made_by, prepared
 from ..tasks.training import Training
 from ..threads import use_threads
 from .checkpoint import checkpoint_of
@@ -82,8 +83,30 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
         """Make the outcome of a run the fitted model."""
         raise NotImplementedError
 
+    def _prepare(self, rows: R) -> R:
+        """The rows with their features; the transformer that makes them is kept for new rows."""
+        whole, fitted = prepared(rows)
+        self.__dict__.pop("features_", None)
+        if fitted is not None:
+            self.features_ = fitted
+            self.n_features_in_ = getattr(fitted, "n_features_in_", None) or rows.X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            if hasattr(fitted, "feature_names_in_"):
+                self.feature_names_in_ = fitted.feature_names_in_
+        return whole
+
+    @property
+    def feature_names(self) -> NDArray[Any] | None:
+        """Names of the columns of X, or of the features made of them, which the weights are of; None without names."""
+        if (features := getattr(self, "features_", None)) is None:
+            return getattr(self, "feature_names_in_", None)
+        names: NDArray[Any] | None = names_made_by(features)
+        return names
+
     def _products(self, X: Any, coef: Array) -> Array:
         """``X w`` for the weights of the features."""
+        if (features := getattr(self, "features_", None)) is not None:
+            return scores_of(check_array(features.transform(X), **ACCEPTED), coef)
         X = opened(X)
         if not isinstance(X, Store):
             return scores_of(validate_data(self, X, reset=False, **ACCEPTED), coef)

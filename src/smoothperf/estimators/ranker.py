@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._validation import missing_entries
 from ..io.model_file import kept_in_files
@@ -22,7 +22,7 @@ from ..tasks.query_choice import RankingCandidate, candidate_for
 from ..threads import check_n_threads
 from .linear import CertifiedModel
 from .messages import warn_of_zero_ranker
-from .problem import ACCEPTED, check_lengths, opened, solver_of, taken
+from .problem import check_lengths, checked_rows, features_of, opened, solver_of, taken
 
 Array = NDArray[np.float64]
 
@@ -108,10 +108,10 @@ class LinearRanker(CertifiedModel):
             raise ValueError("y is None: grades are needed unless X is a store.")
         check_lengths(given.X, given.y)
         check_grades_are_there(given.y)
-        X, grades = validate_data(self, given.X, given.y, y_numeric=True, accept_large_sparse=True, **ACCEPTED)
-        given.name_features(self)
-        ids = query_ids(X.shape[0], queries_of(given.store, qid, group), group)
-        return QueryRows(X, Queries.of(grades, ids, given.sample_weight), low_memory=self.low_memory)
+        X, grades = checked_rows(self, given, y_numeric=True)
+        ids = query_ids(len(grades), queries_of(given.store, qid, group), group)
+        queries = Queries.of(grades, ids, given.sample_weight)
+        return QueryRows(X, queries, features=features_of(self), low_memory=self.low_memory)
 
     def _keep_ending(self, result: Result, ending: Ending) -> None:
         """Make the outcome of a run the fitted model."""
@@ -200,6 +200,8 @@ class MeasureRanker(LinearRanker):
         with the order of the scores as the target, which never asks for too much (``tight_target`` of
         :class:`~smoothperf.NDCG`). "auto" is "convex" for pairs and squared loss, which do not collapse, and "tight"
         for all others.
+    features : transformer, optional
+        Makes the features of X, as in :class:`~smoothperf.MeasureClassifier`.
     tol : float, default=1e-3
         Largest certified gap between ``objective_`` and the optimum; for the tight bound, what a convex step may still
         gain.
@@ -260,6 +262,7 @@ class MeasureRanker(LinearRanker):
         alpha: float = 1e-3,
         *,
         bound: str = "auto",
+        features: Any = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
         solver: str | Solver = "auto",
@@ -274,6 +277,7 @@ class MeasureRanker(LinearRanker):
         self.measure = measure
         self.alpha = alpha
         self.bound = bound
+        self.features = features
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
@@ -317,7 +321,7 @@ class MeasureRanker(LinearRanker):
             The fitted estimator.
         """
         task, candidate, rows, solver = self._problem(X, y, qid, group, sample_weight)
-        _, result, ending = self._minimise(task, candidate, rows, solver, self._last_weights())
+        _, result, ending = self._minimise(task, candidate, rows, solver, self._last_weights(rows.X.shape[1]))
         if ending.empty:
             warn_of_zero_ranker(self.alpha, tight=candidate.bound == "tight")
         self._keep_ending(result, ending)
@@ -329,11 +333,11 @@ class MeasureRanker(LinearRanker):
         candidate = task.candidate(self.bound)
         solver = solver_of(self)
         check_n_threads(self.n_threads)
-        return task, candidate, self._rows(*given), solver
+        return task, candidate, self._prepare(self._rows(*given)), solver
 
-    def _last_weights(self) -> Array | None:
+    def _last_weights(self, n_features: int) -> Array | None:
         """Weights to start from, where those of an earlier fit are wanted and fit these features."""
         previous: Array | None = getattr(self, "coef_", None)
-        if not self.warm_start or previous is None or previous.shape[0] != self.n_features_in_:
+        if not self.warm_start or previous is None or previous.shape[0] != n_features:
             return None
         return previous

@@ -69,6 +69,8 @@ class MeasureRankerCV(CrossValidated[MeasureRanker], LinearRanker):
         all; ``[(train, validation)]`` is a validation set of your own.
     average : bool, default=True
         Whether the model is the average; if not, it is the winner alone.
+    features : transformer, optional
+        Makes the features of X, as in :class:`~smoothperf.MeasureClassifierCV`.
     n_jobs : int, optional
         Splits to work on at the same time, in threads; 1 by default, -1 for all cores.
     tol, max_iter, solver, smoothing, n_threads, low_memory
@@ -131,6 +133,7 @@ class MeasureRankerCV(CrossValidated[MeasureRanker], LinearRanker):
         n_alphas: int = LEVELS,
         cv: Any = 5,
         average: bool = True,
+        features: Any = None,
         n_jobs: int | None = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -148,6 +151,7 @@ class MeasureRankerCV(CrossValidated[MeasureRanker], LinearRanker):
         self.n_alphas = n_alphas
         self.cv = cv
         self.average = average
+        self.features = features
         self.n_jobs = n_jobs
         self.tol = tol
         self.max_iter = max_iter
@@ -186,14 +190,15 @@ class MeasureRankerCV(CrossValidated[MeasureRanker], LinearRanker):
         solver = solver_of(self)
         check_n_threads(self.n_threads)
         rows = self._rows(X, y, qid, group, sample_weight)
+        whole = self._prepare(rows)
         if self.bound == "auto":  # grades may be huge where the measure does not look at their size
             candidates = tuple(one for one in candidates if one.measure.takes(rows.known.grades))
-        choice, chosen = self._choose(task, {one: one for one in candidates}, rows, solver)
-        others = self._others(choice, rows, chosen, solver) if self.average else {}
+        choice, chosen = self._choose(task, {one: one for one in candidates}, rows, whole, solver)
+        others = self._others(choice, whole, chosen, solver) if self.average else {}
         self._keep(chosen.result)
         self._keep_average({chosen.candidate: (1.0, chosen.result), **others}, rows.known)
         self.n_iter_ = max(1, chosen.result.n_iter)  # scikit-learn wants at least 1, also where the start is good
-        self._keep_choice(choice, rows, solver, chosen)
+        self._keep_choice(choice, whole, solver, chosen)
         return self
 
     def _others(

@@ -54,6 +54,13 @@ C = TypeVar("C", bound=Candidate)
 K = TypeVar("K", bound=Supervision)
 
 
+def rows_of(X: Any, numbers: RowNumbers) -> Any:
+    """Some rows of a matrix, a data frame or a table, by number or as a mask."""
+    if hasattr(X, "rows"):
+        return X.rows(numbers)
+    return X.iloc[numbers] if hasattr(X, "iloc") else X[numbers]
+
+
 class Rows(ABC, Generic[K]):
     """Rows to train on.
 
@@ -63,11 +70,15 @@ class Rows(ABC, Generic[K]):
         The features.
     offset : ndarray, optional
         Scores f0 to which those of the model are added.
+    features : transformer, optional
+        Not fitted; it makes features of X (:mod:`.features`). None if X has them.
     low_memory : bool
         Whether to do without a copy of column indices.
 
     Attributes
     ----------
+    columns : Columns or None
+        What a transformer that made X says of its columns.
     known : Supervision
         Labels or grades, with the weights that count in training.
     judged : Supervision
@@ -76,9 +87,12 @@ class Rows(ABC, Generic[K]):
 
     known: K
 
-    def __init__(self, X: Any, offset: Array | None = None, *, low_memory: bool = False):
+    columns: Any = None
+
+    def __init__(self, X: Any, offset: Array | None = None, *, features: Any = None, low_memory: bool = False):
         self.X = X
         self.offset = offset
+        self.features = features
         self.low_memory = low_memory
         self._starts: dict[Hashable, ConvexStart] = {}
 
@@ -101,6 +115,11 @@ class Rows(ABC, Generic[K]):
     def judged(self) -> K:
         """Those of training, unless a kind of rows knows others."""
         return self.known
+
+    @property
+    @abstractmethod
+    def targets(self) -> NDArray[Any]:
+        """Labels or grades, from which features may learn."""
 
     @abstractmethod
     def size_words(self) -> str:
@@ -182,6 +201,10 @@ class Task(ABC, Generic[K, C]):
     @abstractmethod
     def risk(self, candidate: C, known: K) -> Risk:
         """The risk of a candidate on rows."""
+
+    def on(self, rows: Rows[K]) -> Self:
+        """The task for rows, whose features may have been made of them."""
+        return self
 
     def design(self, candidate: C, features: Design) -> Design:
         """X as a candidate is trained with."""

@@ -6,8 +6,8 @@ takes as many for positive as there are; that of a sum over examples (error rate
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..optimise import Result
 from ..optimise.objective import RegularizedRisk
 from ..optimise.path import Solution
 from ..optimise.penalties import Penalty, Quadratic
-from .base import Array, Ending, RowNumbers, Rows
+from .base import Array, Ending, RowNumbers, Rows, rows_of
 from .bias import Bias
 from .label_choice import Candidate, LabelChoice
 
@@ -41,7 +41,7 @@ class LabelRows(Rows[Examples]):
         Weights of rows, in training and in scores.
     class_weight : dict or "balanced", optional
         Weights of classes, in training and where scores are cut.
-    offset, low_memory
+    offset, features, low_memory
         As in :class:`~smoothperf.tasks.base.Rows`; scores are higher for the positive label.
     """
 
@@ -54,9 +54,10 @@ class LabelRows(Rows[Examples]):
         class_weight: Any = None,
         offset: Array | None = None,
         *,
+        features: Any = None,
         low_memory: bool = False,
     ):
-        super().__init__(X, offset, low_memory=low_memory)
+        super().__init__(X, offset, features=features, low_memory=low_memory)
         self.pair = pair
         self.positive = positive
         self.sample_weight = sample_weight
@@ -73,6 +74,11 @@ class LabelRows(Rows[Examples]):
         """The labels, without the weights of classes."""
         return Examples(self.positive, self.sample_weight)
 
+    @property
+    def targets(self) -> NDArray[Any]:
+        """The labels."""
+        return self.pair[self.positive.astype(np.intp)]
+
     def size_words(self) -> str:
         """Number of rows, in words."""
         return f"{self.positive.size:,} rows"
@@ -81,12 +87,13 @@ class LabelRows(Rows[Examples]):
         """Some of the rows; class weights are those of the part."""
         weights = self.sample_weight
         return type(self)(
-            self.X[numbers],
+            rows_of(self.X, numbers),
             self.pair,
             self.positive[numbers],
             None if weights is None else weights[numbers],
             self.class_weight,
             None if self.offset is None else self.offset[numbers],
+            features=self.features,
             low_memory=self.low_memory,
         )
 
@@ -115,12 +122,19 @@ class LabelTask(LabelChoice):
         Parameters of the intercept; see :class:`~smoothperf.tasks.bias.Bias`.
     penalties : mapping
         Penalties in strength 1, of features alone, by their l1_ratio.
+    penalty_for : callable, optional
+        Makes such a mapping for rows whose features were made of them; None if all rows have the same features.
     """
 
     measure: Measure
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     penalties: Mapping[float, Penalty] = field(default_factory=lambda: {0.0: Quadratic(1.0)})
+    penalty_for: Callable[[Rows[Any]], Mapping[float, Penalty]] | None = None
+
+    def on(self, rows: Rows[Any]) -> Self:
+        """The task with the penalties of these rows' features."""
+        return self if self.penalty_for is None else replace(self, penalties=self.penalty_for(rows))
 
     def __post_init__(self) -> None:
         positive_number("intercept_scaling", self.intercept_scaling)

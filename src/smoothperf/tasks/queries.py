@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..communicator import extremes
 from ..evaluation import tells_nothing
@@ -14,7 +15,7 @@ from ..measures import NDCG, Queries, QueryMeasure, QueryROCArea, QuerySquaredLo
 from ..optimise import Result
 from ..optimise.objective import RegularizedRisk
 from ..optimise.path import Solution
-from .base import Ending, RowNumbers, Rows
+from .base import Ending, RowNumbers, Rows, rows_of
 from .query_choice import QueryChoice, RankingCandidate, candidate_for
 
 
@@ -27,13 +28,18 @@ class QueryRows(Rows[Queries]):
         The features.
     queries : Queries
         Grades, which documents belong together, and what queries count.
-    low_memory : bool
+    features, low_memory
         As in :class:`~smoothperf.tasks.base.Rows`.
     """
 
-    def __init__(self, X: Any, queries: Queries, *, low_memory: bool = False):
-        super().__init__(X, low_memory=low_memory)
+    def __init__(self, X: Any, queries: Queries, *, features: Any = None, low_memory: bool = False):
+        super().__init__(X, features=features, low_memory=low_memory)
         self.known = queries
+
+    @property
+    def targets(self) -> NDArray[Any]:
+        """The grades."""
+        return self.known.by_row(self.known.grades)
 
     def size_words(self) -> str:
         """Number of queries, in words."""
@@ -44,7 +50,7 @@ class QueryRows(Rows[Queries]):
         queries = self.known
         grades, weights, ids = queries.by_row(queries.grades), queries.weights, queries.numbers
         chosen = Queries.of(grades[numbers], ids[numbers], None if weights is None else weights[numbers])
-        return type(self)(self.X[numbers], chosen, low_memory=self.low_memory)
+        return type(self)(rows_of(self.X, numbers), chosen, features=self.features, low_memory=self.low_memory)
 
 
 @dataclass(frozen=True, kw_only=True)
