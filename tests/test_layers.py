@@ -29,7 +29,7 @@ LAYERS = (
     ("communicator",),
     ("kernels",),
     ("threads", "_files"),
-    ("_validation",),
+    ("_validation", "_warnings"),
 )
 LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 

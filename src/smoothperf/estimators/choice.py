@@ -44,13 +44,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._validation import whole_number
+from .._warnings import warn
 from ..evaluation import tells_nothing
 from ..optimise import Callback, ConvexSolver, Result
 from ..tasks.base import C, HeldOut, K, Rows, Task
 from ..tasks.features import split_rows
 from ..tasks.path import PathTraining
 from ..threads import use_threads
-from .messages import ZeroModelWarning, warn
+from .messages import ZeroModelWarning
 from .path import checked_alphas
 
 Array = NDArray[np.float64]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from .._warnings import warn
 from ..optimise import Callback, Result, Status, TraceRow
 from ..optimise.penalties import UNPENALISED
 from ..tasks.bias import Bias
@@ -20,7 +19,6 @@ Array = NDArray[np.float64]
 #: An offset that is larger is blamed if rounding ends a fit.
 LARGE_OFFSET = 100.0
 ENDED_WELL = (Status.CONVERGED, Status.STOPPED, Status.STATIONARY)
-PACKAGE = Path(__file__).parents[1]
 ZERO_MODEL_REMEDY = (
     "The scores may tell nothing. Use a smaller alpha; if that does not help, the convex risk of this measure is too "
     'loose for these data: use bound="tight" if the measure has that, or train with measure="roc_area", and choose the '
@@ -43,14 +41,6 @@ class ZeroModelWarning(UserWarning):
     >>> caught[0].category.__name__
     'ZeroModelWarning'
     """
-
-
-def warn(message: str, category: type[Warning]) -> None:
-    """Warn of the line outside this package that has led here."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and PACKAGE in Path(frame.f_code.co_filename).parents:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
 
 
 def make_callback(verbose: int, callback: Callback | None) -> Callback:

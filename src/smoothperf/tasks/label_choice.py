@@ -9,7 +9,6 @@ break-even point stands in, as F1's own takes five times as long and gains littl
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 
 from .._validation import choice, whole_number
+from .._warnings import warn
 from ..io.model_file import kept_in_files
 from ..measures import (
     PRBEP,
@@ -229,10 +229,9 @@ def _folds_that_exist(wanted: int, positive: NDArray[np.bool_]) -> int:
             "choose alpha by. Use MeasureClassifier with a given alpha."
         )
     if wanted > fewest:
-        warnings.warn(
+        warn(
             f"cv={wanted}, but one class has {fewest} examples only, so that {fewest} folds are used.",
             UserWarning,
-            stacklevel=6,
         )
     return min(wanted, fewest)
 
