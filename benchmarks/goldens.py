@@ -513,8 +513,6 @@ COMMANDS: dict[str, str] = {
     "compare": "compare train.svm --folds 2 --bootstrap 50",
     "compare, test": "compare train.csv --test test.csv --label kind -m f1 --bootstrap 50",
     "compare, rankings": "compare train.ranked.svm --folds 2 --bootstrap 50 -m ndcg@5",
-    "datasets list": "datasets list --data-dir .",
-    "datasets info": "datasets info kdd04a --data-dir .",
 }
 
 

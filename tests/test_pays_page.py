@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +11,6 @@ from sklearn.datasets import dump_svmlight_file
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "benchmarks" / "results" / "pays.csv"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _benchmarks_can_be_imported():
-    sys.path.insert(0, str(ROOT))
-    yield
-    sys.path.remove(str(ROOT))
 
 
 @pytest.fixture(scope="module")
