@@ -144,7 +144,7 @@ def _faster_but_worse(comparison: Comparison) -> tuple[str, str]:
     gain, at_same = (_ratio(one.time_to(level), thousand.time_to(ends[1])) for level in ends)
     faster, worse = gain >= NEARLY, distance > EPS
     verdict = HOLDS if faster and worse else PARTLY if faster or worse else FAILS
-    return verdict, f"{times(gain)} ({times(at_same)} to the same objective), {distance:.1e} above"
+    return verdict, f"{times(gain)} ({times(at_same)}), {distance:.1e}"
 
 
 def _test_measure(comparison: Comparison) -> tuple[str, str]:
@@ -154,7 +154,7 @@ def _test_measure(comparison: Comparison) -> tuple[str, str]:
     comparable = float(own.scores[-1]) >= float(bmrm.scores[-1]) - COMPARABLE_SCORE
     better = HOLDS if ratio >= ORDER_OF_MAGNITUDE else PARTLY
     verdict = better if comparable and ratio > 1.0 else FAILS
-    return verdict, f"{times(ratio)}, {own.scores[-1]:.4f} against {bmrm.scores[-1]:.4f}"
+    return verdict, f"{times(ratio)}, {own.scores[-1]:.4f} / {bmrm.scores[-1]:.4f}"
 
 
 def _entropy(results: Results) -> Iterator[Verdict]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from smoothperf.evaluation import NAMES
 
-from .claims import CLAIMS, FAILS, HOLDS, PARTLY, Verdict, ratio_to_eps, times
-from .datasets import REGISTRY, Relation
+from .claims import CLAIMS, FAILS, HOLDS, PARTLY, RULES, UNKNOWN, Verdict, ratio_to_eps, times
+from .datasets import Relation
 from .rates import Slope, exponent
 from .results import Comparison, Results
 from .runs import ADAPTIVE, CUTTING_PLANES, FACTORS, NESTEROV
@@ -17,26 +17,21 @@ from .validation import TriedAlpha, chosen
 
 ONE, HUNDRED, THOUSAND = FACTORS
 SMOOTHING = (*FACTORS, ADAPTIVE, NESTEROV)
-FIGURES = {
-    "prbep": (("figure1.png", "objective for PRBEP"), ("figure3.png", "PRBEP on test rows")),
-    "roc_area": (("figure2.png", "objective for ROC area"), ("figure4.png", "ROC area on test rows")),
-}
+#: The figures of a measure: objectives, and scores on test rows.
+FIGURES = {"prbep": (1, 3), "roc_area": (2, 4)}
+SIGNS = {HOLDS: "✓", PARTLY: "~", FAILS: "✗", UNKNOWN: "?"}
 
 
 def text(results: Results, verdicts: Sequence[Verdict]) -> str:
     """Return the page, in Markdown."""
     parts = [
         "# The paper's experiments, run again",
-        "Everything on this page is made from the CSV files beside it, which `smoothperf paper all` writes "
-        "(`--quick` for a first look of three minutes); `smoothperf paper all --redraw` makes figures, claims and page "
-        "from them again.",
+        *_summary(verdicts),
         _about(results),
         *_missing(results),
-        *_summary(verdicts),
-        *_table1(results),
         *_comparisons(results, verdicts),
-        *_rates(results),
-        *_claims(verdicts),
+        *_rates(results, verdicts),
+        *_table1(results),
         *_departures(),
         *_future(),
     ]
@@ -44,15 +39,16 @@ def text(results: Results, verdicts: Sequence[Verdict]) -> str:
 
 
 def _about(results: Results) -> str:
-    if not results.about:
-        return ""
     about = results.about
+    if not about:
+        return ""
     return (
-        f"This is the {about['run']} run of {about['date']}: {about['minutes']} minutes on {about['machine']}, "
-        f"one thread for whatever is timed; {about['software']}, smoothperf {about['smoothperf']}. A run ends at a "
-        f"certified gap of {about['tolerance']}; with a fixed mu also when it is solved for its mu, or makes no more "
-        f"progress; or after {about['CPU seconds at most, smoothing']} CPU seconds "
-        f"(BMRM: {about['CPU seconds at most, BMRM']}), and then it is shown as stopped."
+        f"The {about['run']} run of {about['date']}: {about['minutes']} minutes on {about['machine']}, one thread for "
+        f"whatever is timed; {about['software']}, smoothperf {about['smoothperf']}. `make paper DATA=FOLDER` runs it "
+        "again (`QUICK=1` for three minutes), `python -m reproduction` has more options. Figures, verdicts and page "
+        f"are made from the CSV files alone. Runs end at a certified gap of {about['tolerance']}, a tenth of eps; with "
+        "a fixed mu also when solved for that mu or without progress; or after "
+        f"{about['CPU seconds at most, smoothing']} CPU seconds (BMRM: {about['CPU seconds at most, BMRM']})."
     )
 
 
@@ -81,13 +77,8 @@ def _summary(verdicts: Sequence[Verdict]) -> list[str]:
             rows.append([claim, words, *counts, str(len(own) - sum(map(int, counts)))])
     if not rows:
         return []
-    header = ["claim", "the paper says", HOLDS, PARTLY, FAILS, "cannot be told"]
-    return [
-        "## Claims in short",
-        "How often each claim holds, over data sets and measures. [All verdicts](#claims-one-by-one) and the rules "
-        "that make them are below.",
-        markdown(header, rows, words=2),
-    ]
+    header = ["claim", "the paper says", HOLDS, PARTLY, FAILS, UNKNOWN]
+    return [markdown(header, rows, words=2)]
 
 
 def _table1(results: Results) -> list[str]:
@@ -117,9 +108,8 @@ def _table1(results: Results) -> list[str]:
     slips = [line.dataset for line in results.lines if line.slip]
     empty = [line for line in results.lines if line.dataset == "web8" and line.file]
     notes = (
-        f"The paper's column d is the number of **non-zeros**, not of features, for {', '.join(slips)}: n, times the "
-        "true number of features, times the density gives what is printed (last column). For the other sets it is the "
-        "number of features."
+        f"The paper's column d is the number of **non-zeros**, not of features, for {', '.join(slips)}: it is n times "
+        "the true number of features times the density (last column)."
     )
     for line in empty:
         notes += (
@@ -130,9 +120,9 @@ def _table1(results: Results) -> list[str]:
         "## Table 1",
         markdown(header, rows, words=2),
         notes,
-        "Counted are the rows of the training file. *Trained on* are all of them where another file serves for "
-        "validation and test; else the share that the paper's n is of the whole set, which is 90 % for covertype, "
-        "60 % for worm and 80 % for the others. Validation and test are halves of the rest, drawn with a fixed seed.",
+        "Counted are the rows of the training file. All of them are trained on where another file serves for "
+        "validation and test; else the share that the paper's n is of the whole set: 90 % for covertype, 60 % for "
+        "worm, 80 % for the others. Validation and test are halves of the rest, drawn with a fixed seed.",
     ]
 
 
@@ -142,40 +132,45 @@ def _comparisons(results: Results, verdicts: Sequence[Verdict]) -> list[str]:
         if not comparisons:
             continue
         name = NAMES[measure]
-        (objective, _), (score, _) = FIGURES[measure]
-        numbers = [file[6] for file, _ in FIGURES[measure]]
+        objective, score = FIGURES[measure]
         parts += [
-            f"## {name}: figures {numbers[0]} and {numbers[1]}",
-            f"![Figure {numbers[0]}: {FIGURES[measure][0][1]} against CPU time]({objective})",
-            "The paper says, in short: for all values of mu, smoothing converges significantly faster than BMRM; with "
-            "mu and 100 mu its solution is at most eps away from BMRM's, and the trajectories are nearly identical; "
-            "1000 mu converges significantly faster, but to a worse solution.",
-            "Here: " + _sentence(verdicts, measure, ("faster", "within eps", "same path", "faster but worse")),
-            f"![Figure {numbers[1]}: {FIGURES[measure][1][1]} against CPU time]({score})",
-            "The paper says, in short: the models on the way have comparable or better scores, orders of magnitude "
-            "sooner than those of BMRM.",
-            "Here: " + _sentence(verdicts, measure, ("test measure",)),
+            f"## {name}: figures {objective} and {score}",
+            f"![Figure {objective}: objective for {name} against CPU time](figure{objective}.png)",
+            f"![Figure {score}: {name} on test rows against CPU time](figure{score}.png)",
             f"CPU seconds until the exact objective is within eps = {EPS:g} of the best that any method found, and how "
             "many times as long BMRM took (more than, if it was stopped before):",
             _times_to_eps(comparisons),
-            _bmrm_ahead(comparisons),
-            _edges(results.candidates[measure]),
+            " ".join(filter(None, (_bmrm_ahead(comparisons), _edges(results.candidates[measure])))),
+            f"The claims: {', '.join(f'{sign} {kind}' for kind, sign in SIGNS.items())}.",
+            _verdicts([verdict for verdict in verdicts if verdict.measure == measure and verdict.claim in RULES]),
         ]
+    if parts:
+        parts += ["## Rules of the verdicts", _rules()]
     return parts
 
 
-def _sentence(verdicts: Sequence[Verdict], measure: str, claims: Iterable[str]) -> str:
-    found = []
-    for claim in claims:
-        own = [verdict for verdict in verdicts if verdict.claim == claim and verdict.measure == measure]
-        counts = {kind: [v.dataset for v in own if v.verdict == kind] for kind in (HOLDS, PARTLY, FAILS)}
-        words = [f"{kind} on {_listed(names, len(own))}" for kind, names in counts.items() if names]
-        found.append(f'"{claim}" {"; ".join(words)}')
-    return ". ".join(found) + "."
+def _verdicts(verdicts: Sequence[Verdict]) -> str:
+    """One row for each data set, one column for each claim."""
+    cells = {
+        (verdict.dataset, verdict.claim): f"{SIGNS[verdict.verdict]} {verdict.figures}".replace(" x", "x")
+        for verdict in verdicts
+    }
+    names = dict.fromkeys(verdict.dataset for verdict in verdicts)
+    return markdown(["data set", *RULES], [[name, *(cells[name, claim] for claim in RULES)] for name in names], words=6)
 
 
-def _listed(names: Sequence[str], total: int) -> str:
-    return f"all {total} sets" if len(names) == total else ", ".join(names)
+def _rules() -> str:
+    return (
+        "- *faster*: BMRM's CPU time divided by that with 1, 100 and 1000 mu, each to its own best objective plus eps "
+        '(">": BMRM was stopped before).\n'
+        "- *within eps*: the best objectives with 1 and 100 mu, less the best of all methods.\n"
+        "- *same path*: the time with mu divided by that with 100 mu, median over ten levels of the objective; holds "
+        "between 1/1.25 and 1.25.\n"
+        "- *faster but worse*: the time with mu divided by that with 1000 mu, each to its own best objective plus eps "
+        "(and both to that of 1000 mu), and the latter less the best of all. Faster from 1.25 on, worse above eps.\n"
+        "- *test measure*: the time from which on the test score stays within 0.002 of the lower of both final scores, "
+        "BMRM's divided by that of 100 mu, and the final scores, 100 mu / BMRM. Holds from 10 on, partly above 1."
+    )
 
 
 def _times_to_eps(comparisons: Sequence[Comparison]) -> str:
@@ -225,25 +220,24 @@ def _seconds(value: float) -> str:
     return f"{value:.3f}" if value < 0.1 else f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
-def _rates(results: Results) -> list[str]:
+def _rates(results: Results, verdicts: Sequence[Verdict]) -> list[str]:
     if not results.hard_counts:
         return []
     parts = ["## Rates", "![Iterations until the gap is certified](rates.png)"]
     if results.slopes:
         parts += [
-            "The theory: O(1/(lambda eps)) iterations for cutting planes, O(min{1/eps, 1/sqrt(lambda eps)}) for the "
-            "accelerated method. These are bounds: a smaller exponent contradicts nothing. Fitted exponents of 1/eps "
-            "(smallest to largest over lambda) and of 1/lambda (over eps), where three points or more were reached:",
             markdown(
                 ["data set, measure", "method", "exponent of 1/eps", "theory", "exponent of 1/lambda", "theory "],
                 _slope_rows(results.slopes),
                 words=2,
             ),
+            "Fitted exponents, the smallest and the largest of lines with three points or more. The theory, "
+            "O(1/(lambda eps)) iterations for cutting planes and O(min{1/eps, 1/sqrt(lambda eps)}) for the accelerated "
+            "method, has bounds: a smaller exponent contradicts nothing. After enough planes BMRM's model is exact "
+            "where it matters, so that its exponent of 1/eps is far from 1; that of 1/lambda sets it apart.",
             _ratios_by_lambda(results),
-            "A problem is finite: after enough planes BMRM's model is exact where it matters, so that in practice its "
-            "exponent of 1/eps is far from 1. The exponent of 1/lambda is what sets it apart from the others.",
         ]
-    return [*parts, *_hard(results), *_entropy(results)]
+    return [*parts, *_hard(results), *_entropy(results, verdicts)]
 
 
 def _ratios_by_lambda(results: Results) -> str:
@@ -282,7 +276,6 @@ def _hard(results: Results) -> list[str]:
     rows = [
         [f"{row.alpha:g}", f"{row.eps:g}", f"{row.negatives:,}"]
         + [_iterations(results, method, row.alpha, row.eps) for method in ("bmrm", "nesterov", "lbfgs")]
-        + [f"{row.first_gain:.0f}"]
         for row in results.hard_counts
         if row.method == "bmrm"
     ]
@@ -293,21 +286,16 @@ def _hard(results: Results) -> list[str]:
         for method in ("bmrm", "nesterov", "lbfgs")
     }
     words = ", ".join(f"{value:.2f} for {method}" for method, value in fits.items())
+    late = all(row.first_gain == row.iterations for row in results.hard_counts if row.method == "bmrm")
+    gains = ", and its first gain on w = 0 came with the last of them" if late else ""
     return [
         "### A problem made for cutting planes",
-        "One positive at the origin, k negatives on an axis each. For PRBEP every cutting plane speaks of one axis, "
-        "and the next one is always of an axis that had none; so BMRM needs exactly k planes, and k is chosen as "
-        "G^2/(4 lambda eps), with G between 0.8 and 1. The derivation is in `smoothperf/paper/hard.py`; the idea that "
-        "a cutting-plane method can be shown one coordinate at a time is that of Nemirovski and Yudin (1983) and, for "
-        "this method, of Zhang, Saha and Vishwanathan (NIPS 2010).",
-        markdown(
-            ["lambda", "eps", "k", "BMRM", "accelerated", "L-BFGS", "BMRM's first gain on w = 0"],
-            rows,
-            words=0,
-        ),
-        f"Fitted exponents of 1/(lambda eps): {words}. What this does not show: that real data are like this (see "
-        "above: they are not). Nor is the problem hard in itself; a gradient that sees all axes at once solves it in "
-        "few steps, so it says something on cutting planes, not on what the best method could do.",
+        markdown(["lambda", "eps", "k", "BMRM", "accelerated", "L-BFGS"], rows, words=0),
+        "One positive at the origin, k negatives on an axis each, k = G^2/(4 lambda eps) with G between 0.8 and 1. "
+        "Every cutting plane of PRBEP has one axis, always another one, so that BMRM needs all k "
+        f"(`reproduction/hard.py`){gains}. Fitted exponents of 1/(lambda eps): {words}. A gradient has all axes at "
+        "once, so the problem is hard for cutting planes only; and real data are not like this. The idea is that of "
+        "Nemirovski and Yudin (1983) and, for this method, of Zhang, Saha and Vishwanathan (NIPS 2010).",
     ]
 
 
@@ -316,31 +304,32 @@ def _iterations(results: Results, method: str, alpha: float, eps: float) -> str:
     return f"{rows[0].iterations:.0f}" if rows else ""
 
 
-def _entropy(results: Results) -> list[str]:
+def _entropy(results: Results, verdicts: Sequence[Verdict]) -> list[str]:
     if not results.entropy_counts:
         return []
-    rows = [
-        [
-            str(row.n),
-            row.smoothing,
-            row.step,
-            str(row.iterations) if row.reached else f"> {row.iterations}",
-            f"{row.constant:.1f}",
-            f"{row.milliseconds:.2f}",
-        ]
-        for row in results.entropy_counts
-    ]
+    counts = {(row.n, row.smoothing, row.step): row for row in results.entropy_counts}
+    kinds = [(smoothing, step) for smoothing in ("squares", "entropy") for step in ("theorem", "backtracking")]
+    rows = []
+    for n in dict.fromkeys(row.n for row in results.entropy_counts):
+        own = [counts[n, *kind] for kind in kinds]
+        cells = [str(n), *(str(row.iterations) if row.reached else f"> {row.iterations}" for row in own)]
+        for pair in (own[:2], own[2:]):
+            cells += [f"{pair[0].constant:.1f}", f"{min(row.milliseconds for row in pair):.2f}"]
+        rows.append(cells)
+    header = ["n", *(f"{smoothing}, {step}" for smoothing, step in kinds)]
+    header += [f"{smoothing}: {figure}" for smoothing in ("squares", "entropy") for figure in ("sqrt(D) |A|", "ms")]
+    grows = "; ".join(f"{own.verdict} with the {own.dataset}" for own in verdicts if own.claim == "entropy")
     return [
         "### Smoothing by entropy, section 2.1.2",
-        "The paper says that entropy over labelings has a constant sqrt(D) |A| that can grow linearly with n, and "
-        "chooses squares over examples, whose constant does not grow. For PRBEP the alternative can be run, because "
-        "its partition function is an elementary symmetric polynomial; rows are drawn from adult9.",
-        markdown(["n", "smoothing", "step", "iterations", "sqrt(D) |A|", "ms per evaluation"], rows, words=0),
-        f"Fitted exponents of n: {_growth(results)}. The constant of entropy grows like sqrt(n), not like n: on a "
-        "simplex of mass 1/n, entropy is n-strongly convex, which the paper's figure leaves out. With the step that "
-        "the theorem allows, iterations follow the constant. With backtracking they follow the curvature that is met, "
-        "which need not grow with the bound. What does grow for sure is the cost of an evaluation, n n+ operations "
-        "instead of n: one more reason for the paper's choice.",
+        markdown(header, rows, words=0),
+        "Iterations with the step of the theorem and by backtracking, and milliseconds of an evaluation; rows of "
+        "adult9. The paper says that entropy over labelings has a constant sqrt(D) |A| that can grow linearly with n, "
+        "and chooses squares over examples, whose constant does not grow. The constant of entropy grows like sqrt(n): "
+        "on a simplex of mass 1/n, entropy is n-strongly convex, which the paper's figure leaves out. The partition "
+        "function of PRBEP is an elementary symmetric polynomial, so that the alternative can be run. Fitted exponents "
+        f"of n: {_growth(results)}. With the theorem's step iterations follow the constant, with backtracking the "
+        f"curvature that is met; that iterations grow, by a quarter from the first n to the last, {grows}. "
+        "An evaluation takes n n+ operations instead of n: one more reason for the paper's choice.",
     ]
 
 
@@ -357,59 +346,34 @@ def _growth(results: Results) -> str:
     return ", ".join(found)
 
 
-def _claims(verdicts: Sequence[Verdict]) -> list[str]:
-    if not verdicts:
-        return []
-    rows = [
-        [verdict.claim, verdict.dataset, NAMES.get(verdict.measure, verdict.measure), verdict.verdict, verdict.figures]
-        for verdict in verdicts
-    ]
-    rules = (
-        f"*faster*: BMRM's CPU time divided by that with 1, 100 and 1000 mu, each to its own best objective plus eps = "
-        f'{EPS:g} (">": BMRM was stopped before). *within eps*: the best objectives with 1 and 100 mu, less the best '
-        "of all methods. *same path*: the time with mu divided by that with 100 mu, median over ten levels of the "
-        "objective; nearly the same if between 1/1.25 and 1.25. *faster but worse*: the time with mu divided by that "
-        "with 1000 mu, each to its own best objective plus eps (and both to that of 1000 mu); faster if 1.25 at least, "
-        "worse if more than eps above the best of all. *test measure*: from when on the test score stays within 0.002 "
-        "of the lower of both final scores, BMRM divided by 100 mu, and the final scores; holds if 10 at least, partly "
-        "if above 1."
-    )
-    header = ["claim", "data set", "measure", "verdict", "figures"]
-    return ["## Claims, one by one", rules, markdown(header, rows, words=5)]
-
-
 def _departures() -> list[str]:
     return [
-        "## Where we differ, and why",
-        "- **BMRM.** Ours, not the authors': its quadratic program is solved by a warm-started active-set method, and "
-        "its planes are built without sorting; all our methods share their products with X. Ratios of times depend on "
-        "such things, ratios of iterations do not.\n"
-        "- **mu.** The runs with a fixed mu use the paper's D, n/2 for PRBEP and m/2 for ROC area. For PRBEP the "
-        "largest value of the prox-function is min(n+, n-), so that with rare positives 1000 mu is a milder "
-        "smoothing than the paper's bound says.\n"
-        "- **ROC area.** The hinge max(0, 1 - d) of each pair; the printed formula (3), max(d, 1 - d), would punish "
-        "correct margins.\n"
-        "- **Ends.** Runs go on to a gap of a tenth of eps, so that it can be said which objectives are within eps.\n"
-        f"- **Data.** {len(REGISTRY)} sets in the paper; what we have of them is in Table 1.\n"
-        "- **lambda.** Chosen on the validation rows among powers of ten, by the measure itself.\n"
-        "- **Time.** CPU time of one thread, without reading data and without looking at the run on its way; "
-        "of runs below a second, the fastest of three. Objectives are the best so far; test scores are those of the "
+        "## Departures from the paper",
+        "- **BMRM** is ours: its quadratic program is solved by a warm-started active-set method, its planes are built "
+        "without sorting, and all methods share their products with X. Ratios of times depend on such things, ratios "
+        "of iterations do not.\n"
+        "- **mu** is that of the paper's D, n/2 for PRBEP and m/2 for ROC area. For PRBEP the largest value of the "
+        "prox-function is min(n+, n-), so that with rare positives 1000 mu is a milder smoothing than the paper's "
+        "bound says.\n"
+        "- **ROC area** is the hinge max(0, 1 - d) of each pair; the printed formula (3), max(d, 1 - d), would punish "
+        "correct margins ([maths](../maths.md#slips)).\n"
+        "- **lambda** is chosen on the validation rows among powers of ten, by the measure itself.\n"
+        "- **Time** is CPU time of one thread, without reading data and without evaluating iterates for the figures; "
+        "of runs below a second, the fastest of three. Objectives are the best so far, test scores those of the "
         "iterates.",
     ]
 
 
 def _future() -> list[str]:
     return [
-        "## What the paper left for later",
-        "Its last section names two extensions as future work.",
-        "- **F1, and other measures of the contingency table.** The risks of F-beta and Jaccard are found in "
+        "## Future work of the paper",
+        "- **F1, and other measures of the contingency table**: the risks of F-beta and Jaccard are found in "
         "O(n log n), and smoothed by level sets ([maths](../maths.md#fractional)).\n"
-        '- **"A smoothed version of the Hungarian marriage problem"**, for measures of rankings. With the discounts of '
-        "NDCG as weights of places, the best matching of documents and places is a sort. The matchings have the "
-        "permutahedron as their hull, and smoothing is the projection on it: a sort and an isotonic regression, "
-        "O(m log m) for a query of m documents, where the Hungarian method takes O(m^3) "
-        "([maths](../maths.md#rankings)). The convex risk is often least where all scores are equal; its tight bound "
-        "is what is worth training ([rankings](../ranking.md#which-one-when)).",
+        '- **"A smoothed version of the Hungarian marriage problem"**, for measures of rankings: with the discounts of '
+        "NDCG as weights of places, the best matching is a sort, and smoothing is the projection on the permutahedron, "
+        "O(m log m) for a query of m documents instead of O(m^3) ([maths](../maths.md#rankings)). The convex risk is "
+        "often least where all scores are equal; its tight bound is what is worth training "
+        "([rankings](../ranking.md#which-one-when)).",
     ]
 
 

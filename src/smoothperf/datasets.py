@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from ._validation import positive_number, whole_number
 
+__all__ = ["make_rare_positives"]
+
 Array = NDArray[np.float64]
 
 #: The popularity of the word of rank r is 1 / (r + SHIFT): Zipf's law as corrected by Mandelbrot. The shift

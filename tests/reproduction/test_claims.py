@@ -85,7 +85,7 @@ def test_same_path():
 
 
 def test_faster_but_worse():
-    assert judge("faster but worse") == (HOLDS, "3.3 x (1.7 x to the same objective), 1.0e-01 above")
+    assert judge("faster but worse") == (HOLDS, "3.3 x (1.7 x), 1.0e-01")
     good = curve("mu x 1000", [0.01, 0.06], [1.0, 0.5])
     assert judge("faster but worse", mu_x_1000=good)[0] == PARTLY
     slow = curve("mu x 1000", [0.01, 0.5], [1.0, 0.5])
@@ -95,7 +95,7 @@ def test_faster_but_worse():
 def test_test_measure():
     early = curve("mu x 100", [0.01, 0.1], [1.0, 0.5], scores=[0.9, 0.9])
     late = curve("bmrm", [0.01, 1.0, 3.0], [1.0, 0.6, 0.5], scores=[0.2, 0.3, 0.9])
-    assert judge("test measure", mu_x_100=early, bmrm=late) == (HOLDS, "300 x, 0.9000 against 0.9000")
+    assert judge("test measure", mu_x_100=early, bmrm=late) == (HOLDS, "300 x, 0.9000 / 0.9000")
     sooner = curve("bmrm", [0.01, 0.05], [1.0, 0.5], scores=[0.2, 0.9])
     assert judge("test measure", mu_x_100=early, bmrm=sooner)[0] == PARTLY
     first = curve("bmrm", [0.001, 0.05], [1.0, 0.5], scores=[0.9, 0.9])
