@@ -318,7 +318,7 @@ def _entropy(results: Results, verdicts: Sequence[Verdict]) -> list[str]:
         rows.append(cells)
     header = ["n", *(f"{smoothing}, {step}" for smoothing, step in kinds)]
     header += [f"{smoothing}: {figure}" for smoothing in ("squares", "entropy") for figure in ("sqrt(D) |A|", "ms")]
-    grows = "; ".join(f"{own.verdict} with the {own.dataset}" for own in verdicts if own.claim == "entropy")
+    grows = ", ".join(f"{own.verdict} with the {own.dataset}" for own in verdicts if own.claim == "entropy")
     return [
         "### Smoothing by entropy, section 2.1.2",
         markdown(header, rows, words=0),
@@ -328,7 +328,7 @@ def _entropy(results: Results, verdicts: Sequence[Verdict]) -> list[str]:
         "on a simplex of mass 1/n, entropy is n-strongly convex, which the paper's figure leaves out. The partition "
         "function of PRBEP is an elementary symmetric polynomial, so that the alternative can be run. Fitted exponents "
         f"of n: {_growth(results)}. With the theorem's step iterations follow the constant, with backtracking the "
-        f"curvature that is met; that iterations grow, by a quarter from the first n to the last, {grows}. "
+        f"curvature that is met: that they grow, by a quarter from the first n to the last, {grows}. "
         "An evaluation takes n n+ operations instead of n: one more reason for the paper's choice.",
     ]
 
