@@ -45,9 +45,9 @@ def _about(results: Results) -> str:
     return (
         f"The {about['run']} run of {about['date']}: {about['minutes']} minutes on {about['machine']}, one thread for "
         f"whatever is timed; {about['software']}, smoothperf {about['smoothperf']}. `make paper DATA=FOLDER` runs it "
-        "again (`QUICK=1` for three minutes); `python -m reproduction` has more options, lists the data sets and fetches "
-        "those that can be had. Figures, verdicts and page "
-        f"are made from the CSV files alone. Runs end at a certified gap of {about['tolerance']}, a tenth of eps; with "
+        "again (`QUICK=1` for three minutes); `python -m reproduction` has more options, lists the data sets, and "
+        "fetches those that can be had. Figures, verdicts and page are made from the CSV files alone. Runs end at a "
+        f"certified gap of {about['tolerance']}, a tenth of eps; with "
         "a fixed mu also when solved for that mu or without progress; or after "
         f"{about['CPU seconds at most, smoothing']} CPU seconds (BMRM: {about['CPU seconds at most, BMRM']})."
     )
