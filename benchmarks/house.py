@@ -34,7 +34,7 @@ SOURCES = (".py", ".pyi", ".pyx", ".pxd", ".h", ".css", ".js")
 
 
 class Guest(NamedTuple):
-    """What only some of the users need: its rooms, as patterns of paths, and how identifiers speak of it."""
+    """A subject that only some of the users need: its rooms, as patterns of paths, and how identifiers speak of it."""
 
     rooms: tuple[str, ...]
     words: str
@@ -123,7 +123,7 @@ def _is_text(value: ast.expr) -> bool:
 
 
 def plain_fit(measure: str) -> tuple[int, int, int]:
-    """How many modules a fit to sparse rows in memory enters, how many statements they have, and how many run."""
+    """Count the modules that a fit to sparse rows in memory enters, their statements, and those that run."""
     rng = np.random.default_rng(0)
     X: Any = sp.random_array((400, 30), density=0.2, format="csr", rng=rng)
     y = np.where(X @ rng.normal(size=30) + 0.1 * rng.normal(size=400) > 0, 1, 0)

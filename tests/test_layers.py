@@ -17,10 +17,10 @@ LAYERS = (
     ("__main__",),
     ("cli",),
     ("__init__",),  # what users import; it imports nothing before it is asked for
-    ("paper", "report"),
+    ("report",),
     ("plots", "dask", "comparison"),
     ("estimators", "datasets", "scorers"),
-    ("tasks",),
+    ("tasks", "features"),
     ("io",),
     ("evaluation",),
     ("optimise",),

@@ -66,7 +66,9 @@ class Watched(TransformerMixin, BaseEstimator):
 def test_features_are_made_once_for_each_split_and_once_for_all(problem):
     X, y = problem
     Watched.seen.clear()
-    MeasureClassifierCV("f1", cv=StratifiedKFold(5), features=Watched()).fit(pd.DataFrame(X), np.where(y == 1, "yes", "no"))
+    MeasureClassifierCV("f1", cv=StratifiedKFold(5), features=Watched()).fit(
+        pd.DataFrame(X), np.where(y == 1, "yes", "no")
+    )
     assert sorted(Watched.seen) == [(240, ["no", "yes"])] * 5 + [(300, ["no", "yes"])]
 
 
