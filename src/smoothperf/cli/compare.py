@@ -134,7 +134,8 @@ def _of_labels(
 ) -> tuple[list[Rows[Any]], Judge[Any], Callable[..., list[Method[Any]]], dict[str, Any]]:
     """Return rows, with others to judge on if there are any; the columns, the lines, and data for machines."""
     from ..comparison import LabelJudge
-    from ..estimators.problem import encode_labels, known_labels
+    from ..estimators.problem import encode_labels
+    from ..estimators.scores import known_labels
     from ..tasks.labels import LabelRows
 
     examples = as_examples(screen, rows, form, pos_label=pos_label)

@@ -74,7 +74,7 @@ class RegularizedRisk(Shared):
             )
         super().__init__(risk.examples.communicator)
         self.design = design
-        self.risk = risk if offset is None else Shifted(risk, offset)
+        self.risk = with_offset(risk, offset)
         self.offset = offset
         self.penalty: BoundPenalty = as_penalty(penalty).on(design.shape[1])
         self.alpha = self.penalty.alpha
@@ -143,6 +143,11 @@ class StartingWithScores(RegularizedRisk):
             out[:] = scores
             return out
         return super().matvec(coef, out)
+
+
+def with_offset(risk: Risk, offset: Array | None) -> Risk:
+    """The risk of what is added to an offset; the risk itself where there is none."""
+    return risk if offset is None else Shifted(risk, offset)
 
 
 def _check_magnitude(norm: float, alpha: float) -> None:
