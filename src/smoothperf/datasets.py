@@ -6,11 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ._arrays import Array
 from ._validation import positive_number, whole_number
 
 __all__ = ["make_rare_positives"]
 
-Array = NDArray[np.float64]
 
 #: The popularity of the word of rank r is 1 / (r + SHIFT): Zipf's law as corrected by Mandelbrot. The shift
 #: flattens the head, as removing the stop words of a text does.

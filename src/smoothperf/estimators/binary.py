@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
+from .._arrays import Array
 from ..measures import Measure
 from ..optimise import Result
 from ..tasks.base import Ending
 from ..tasks.labels import LabelTask
 from .linear import CertifiedModel
-
-Array = NDArray[np.float64]
 
 
 class BinaryModel(ClassifierMixin, CertifiedModel):  # type: ignore[misc]

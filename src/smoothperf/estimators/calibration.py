@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
+from .._arrays import Array
 from .._validation import vector
 from ..io.model_file import kept_in_files
 
-Array = NDArray[np.float64]
 METHODS = ("sigmoid", "isotonic")
 
 

@@ -38,11 +38,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from .._arrays import Array
 from .._validation import whole_number
 from .._warnings import warn
 from ..evaluation import tells_nothing
@@ -54,7 +55,6 @@ from ..threads import use_threads
 from .messages import ZeroModelWarning
 from .path import checked_alphas
 
-Array = NDArray[np.float64]
 #: Factor from one level to the next, how many there are at first, and how many more at most.
 STEP: float = 0.1
 LEVELS: int = 6

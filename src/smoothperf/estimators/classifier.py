@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._arrays import Array
 from .._validation import choice
 from ..io.model_file import kept_in_files
 from ..measures import Measure
@@ -23,8 +23,6 @@ from ..threads import check_n_threads
 from .messages import warn_of_limits, warn_of_zero_model
 from .problem import label_task, labelled_rows, solver_of
 from .scores import LinearMeasureClassifier
-
-Array = NDArray[np.float64]
 
 
 @kept_in_files

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import Array
 from .._validation import choice
 from ..cuts.confidence import CONFIDENCE, checked_confidence
 from ..cuts.targets import TARGETS, checked_target
@@ -26,8 +27,6 @@ from .classifier import MeasureClassifier
 from .cross_validated import CrossValidated
 from .problem import label_task, labelled_rows, solver_of
 from .scores import LinearMeasureClassifier
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

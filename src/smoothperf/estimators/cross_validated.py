@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..io.model_file import is_fitted_attribute
@@ -18,7 +17,6 @@ from ..threads import use_threads
 from .choice import Choice, Chosen, Step, levels_for
 from .linear import CertifiedModel
 
-Array = NDArray[np.float64]
 M = TypeVar("M", bound=CertifiedModel)
 #: Attributes that a model has only if there was a choice.
 OF_THE_CHOICE = ("cv_results_", "best_index_", "best_score_", "alpha_", "l1_ratio_")

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import __version__
+from .._arrays import Array
 from ..io.model_file import save_model
 from ..io.store import Store
 from ..optimise import Callback, ConvexSolver, Result
@@ -24,8 +24,6 @@ from ..threads import use_threads
 from .checkpoint import checkpoint_of
 from .messages import ENDED_WELL, make_callback, report_end
 from .problem import ACCEPTED, opened
-
-Array = NDArray[np.float64]
 
 
 class CertifiedModel(BaseEstimator):  # type: ignore[misc]

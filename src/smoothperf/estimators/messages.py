@@ -6,16 +6,15 @@ import sys
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from .._arrays import Array
 from .._warnings import warn
 from ..optimise import Callback, Result, Status, TraceRow
 from ..optimise.penalties import UNPENALISED
 from ..tasks.bias import Bias
 from .penalty import Features
 
-Array = NDArray[np.float64]
 #: An offset that is larger is blamed if rounding ends a fit.
 LARGE_OFFSET = 100.0
 ENDED_WELL = (Status.CONVERGED, Status.STOPPED, Status.STATIONARY)

@@ -20,11 +20,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import Array
 from .._validation import vector
 from ..cuts.confidence import CONFIDENCE
 from ..cuts.targets import checked_target, expected_rates, threshold_for_target
-
-Array = NDArray[np.float64]
 
 
 def threshold_for(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from .._arrays import Array
 from .._validation import choice, positive_number, shown, vector, whole_number
 from ..io.store import Store
 from ..measures import Measure, Queries, QueryMeasure
@@ -27,7 +28,6 @@ from .problem import ACCEPTED, offset_of, opened, taken
 from .ranker import MeasureRanker, queries_of, query_ids
 from .scores import known_labels
 
-Array = NDArray[np.float64]
 R = TypeVar("R", bound=Rows[Any])
 #: At the largest alpha w = 0 is optimal within this or within tol; a smaller tol does not move the grid to where
 #: nothing happens.

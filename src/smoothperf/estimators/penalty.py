@@ -13,14 +13,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arrays import Array
 from .._validation import shown
 from ..optimise.penalties import ElasticNet, Penalty, Quadratic
 from ..tasks.features import Columns
 from ..threads import cached_property
 
-Array = NDArray[np.float64]
 #: Longest text of a value that an error shows.
 LONGEST = 60
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import Array
 from ..io.model_file import kept_in_files
 from ..io.store import Store
 from ..measures import Queries, QueryMeasure, get_query_measure
@@ -23,8 +24,6 @@ from ..threads import check_n_threads
 from .linear import CertifiedModel
 from .messages import warn_of_zero_ranker
 from .problem import check_lengths, checked_rows, features_of, opened, solver_of, taken
-
-Array = NDArray[np.float64]
 
 
 class LinearRanker(CertifiedModel):

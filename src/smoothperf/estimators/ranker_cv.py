@@ -21,9 +21,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import Array
 from ..evaluation import tells_nothing
 from ..measures import Queries, QueryMeasure, get_query_measure
 from ..optimise import Callback, ConvexSolver, Result, Solver, Status
@@ -36,7 +37,6 @@ from .cross_validated import CrossValidated
 from .problem import solver_of
 from .ranker import LinearRanker, MeasureRanker
 
-Array = NDArray[np.float64]
 #: Candidates that count less beside the winner are left out of an average: they are three standard errors behind.
 LEAST_SHARE = 0.01
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import Array
 from .._validation import shown, vector
 from ..cuts.confidence import CONFIDENCE, checked_confidence
 from ..cuts.targets import expected_rates, threshold_for_target
@@ -17,8 +18,6 @@ from ..tasks.label_choice import Candidate
 from .binary import BinaryModel
 from .calibration import Isotonic, Sigmoid
 from .problem import opened, taken
-
-Array = NDArray[np.float64]
 
 
 class LinearMeasureClassifier(BinaryModel):

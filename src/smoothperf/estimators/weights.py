@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
+
 if TYPE_CHECKING:
     from .linear import CertifiedModel
-
-Array = NDArray[np.float64]
 
 
 def weights_for_positive(model: CertifiedModel) -> Array:

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arrays import Array
 from .._validation import positive_number
 from ..design import BiasedDesign, Design
 from ..measures import Measure
@@ -21,8 +21,6 @@ from ..measures.examples import Examples
 from ..optimise import Result
 from ..optimise.objective import RegularizedRisk
 from ..optimise.path import Solution
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

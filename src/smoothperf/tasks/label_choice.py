@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 
+from .._arrays import Array
 from .._validation import choice, whole_number
 from .._warnings import warn
 from ..io.model_file import kept_in_files
@@ -38,7 +39,7 @@ from ..measures import (
     get_measure,
 )
 from ..optimise.penalties import Penalty
-from .base import BOUNDS, Array, HeldOut, Task
+from .base import BOUNDS, HeldOut, Task
 from .choosing import checked_share, checked_splits, given_candidates
 
 #: With fewer examples of the smaller class than the first number, folds are drawn as often as the second says.

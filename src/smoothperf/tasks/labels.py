@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
+from .._arrays import Array
 from .._validation import positive_number
 from ..design import Design
 from ..measures import PRBEP, Examples, Measure, Risk, ROCArea
@@ -21,7 +22,7 @@ from ..optimise import Result
 from ..optimise.objective import RegularizedRisk
 from ..optimise.path import Solution
 from ..optimise.penalties import Penalty, Quadratic
-from .base import Array, Ending, RowNumbers, Rows, rows_of
+from .base import Ending, RowNumbers, Rows, rows_of
 from .bias import Bias
 from .label_choice import Candidate, LabelChoice
 

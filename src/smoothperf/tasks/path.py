@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .._arrays import Array
 from ..measures import Risk
 from ..optimise import Callback, ConvexSolver, Result, Retargeting, Solver
 from ..optimise.path import ConvexPath, ConvexStart, Solution, TightPath, convex_path
 from ..threads import cached_property
-from .base import Array, C, K, Rows, Task
+from .base import C, K, Rows, Task
 from .tight import first_solver
 from .training import Training
 

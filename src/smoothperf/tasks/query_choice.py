@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.model_selection import RepeatedKFold, ShuffleSplit, check_cv
 
+from .._arrays import Array
 from .._validation import choice, whole_number
 from ..io.model_file import kept_in_files
 from ..measures import (
@@ -31,7 +32,7 @@ from ..measures import (
     QuerySquaredLoss,
     get_query_measure,
 )
-from .base import BOUNDS, Array, RowNumbers, Task
+from .base import BOUNDS, RowNumbers, Task
 from .choosing import checked_share, checked_splits, given_candidates
 
 #: Losses, whose convex risks do not collapse; and pairs, for which the same holds.

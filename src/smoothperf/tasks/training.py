@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Generic
 
+from .._arrays import Array
 from ..measures import Risk
 from ..optimise import Callback, ConvexSolver, Newton, Observer, Result, Solver
 from ..optimise.objective import RegularizedRisk
 from ..optimise.path import Solution
 from ..optimise.penalties import Penalty
-from .base import Array, C, Candidate, Ending, K, Rows, Task
+from .base import C, Candidate, Ending, K, Rows, Task
 from .tight import fit_tight
 
 
