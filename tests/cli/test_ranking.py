@@ -8,7 +8,7 @@ import pytest
 
 from problems import graded
 from smoothperf import NDCG, MeasureRanker, QueryROCArea, load
-from smoothperf.cli.ranking.predict import ranks_within
+from smoothperf.cli.kinds.queries import ranks_within
 from smoothperf.measures import get_query_measure
 
 NAMES = np.array(["red shoes", "green tea", "old map"])

@@ -1,9 +1,13 @@
-"""Arguments and options that several commands have, with the same words everywhere."""
+"""Arguments and options that several commands have, with the same words everywhere, alone or in groups."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_origin
 
 import typer
 
@@ -116,11 +120,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document fo
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no information beside the result.")]
 
 
-def solver_for_classes(solver: str) -> str:
-    """Return the solver that is meant where rows have no queries."""
-    return "lbfgs" if solver == "auto" else solver
-
-
 def kind_of_scaling(scale: str | None, *, stored: bool = False) -> str:
     """Return how to scale; if nothing is said, a store is not, as that would copy its rows into memory."""
     from .._validation import choice
@@ -129,3 +128,55 @@ def kind_of_scaling(scale: str | None, *, stored: bool = False) -> str:
     if scale is None:
         return "none" if stored else "standard"
     return choice("--scale", scale, KINDS)
+
+
+class Options:
+    """Options that belong together: a command has all of a class of them, whose arguments they are, as one argument."""
+
+
+@dataclass(frozen=True)
+class Form(Options):
+    """The form of a file, as far as the user says so: options of all commands that read one."""
+
+    label: Label = None
+    query: Query = None
+    format: Format = None
+    zero_based: ZeroBased = None
+
+
+@dataclass(frozen=True)
+class Effort(Options):
+    """Limits of training: options of all commands that train."""
+
+    tol: Tolerance = 1e-3
+    max_iter: MaxIter = 1000
+    threads: Threads = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return the same for an estimator."""
+        return {"tol": self.tol, "max_iter": self.max_iter, "n_threads": self.threads}
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Show typer the options of the groups that a command takes in place of these groups."""
+    arguments = inspect.signature(command, eval_str=True).parameters.values()
+    groups: dict[str, tuple[type, list[inspect.Parameter]]] = {}
+    shown: list[inspect.Parameter] = []
+    for argument in arguments:
+        kind = argument.annotation
+        if isinstance(kind, type) and issubclass(kind, Options):
+            options = inspect.signature(kind, eval_str=True).parameters.values()
+            wanted = [option for option in options if get_origin(option.annotation) is Annotated]
+            groups[argument.name] = kind, wanted
+            shown += wanted
+        else:
+            shown.append(argument)
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        for name, (kind, options) in groups.items():
+            given[name] = kind(**{option.name: given.pop(option.name) for option in options})
+        command(**given)
+
+    run.__signature__ = inspect.Signature([each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in shown])  # type: ignore[attr-defined]
+    return run

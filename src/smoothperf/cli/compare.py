@@ -12,8 +12,11 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, one_line_errors
-from ._files import Form, as_examples, check_training, label_named, read_others, read_rows, summary
+from ._files import read_rows
+from ._options import Form
 from ._screen import Screen, table
+from .kinds import check_training, kind_of_rows
+from .kinds.labels import Labels, label_named, solver_for_classes
 
 if TYPE_CHECKING:
     from ..comparison import Judge, Line, Method
@@ -77,17 +80,17 @@ def compare(
     screen = Screen(as_json=as_json, quiet=quiet)
     measures = list(dict.fromkeys(measure or []))
     solvers = list(dict.fromkeys(solver or ["lbfgs"]))
-    check_training(measures, solvers, query=query, tol=tol, max_iter=max_iter)
-    solvers = list(dict.fromkeys(map(options.solver_for_classes, solvers)))  # a choice among rankers has no other
+    form = Form(label, query, format, zero_based)
+    check_training(measures, solvers, form, tol=tol, max_iter=max_iter)
+    solvers = list(dict.fromkeys(map(solver_for_classes, solvers)))  # a choice among rankers has no other
     kind = options.kind_of_scaling(scale)
-    form = Form(label, format, zero_based, query)
     rows = read_rows(screen, data, form)
 
     from .. import comparison
-    from .ranking.documents import is_ranking, refuse_for_rankings
 
-    if is_ranking(screen, rows, measures):
-        refuse_for_rankings(pos_label=pos_label)
+    of_rows = kind_of_rows(screen, rows, measures)
+    of_rows.refuse(pos_label=pos_label)
+    if of_rows.ranks:
         sets, judge, methods, about = _of_queries(screen, rows, test, form, measures)
     else:
         sets, judge, methods, about = _of_labels(screen, rows, test, form, measures, folds, pos_label)
@@ -137,8 +140,9 @@ def _of_labels(
     from ..estimators.problem import encode_labels, known_labels
     from ..tasks.labels import LabelRows
 
-    examples = as_examples(screen, rows, form, pos_label=pos_label)
-    others = None if test is None else read_others(screen, test, examples, form)
+    kind = Labels()
+    examples = kind.checked(screen, rows, form, pos_label=pos_label)
+    others = None if test is None else kind.others(screen, test, examples, form, measures)
     pair, positive = encode_labels(examples.y, label_named(examples, pos_label))
     sets: list[Rows[Any]] = [LabelRows(examples.X, pair, positive)]
     judge = LabelJudge(measures or DEFAULT_MEASURES)
@@ -146,7 +150,7 @@ def _of_labels(
         judge.check(positive, folds)
     else:
         sets.append(LabelRows(others.X, pair, known_labels(others.y, pair, length=others.X.shape[0])))
-    about = {"data": summary(examples), "test": None if others is None else summary(others)}
+    about = {"data": kind.summary(examples), "test": None if others is None else kind.summary(others)}
     return sets, judge, judge.methods, about
 
 
@@ -157,15 +161,16 @@ def _of_queries(
     from ..comparison import QueryJudge
     from ..comparison.queries import suits_trees
     from ..tasks.queries import QueryRows
-    from .ranking.documents import DEFAULT_MEASURE, as_documents, queries_of, read_other_documents, summary
+    from .kinds.queries import Rankings, queries_of
 
-    measures = measures or [DEFAULT_MEASURE]
-    documents = as_documents(screen, rows, measures)
-    others = None if test is None else read_other_documents(screen, test, documents, form, measures)
+    kind = Rankings()
+    measures = measures or [kind.default_measure]
+    documents = kind.checked(screen, rows, form, measures)
+    others = None if test is None else kind.others(screen, test, documents, form, measures)
     sets: list[Rows[Any]] = [QueryRows(part.X, queries_of(part)) for part in (documents, others) if part is not None]
     judge = QueryJudge(measures, [part.known for part in sets])
     methods = partial(judge.methods, trees=suits_trees(documents.y))
-    about = {"data": summary(documents), "test": None if others is None else summary(others)}
+    about = {"data": kind.summary(documents), "test": None if others is None else kind.summary(others)}
     return sets, judge, methods, about
 
 

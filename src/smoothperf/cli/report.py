@@ -10,8 +10,11 @@ import typer
 from .. import load
 from . import _options as options
 from ._errors import one_line_errors
-from ._files import Form, check_writable, read_for_model, summary
+from ._files import check_writable
+from ._options import Form
 from ._screen import Screen
+from .kinds import kind_of_model
+from .kinds.labels import Labels
 
 
 @one_line_errors
@@ -42,13 +45,12 @@ def report(
     screen = Screen(as_json=as_json, quiet=quiet)
     check_writable(output)
     fitted = load(model)
-    form = Form(label, format, zero_based, query)
+    form = Form(label, query, format, zero_based)
 
     from .._files import written_whole
-    from .ranking.documents import is_ranker
     from .ranking.report import ranking_page
 
-    make = ranking_page if is_ranker(fitted) else _classifier_page
+    make = ranking_page if kind_of_model(fitted, form).ranks else _classifier_page
     text, about = make(screen, model, fitted, data, form, bootstrap, seed)
     page = text.encode()
     with written_whole(output) as file:
@@ -62,7 +64,7 @@ def _classifier_page(
 ) -> tuple[str, dict[str, Any]]:
     """Return the page as text, and the data for machines."""
     names = getattr(fitted, "feature_names_in_", None)  # which reading takes from it
-    examples = read_for_model(screen, fitted, data, form)
+    examples = Labels().read_for(screen, fitted, data, form)
 
     from ..report import gather, render_report
 
@@ -77,4 +79,4 @@ def _classifier_page(
             n_resamples=bootstrap,
             seed=seed,
         )
-        return render_report(contents), summary(examples)
+        return render_report(contents), Labels().summary(examples)

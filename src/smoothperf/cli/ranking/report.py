@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._files import Form
+from .._options import Form
 from .._screen import Screen
-from .documents import queries_of, query_names, read_documents_for, summary
+from ..kinds.queries import Rankings, queries_of, query_names
 
 if TYPE_CHECKING:
     from ...estimators.ranker import MeasureRanker
@@ -17,7 +17,7 @@ def ranking_page(
     screen: Screen, model: Path, fitted: MeasureRanker, data: Path, form: Form, bootstrap: int, seed: int
 ) -> tuple[str, dict[str, Any]]:
     """Return the page as text, and the data for machines."""
-    documents = read_documents_for(screen, fitted, data, form)
+    documents = Rankings().read_for(screen, fitted, data, form)
 
     from ...report import gather_ranking, render_ranking_report
 
@@ -34,4 +34,4 @@ def ranking_page(
             n_resamples=bootstrap,
             seed=seed,
         )
-        return render_ranking_report(contents), summary(documents)
+        return render_ranking_report(contents), Rankings().summary(documents)
