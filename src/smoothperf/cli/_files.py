@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Likeness:
-    """What examples have to agree with: those that a model was trained on."""
+    """Features and labels that other rows have to agree with, and the positive label if it is the smaller one."""
 
     n_features: int
     feature_names: list[str] | None
     encoder: TableEncoder | None
     labels: tuple[Any, Any] | None
+    positive: str | None = None
 
     @classmethod
     def of_data(cls, data: Dataset) -> Likeness:
@@ -52,6 +53,7 @@ class Likeness:
             None if names is None else list(names),
             getattr(model, "table_encoder_", None),
             None if classes is None else tuple(classes.tolist()),
+            None if getattr(model, "_sign", 1.0) > 0.0 else str(model.label_pair[1]),
         )
 
 

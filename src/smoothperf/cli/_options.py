@@ -143,6 +143,11 @@ class Form(Options):
     format: Format = None
     zero_based: ZeroBased = None
 
+    @property
+    def has_groups(self) -> bool:
+        """Whether a column is named that says which rows belong together."""
+        return self.query is not None
+
 
 @dataclass(frozen=True)
 class Effort(Options):

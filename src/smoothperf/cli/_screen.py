@@ -51,7 +51,7 @@ class Screen(Options):
             self._information.print(escape(visible_lines(text)), soft_wrap=not wrap)
 
     def result(self, *parts: str | Table) -> None:
-        """What the command is for: tables, and prose that wraps."""
+        """The result that a command is for: tables, and prose that wraps."""
         if not self.as_json:
             for part in parts:
                 if isinstance(part, str):

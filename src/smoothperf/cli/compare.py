@@ -88,7 +88,7 @@ def compare(
 
     from .. import comparison
 
-    of_rows = kind_of_rows(screen, rows, measures)
+    of_rows = kind_of_rows(screen, rows, measures, form)
     of_rows.refuse(pos_label=pos_label)
     if of_rows.ranks:
         sets, judge, methods, about = _of_queries(screen, rows, test, form, measures)
@@ -140,9 +140,9 @@ def _of_labels(
     from ..estimators.problem import encode_labels, known_labels
     from ..tasks.labels import LabelRows
 
-    kind = Labels()
-    examples = kind.checked(screen, rows, form, pos_label=pos_label)
-    others = None if test is None else kind.others(screen, test, examples, form, measures)
+    kind = Labels(screen, form)
+    examples = kind.checked(rows, measures, pos_label=pos_label)
+    others = None if test is None else kind.others(test, examples, measures)
     pair, positive = encode_labels(examples.y, label_named(examples, pos_label))
     sets: list[Rows[Any]] = [LabelRows(examples.X, pair, positive)]
     judge = LabelJudge(measures or DEFAULT_MEASURES)
@@ -163,10 +163,10 @@ def _of_queries(
     from ..tasks.queries import QueryRows
     from .kinds.queries import Rankings, queries_of
 
-    kind = Rankings()
+    kind = Rankings(screen, form)
     measures = measures or [kind.default_measure]
-    documents = kind.checked(screen, rows, form, measures)
-    others = None if test is None else kind.others(screen, test, documents, form, measures)
+    documents = kind.checked(rows, measures)
+    others = None if test is None else kind.others(test, documents, measures)
     sets: list[Rows[Any]] = [QueryRows(part.X, queries_of(part)) for part in (documents, others) if part is not None]
     judge = QueryJudge(measures, [part.known for part in sets])
     methods = partial(judge.methods, trees=suits_trees(documents.y))

@@ -69,7 +69,7 @@ def convert(
     found, size = read_data(output), open_store(output).n_bytes
     for line in summary_lines(found):
         screen.say(line)
-    kind = kind_of_rows(screen, found, [])
+    kind = kind_of_rows(screen, found, [], form)
     groups = kind.count(found) if kind.ranks else None
     if groups is not None:
         screen.say(f"{kind.unit.capitalize()}: {groups:,}")

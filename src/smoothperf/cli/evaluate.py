@@ -30,15 +30,15 @@ def evaluate(
     drawn.
     """
     fitted = load(model)
-    kind = kind_of_model(fitted, form)
-    examples = kind.read_for(screen, fitted, data, form)
+    kind = kind_of_model(screen, fitted, form)
+    examples = kind.read_for(fitted, data)
 
     from ..evaluation import drawn_interval, tells_nothing
 
     scores = kind.scores(fitted, examples.X)
     if tells_nothing(scores):
         screen.note("this model tells nothing: it has the same score for all rows.")
-    worth = kind.worth(screen, fitted, examples, scores)
+    worth = kind.worth(fitted, examples, scores)
     values = worth.measures(None)
     drawn = list(map(worth.measures, shown_progress(screen, "Bootstrap", worth.draws(bootstrap, seed), bootstrap)))
     found: dict[str, dict[str, float]] = {}

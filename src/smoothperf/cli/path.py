@@ -103,17 +103,17 @@ def path(
 
     watch = Watch(screen)
     with warnings.catch_warnings(action="ignore"):  # the table says all that they would
-        kind = kind_of_rows(screen, rows, [measure])
+        kind = kind_of_rows(screen, rows, [measure], form)
         kind.refuse(pos_label=pos_label, l1_ratio=l1_ratio or None, nonnegative=nonnegative)
         measure = measure or kind.default_measure
-        examples = kind.checked(screen, rows, form, [measure], pos_label=pos_label)
+        examples = kind.checked(rows, [measure], pos_label=pos_label)
         for_labels = {"l1_ratio": l1_ratio, "positive": nonnegative, "pos_label": pos_label}
         shared = {"measure": measure, "bound": bound, "solver": solver, **effort.settings()}
         shared |= {"n_alphas": n_alphas, "alpha_ratio": alpha_ratio}
         settings = kind.settings(examples, shared, for_labels)
         train, judged = examples, None
         if validation is not None:
-            judged = kind.others(screen, validation, examples, form, [measure])
+            judged = kind.others(validation, examples, [measure])
         elif holdout > 0.0:
             train, judged = (kind.part(examples, part) for part in kind.split(examples, measure, holdout, seed))
         scaling = Scaling.of(scaled, train.X)

@@ -80,11 +80,11 @@ def predict(
         check_writable(output)
     fitted = load(model)
     ids = None if id_column is None else _ids(data, id_column, form.format)
-    kind = kind_of_model(fitted, form)
+    kind = kind_of_model(screen, fitted, form)
     kind.refuse(at=at, threshold=threshold)
     if ranks and not kind.ranks:
         fail(f"--ranks is for models that rank, and {model} tells classes apart: leave it out.")
-    rows = kind.read_for(screen, fitted, data, form, labelled=False)
+    rows = kind.read_for(fitted, data, labelled=False)
     cut = partial(_cut, threshold=threshold, point=point)
     columns = kind.predictions(fitted, rows, as_scores=scores, with_ranks=ranks, cut=cut)
     if screen.as_json:

@@ -50,7 +50,7 @@ def report(
     from .._files import written_whole
     from .ranking.report import ranking_page
 
-    make = ranking_page if kind_of_model(fitted, form).ranks else _classifier_page
+    make = ranking_page if kind_of_model(screen, fitted, form).ranks else _classifier_page
     text, about = make(screen, model, fitted, data, form, bootstrap, seed)
     page = text.encode()
     with written_whole(output) as file:
@@ -64,7 +64,7 @@ def _classifier_page(
 ) -> tuple[str, dict[str, Any]]:
     """Return the page as text, and the data for machines."""
     names = getattr(fitted, "feature_names_in_", None)  # which reading takes from it
-    examples = Labels().read_for(screen, fitted, data, form)
+    examples = Labels(screen, form).read_for(fitted, data)
 
     from ..report import gather, render_report
 
@@ -79,4 +79,4 @@ def _classifier_page(
             n_resamples=bootstrap,
             seed=seed,
         )
-        return render_report(contents), Labels().summary(examples)
+        return render_report(contents), Labels(screen, form).summary(examples)

@@ -117,13 +117,13 @@ def train(
     checkpoints = Checkpoints(checkpoint, resume)
     checkpoints.check(strength)
     rows = read_rows(screen, data, form)
-    kind = kind_of_rows(screen, rows, [measure])
+    kind = kind_of_rows(screen, rows, [measure], form)
     kind.refuse(at=at, balanced=balanced, pos_label=pos_label, l1_ratio=l1_ratio, nonnegative=nonnegative)
     if kind.ranks and strength is not None and validation is not None:
         fail("--validation is for a choice, and with --alpha NUMBER there is none in a ranking: leave out one.")
     measure = measure or kind.default_measure
-    examples = kind.checked(screen, rows, form, [measure], pos_label=pos_label)
-    others = None if validation is None else kind.others(screen, validation, examples, form, [measure])
+    examples = kind.checked(rows, [measure], pos_label=pos_label)
+    others = None if validation is None else kind.others(validation, examples, [measure])
     shared = {"measure": measure, "bound": bound, "solver": solver, **effort.settings()}
     for_labels = {
         "class_weight": "balanced" if balanced else None,
@@ -266,7 +266,7 @@ def _check_options(
         )
     is_goal = measure is not None and is_label_measure(measure) and isinstance(get_measure(measure), Goal)
     if validation is not None and at is None and not is_goal:
-        ranks = form.query is not None or (measure is not None and not is_label_measure(measure))
+        ranks = form.has_groups or (measure is not None and not is_label_measure(measure))
         cut = "" if ranks else ", or, if rows are not to be ranked, say with --at where to cut"
         fail(f"--validation is for a choice: leave out --alpha{cut}.")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._files import Likeness, form_as, read_rows
+from .._files import Likeness, form_as, form_for, read_rows, shape_line
 from .._options import Form
 from .._screen import Screen
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Worth:
-    """What scores are worth by several measures, and the tables that say so.
+    """The worth of scores by several measures, and the tables that say so.
 
     Attributes
     ----------
@@ -44,11 +44,16 @@ class Worth:
     counts: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
 class Kind(ABC):
-    """What the commands have to know of rows.
+    """A kind of rows, as far as commands have to know it.
 
     Attributes
     ----------
+    screen : Screen
+        Where to say what was found.
+    form : Form
+        The form of files.
     default_measure : str
         What is trained for if nothing is said.
     unit : str
@@ -56,6 +61,9 @@ class Kind(ABC):
     ranks : bool
         Whether models put rows in order, and tell no classes apart.
     """
+
+    screen: Screen
+    form: Form
 
     default_measure: ClassVar[str]
     unit: ClassVar[str]
@@ -73,33 +81,45 @@ class Kind(ABC):
 
     @abstractmethod
     def checked(
-        self,
-        screen: Screen,
-        rows: Dataset,
-        form: Form,
-        measures: Sequence[str],
-        *,
-        like: Likeness | None = None,
-        pos_label: str | None = None,
+        self, rows: Dataset, measures: Sequence[str], *, like: Likeness | None = None, pos_label: str | None = None
     ) -> Dataset:
         """Check what rows are, for some measures, and say it."""
 
-    def others(self, screen: Screen, path: Path, examples: Dataset, form: Form, measures: Sequence[str]) -> Dataset:
+    def others(self, path: Path, examples: Dataset, measures: Sequence[str]) -> Dataset:
         """Read rows of the same kind as those to train on: the same features, indices that count alike."""
-        form, like = form_as(form, examples), Likeness.of_data(examples)
-        return self.checked(screen, read_rows(screen, path, form, like=like), form, measures, like=like)
+        like = Likeness.of_data(examples)
+        rows = read_rows(self.screen, path, form_as(self.form, examples), like=like)
+        return self.checked(rows, measures, like=like)
 
-    @abstractmethod
-    def read_for(self, screen: Screen, model: Any, path: Path, form: Form, *, labelled: bool = True) -> Dataset:
+    def read_for(self, model: Any, path: Path, *, labelled: bool = True) -> Dataset:
         """Read rows that fit a model: the same features and, if labelled, what the model can be judged by.
 
         Columns of tables are found by their names, in any order; those that training did not have are not looked at.
         Indices of an svmlight file count as they did in training, unless the user says how they do.
         """
+        like = Likeness.of_model(model)
+        rows = read_rows(self.screen, path, form_for(model, self.form), like=like, labelled=labelled)
+        if labelled:
+            return self.checked(rows, [model.measure], like=like)
+        self.screen.say(shape_line(rows))
+        return rows
 
-    @abstractmethod
     def summary(self, data: Dataset) -> dict[str, Any]:
         """Return what rows are, for machines."""
+        import numpy as np
+
+        found = np.unique(data.y, return_counts=True)
+        return {
+            "path": data.path,
+            "format": data.format,
+            "rows": data.X.shape[0],
+            "features": data.X.shape[1],
+            **self._counted(data, list(zip(*map(np.ndarray.tolist, found), strict=True))),
+        }
+
+    @abstractmethod
+    def _counted(self, data: Dataset, found: list[tuple[Any, int]]) -> dict[str, Any]:
+        """Return kinds of labels, of which it is known how many rows have them, for machines."""
 
     @abstractmethod
     def known(self, data: Dataset) -> dict[str, Any]:
@@ -180,5 +200,5 @@ class Kind(ABC):
         """Return the columns of predictions by name; ``cut`` says above which of all scores labels are positive."""
 
     @abstractmethod
-    def worth(self, screen: Screen, model: Any, data: Dataset, scores: NDArray[Any]) -> Worth:
+    def worth(self, model: Any, data: Dataset, scores: NDArray[Any]) -> Worth:
         """Return what scores are worth by all measures."""

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._errors import fail
-from .._files import Likeness, form_for, read_rows, shape_line
-from .._options import Form
-from .._screen import Screen
+from .._files import Likeness, shape_line
 from .._visible import visible
 from .base import Kind, Worth
 
@@ -46,28 +44,21 @@ class Labels(Kind):
         return title_of(get_measure(measure).name)
 
     def checked(
-        self,
-        screen: Screen,
-        rows: Dataset,
-        form: Form,
-        measures: Sequence[str] = (),
-        *,
-        like: Likeness | None = None,
-        pos_label: str | None = None,
+        self, rows: Dataset, measures: Sequence[str], *, like: Likeness | None = None, pos_label: str | None = None
     ) -> Dataset:
         """Say the shape of examples and, if they have labels, the balance of their classes.
 
         Of three labels or more, that which ``pos_label`` names is held against the rest.
         """
         if like is None:
-            rows = _one_against_the_rest(rows, pos_label, form.label)
+            rows = _one_against_the_rest(rows, pos_label, self.form.label)
         elif rows.y is not None and like.labels is not None:
             rows = _labels_as(rows, like.labels)
-        for line in summary_lines(rows, label_named(rows, pos_label)):
-            screen.say(line)
+        for line in summary_lines(rows, label_named(rows, pos_label if like is None else like.positive)):
+            self.screen.say(line)
         return rows
 
-    def read_for(self, screen: Screen, model: Any, path: Path, form: Form, *, labelled: bool = True) -> Dataset:
+    def read_for(self, model: Any, path: Path, *, labelled: bool = True) -> Dataset:
         """Read rows that fit a model: the same features and, if labelled, the same labels, both of them."""
         import numpy as np
 
@@ -76,10 +67,7 @@ class Labels(Kind):
                 "this model is added to base_scores, which commands have no way to take: use it in Python, with "
                 "smoothperf.load(MODEL) and predict(X, base_scores=...)."
             )
-        form, like = form_for(model, form), Likeness.of_model(model)
-        positive = None if model._sign > 0.0 else str(model.label_pair[1])
-        rows = read_rows(screen, path, form, like=like, labelled=labelled)
-        data = self.checked(screen, rows, form, like=like, pos_label=positive)
+        data = super().read_for(model, path, labelled=labelled)
         if not labelled:
             return data
         known, found = set(model.classes_.tolist()), set(np.unique(data.y).tolist())
@@ -90,18 +78,8 @@ class Labels(Kind):
             )
         return data
 
-    def summary(self, data: Dataset) -> dict[str, Any]:
-        """Return shape and class balance for machines."""
-        import numpy as np
-
-        labels, counts = np.unique(data.y, return_counts=True)
-        return {
-            "path": data.path,
-            "format": data.format,
-            "rows": data.X.shape[0],
-            "features": data.X.shape[1],
-            "classes": [{"label": label, "rows": count} for label, count in zip(labels.tolist(), counts, strict=True)],
-        }
+    def _counted(self, data: Dataset, found: list[tuple[Any, int]]) -> dict[str, Any]:
+        return {"classes": [{"label": label, "rows": count} for label, count in found]}
 
     def known(self, data: Dataset) -> dict[str, Any]:
         """Return the labels."""
@@ -200,7 +178,7 @@ class Labels(Kind):
             return {"score": scores.tolist()}
         return {"label": model.label_pair[(scores > cut(scores)).astype(int)].tolist()}
 
-    def worth(self, screen: Screen, model: MeasureClassifier, data: Dataset, scores: NDArray[Any]) -> Worth:
+    def worth(self, model: MeasureClassifier, data: Dataset, scores: NDArray[Any]) -> Worth:
         """Return what scores are worth as a ranking, and at the threshold of the model."""
         from ...evaluation import NAMES, Ranking, column_of, resamples, title_of
         from ...measures import get_measure
@@ -213,7 +191,7 @@ class Labels(Kind):
         try:
             ranking.measures(also=own)
         except ValueError as error:  # for example, precision@k of fewer than k examples
-            screen.note(f"{error} So it is not in the table.")
+            self.screen.note(f"{error} So it is not in the table.")
             own = None
         ranked = [name for name in NAMES if name not in DECISIONS]
         decided = list(DECISIONS)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._errors import fail
-from .._files import Likeness, form_for, read_rows, shape_line
-from .._options import Form
-from .._screen import Screen
+from .._files import Likeness, shape_line
 from .._visible import visible
 from .base import Kind, Worth
 
@@ -52,45 +49,19 @@ class Rankings(Kind):
         return title_of(found.full_name) + (" within queries" if is_label_measure(found.name) else "")
 
     def checked(
-        self,
-        screen: Screen,
-        rows: Dataset,
-        form: Form,
-        measures: Sequence[str],
-        *,
-        like: Likeness | None = None,
-        pos_label: str | None = None,
+        self, rows: Dataset, measures: Sequence[str], *, like: Likeness | None = None, pos_label: str | None = None
     ) -> Dataset:
         """Check the grades, for some measures, make them numbers, and say how many queries and grades there are."""
         if rows.qid is None:
             fail(f"{rows.path} {no_queries()}")
         documents = replace(rows, y=_grades(rows, measures))
         for line in _summary_lines(documents):
-            screen.say(line)
+            self.screen.say(line)
         return documents
 
-    def read_for(self, screen: Screen, model: Any, path: Path, form: Form, *, labelled: bool = True) -> Dataset:
-        """Read documents that fit a model: the same features and, if labelled, grades."""
-        form, like = form_for(model, form), Likeness.of_model(model)
-        rows = read_rows(screen, path, form, like=like, labelled=labelled)
-        if labelled:
-            return self.checked(screen, rows, form, [model.measure])
-        screen.say(shape_line(rows))
-        return rows
-
-    def summary(self, data: Dataset) -> dict[str, Any]:
-        """Return shape, number of queries, and grades for machines."""
-        import numpy as np
-
-        grades, counts = np.unique(data.y, return_counts=True)
-        return {
-            "path": data.path,
-            "format": data.format,
-            "rows": data.X.shape[0],
-            "features": data.X.shape[1],
-            "queries": self.count(data),
-            "grades": [{"grade": grade, "rows": count} for grade, count in zip(grades, counts, strict=True)],
-        }
+    def _counted(self, data: Dataset, found: list[tuple[Any, int]]) -> dict[str, Any]:
+        grades = [{"grade": grade, "rows": count} for grade, count in found]
+        return {"queries": self.count(data), "grades": grades}
 
     def known(self, data: Dataset) -> dict[str, Any]:
         """Return grades, and queries."""
@@ -200,7 +171,7 @@ class Rankings(Kind):
             )
         return {"query": rows.qid.tolist(), "score": scores.tolist(), "rank": ranks_within(rows.qid, scores).tolist()}
 
-    def worth(self, screen: Screen, model: MeasureRanker, data: Dataset, scores: NDArray[Any]) -> Worth:
+    def worth(self, model: MeasureRanker, data: Dataset, scores: NDArray[Any]) -> Worth:
         """Return what scores are worth by all measures of a ranking, as means over queries."""
         from ...evaluation import QueryScores, query_columns, query_resamples, title_of
         from ...measures import get_query_measure

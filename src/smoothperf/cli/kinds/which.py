@@ -1,4 +1,4 @@
-"""Whether rows, measures and models are of labels or of queries."""
+"""The kind that rows, measures and models are of: labels or queries."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from ...io import Dataset
 
 
-def kind_of_model(model: Any, form: Form) -> Kind:
+def kind_of_model(screen: Screen, model: Any, form: Form) -> Kind:
     """Return the kind of rows that a model is for, of which a file in a form can be."""
     from ...estimators.ranker import MeasureRanker
 
     if isinstance(model, MeasureRanker):
-        return Rankings()
-    if form.query is not None:
+        return Rankings(screen, form)
+    if form.has_groups:
         fail(f"--query {form.query} is for models that rank, and this one tells classes apart: leave it out.")
-    return Labels()
+    return Labels(screen, form)
 
 
-def kind_of_rows(screen: Screen, rows: Dataset, measures: Sequence[str | None]) -> Kind:
+def kind_of_rows(screen: Screen, rows: Dataset, measures: Sequence[str | None], form: Form) -> Kind:
     """Return the kind of rows to train on: of queries, if there are some, and the measures are those of rankings.
 
     Names such as precision@10, which classifiers and rankers know, are meant within queries if there are queries.
@@ -37,14 +37,14 @@ def kind_of_rows(screen: Screen, rows: Dataset, measures: Sequence[str | None]) 
         only_ranks = [name for name in names if not is_label_measure(name)]
         if only_ranks:
             fail(f"{only_ranks[0]} is a measure of rankings, and {rows.path} {no_queries()}")
-        return Labels()
+        return Labels(screen, form)
     only_labels = [name for name in names if not is_query_measure(name)]
     if not only_labels:
-        return Rankings()
+        return Rankings(screen, form)
     if len(only_labels) < len(names):
         _refuse_measure(only_labels[0])
     screen.note(f"the queries of {rows.path} are not looked at, as {only_labels[0]} is a measure of labels.")
-    return Labels()
+    return Labels(screen, form)
 
 
 def check_training(
@@ -60,18 +60,18 @@ def check_training(
 
     for measure in measures:
         if measure is not None:
-            _check_measure(measure, form.query)
+            _check_measure(measure, rankings=form.has_groups)
     for solver in solvers:
         choice("solver", solver, ("auto", *SOLVERS))
         make_solver(solver_for_classes(solver), tol=tol, max_iter=max_iter, smoothing="adaptive")
 
 
-def _check_measure(name: str, query: str | None) -> None:
+def _check_measure(name: str, *, rankings: bool) -> None:
     """Fail if there is no such measure, neither of labels nor of rankings; with queries, of rankings."""
     from ...measures import get_measure, get_query_measure
     from ...measures.queries.names import QUERY_MEASURE_WORDS, similar_query_measure
 
-    if query is not None:
+    if rankings:
         if is_label_measure(name) and not is_query_measure(name):
             _refuse_measure(name)
         get_query_measure(name)

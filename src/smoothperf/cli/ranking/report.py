@@ -17,7 +17,7 @@ def ranking_page(
     screen: Screen, model: Path, fitted: MeasureRanker, data: Path, form: Form, bootstrap: int, seed: int
 ) -> tuple[str, dict[str, Any]]:
     """Return the page as text, and the data for machines."""
-    documents = Rankings().read_for(screen, fitted, data, form)
+    documents = Rankings(screen, form).read_for(fitted, data)
 
     from ...report import gather_ranking, render_ranking_report
 
@@ -34,4 +34,4 @@ def ranking_page(
             n_resamples=bootstrap,
             seed=seed,
         )
-        return render_ranking_report(contents), Rankings().summary(documents)
+        return render_ranking_report(contents), Rankings(screen, form).summary(documents)
