@@ -13,7 +13,6 @@ from ._choice import averaged
 from ._errors import INTERRUPTED, MISSED_TOLERANCE, TELLS_NOTHING, complain, fail
 from ._files import check_writable, remember_data
 from ._point import expectations
-from ._screen import Screen
 
 if TYPE_CHECKING:
     from ..design.scaling import Scaling
@@ -56,11 +55,12 @@ class Trained:
         """Write the model, without what is of this machine."""
         _save(self.model, self.examples, output)
 
-    def tell(self, screen: Screen, output: Path) -> None:
+    def tell(self, output: Path) -> None:
         """Say how it ended, as certified, and what the model is worth."""
+        screen = self.kind.screen
         for line in self.lines:
             screen.say(line)
-        self._tell_ending(screen)
+        self._tell_ending()
         screen.say(f"{self.kind.title(self.model.measure)} on these rows: {self.score:.4f}")
         for line in [] if self.expected is None else expectations(self.expected, self.where):
             screen.say(line)
@@ -68,8 +68,8 @@ class Trained:
         for note in self.notes:
             screen.note(note)
 
-    def _tell_ending(self, screen: Screen) -> None:
-        model, result = self.model, self.model.result_
+    def _tell_ending(self) -> None:
+        screen, model, result = self.kind.screen, self.model, self.model.result_
         work = f"{result.n_iter:,} iterations, {result.n_matvec + result.n_rmatvec:,} passes over the data"
         screen.say(f"Finished: {work}, {result.seconds:.2f} s", wrap=True)
         if self.about["bound"] == "tight":

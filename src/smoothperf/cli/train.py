@@ -136,18 +136,17 @@ def train(
     settings = kind.settings(examples, shared, for_labels)
     with Watch(screen) as watch:
         if strength is None:
-            trained = _choose(screen, kind, examples, others, settings, folds, scaled, watch)
+            trained = _choose(kind, examples, others, settings, folds, scaled, watch)
         else:
             settings["alpha"] = strength
-            trained = _train(screen, kind, examples, others, settings, point, scaled, watch, checkpoints)
+            trained = _train(kind, examples, others, settings, point, scaled, watch, checkpoints)
     trained.save(output)
-    trained.tell(screen, output)
+    trained.tell(output)
     screen.document(trained.document(scaled, output))
     trained.leave(output)
 
 
 def _choose(
-    screen: Screen,
     kind: Kind,
     examples: Dataset,
     others: Dataset | None,
@@ -160,7 +159,7 @@ def _choose(
     from ..design.scaling import Scaling
 
     title = kind.title(settings["measure"])
-    screen.say(f"Choosing what to train with, to be good at {title}")
+    kind.screen.say(f"Choosing what to train with, to be good at {title}")
     data: Dataset = examples
     cv: Any = folds
     if others is not None:
@@ -171,7 +170,7 @@ def _choose(
         try:
             choosing.fit(scaling.apply(data.X), **kind.known(data))
         except KeyboardInterrupt:
-            screen.document({"command": "train", "interrupted": True, "model": None})
+            kind.screen.document({"command": "train", "interrupted": True, "model": None})
             raise
     where = str(others.path) if others is not None else held_out_words(kind, choosing, examples, folds)
     model = kind.chosen(choosing)
@@ -189,7 +188,6 @@ def _choose(
 
 
 def _train(
-    screen: Screen,
     kind: Kind,
     examples: Dataset,
     others: Dataset | None,
@@ -205,7 +203,7 @@ def _train(
 
     solver = "" if kind.ranks else f", solver {settings['solver']}"
     details = f"alpha {settings['alpha']:g}, tolerance {settings['tol']:g}{solver}"
-    screen.say(f"Training for {kind.title(settings['measure'])}, {details}")
+    kind.screen.say(f"Training for {kind.title(settings['measure'])}, {details}")
     model = kind.single({**settings, "callback": watch})
     with warnings.catch_warnings(record=True, action="always") as caught:
         scaling = Scaling.of(scaled, examples.X)
