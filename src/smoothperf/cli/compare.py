@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,9 +14,9 @@ from ._files import Form, as_examples, check_training, label_named, read_others,
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
-    from ..comparison import Judge, Line, Method
+    from ..comparison import Line
+    from ..comparison.table import Kind
     from ..io import Dataset
-    from ..tasks.base import Rows
 
 DEFAULT_MEASURES = ("prbep", "roc_area")
 
@@ -64,12 +62,13 @@ def compare(
     Example: smoothperf compare mails.svm --test more-mails.svm
 
     Trains as 'smoothperf train' does, for several measures, with
-    scikit-learn's LogisticRegression and LinearSVC beside them, and judges
-    every model by every measure. These choose, for each measure, their
-    regularisation and their threshold on rows held out, as ours do; other rows
-    judge. Differences that chance in those rows could explain are called ties.
-    If rows have queries, rankers compete with pairs, Ridge on grades,
-    LogisticRegression on grade > 0 and, if it is installed, LightGBM.
+    scikit-learn's LogisticRegression, LinearSVC and
+    HistGradientBoostingClassifier beside them, and judges every model by every
+    measure. These choose, for each measure, their regularisation and their
+    threshold on rows held out, as ours do; other rows judge. Differences that
+    chance in those rows could explain are called ties. If rows have queries,
+    there are pairs, Ridge on grades, LogisticRegression on grade > 0 and, if it
+    is installed, LightGBM beside our rankers.
 
     Exit code: 0 if all our models reached the tolerance, 1 if one did not,
     2 if the comparison could not run.
@@ -79,7 +78,7 @@ def compare(
     solvers = list(dict.fromkeys(solver or ["lbfgs"]))
     check_training(measures, solvers, query=query, tol=tol, max_iter=max_iter)
     solvers = list(dict.fromkeys(map(options.solver_for_classes, solvers)))  # a choice among rankers has no other
-    kind = options.kind_of_scaling(scale)
+    scaling = options.kind_of_scaling(scale)
     form = Form(label, format, zero_based, query)
     rows = read_rows(screen, data, form)
 
@@ -88,26 +87,33 @@ def compare(
 
     if is_ranking(screen, rows, measures):
         refuse_for_rankings(pos_label=pos_label)
-        sets, judge, methods, about = _of_queries(screen, rows, test, form, measures)
+        kind, train, others, trees, about = _of_rankings(screen, rows, test, form, measures)
     else:
-        sets, judge, methods, about = _of_labels(screen, rows, test, form, measures, folds, pos_label)
-    splits = _splits(judge, *sets, folds=folds, seed=seed, kind=kind)
-    ways = methods(solvers, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
+        kind, train, others, trees, about = _of_labels(screen, rows, test, form, measures, folds, pos_label)
+    splits = _splits(kind, train, others, folds=folds, seed=seed, scaling=scaling)
+    methods = kind.methods(solvers, trees=trees, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
     times = f", {len(splits)} times" if len(splits) > 1 else ""
-    screen.say(f"Training {len(ways)} kinds of models on {splits[0][0].size_words()}{times}")
+    screen.say(f"Training {len(methods)} kinds of models on {splits[0][0].size_words()}{times}")
     # No warnings: missed tolerances are counted, and the table says the rest.
     with warnings.catch_warnings(action="ignore"), screen.progress.status("Training"):
         lines = comparison.compare(
             splits,
-            ways,
-            judge,
+            methods,
+            kind,
             n_resamples=bootstrap,
             seed=seed,
             tell=lambda text: screen.progress.print(text, soft_wrap=True),
         )
     marks = {column: comparison.best_or_tied(lines, column) for column in lines[0].values}
     verdicts = [comparison.verdict(lines, column) for column in marks]
-    _tell(screen, lines, marks, verdicts, f"Mean of {folds} folds" if test is None else f"On {test}")
+    trees_ahead = comparison.trees_ahead(lines)
+    _tell(
+        screen,
+        lines,
+        marks,
+        [*verdicts, *filter(None, [trees_ahead])],
+        f"Mean of {folds} folds" if test is None else f"On {test}",
+    )
     missed = sum(line.missed for line in lines)
     if missed:
         screen.note(f"{missed} of our models stopped before the certified gap was {tol:g}; raise --max-iter.")
@@ -117,12 +123,13 @@ def compare(
             **about,
             "splits": len(splits),
             "seed": seed,
-            "scale": kind,
+            "scale": scaling,
             "bound": bound,
             "tol": tol,
             "bootstrap": bootstrap,
             "models": [_document(line, marks, at) for at, line in enumerate(lines)],
             "verdicts": verdicts,
+            "trees_ahead": trees_ahead,
         }
     )
     if missed:
@@ -131,62 +138,59 @@ def compare(
 
 def _of_labels(
     screen: Screen, rows: Dataset, test: Path | None, form: Form, measures: list[str], folds: int, pos_label: str | None
-) -> tuple[list[Rows[Any]], Judge[Any], Callable[..., list[Method[Any]]], dict[str, Any]]:
-    """Return rows, with others to judge on if there are any; the columns, the lines, and data for machines."""
-    from ..comparison import LabelJudge
+) -> tuple[Kind[Any], Any, Any, bool, dict[str, Any]]:
+    """Return columns and lines; rows, and others to judge on if there are any; whether trees can be trained; JSON."""
+    from ..comparison import Labels
+    from ..comparison.table import suits_trees
     from ..estimators.problem import encode_labels, known_labels
     from ..tasks.labels import LabelRows
 
     examples = as_examples(screen, rows, form, pos_label=pos_label)
     others = None if test is None else read_others(screen, test, examples, form)
     pair, positive = encode_labels(examples.y, label_named(examples, pos_label))
-    sets: list[Rows[Any]] = [LabelRows(examples.X, pair, positive)]
-    judge = LabelJudge(measures or DEFAULT_MEASURES)
+    kind, train, judging = Labels(measures or DEFAULT_MEASURES), LabelRows(examples.X, pair, positive), None
     if others is None:
-        judge.check(positive, folds)
+        kind.check(train, folds)
     else:
-        sets.append(LabelRows(others.X, pair, known_labels(others.y, pair, length=others.X.shape[0])))
+        judging = LabelRows(others.X, pair, known_labels(others.y, pair, length=others.X.shape[0]))
+    if not (trees := suits_trees(examples.X)):
+        screen.note("there are no trees in the table, which would need all these columns in memory, zeros included.")
     about = {"data": summary(examples), "test": None if others is None else summary(others)}
-    return sets, judge, judge.methods, about
+    return kind, train, judging, trees, about
 
 
-def _of_queries(
+def _of_rankings(
     screen: Screen, rows: Dataset, test: Path | None, form: Form, measures: list[str]
-) -> tuple[list[Rows[Any]], Judge[Any], Callable[..., list[Method[Any]]], dict[str, Any]]:
-    """Return the same for documents of queries."""
-    from ..comparison import QueryJudge
-    from ..comparison.queries import suits_trees
-    from ..tasks.queries import QueryRows
-    from .ranking.documents import DEFAULT_MEASURE, as_documents, queries_of, read_other_documents, summary
+) -> tuple[Kind[Any], Any, Any, bool, dict[str, Any]]:
+    """Return the same for documents to rank."""
+    from ..comparison import Rankings
+    from ..comparison.rankings import rows_of, suits_lambdarank
+    from .ranking.documents import DEFAULT_MEASURE, as_documents, read_other_documents, summary
 
     measures = measures or [DEFAULT_MEASURE]
     documents = as_documents(screen, rows, measures)
     others = None if test is None else read_other_documents(screen, test, documents, form, measures)
-    sets: list[Rows[Any]] = [QueryRows(part.X, queries_of(part)) for part in (documents, others) if part is not None]
-    judge = QueryJudge(measures, [part.known for part in sets])
-    methods = partial(judge.methods, trees=suits_trees(documents.y))
+    train, judging = (None if part is None else rows_of(part) for part in (documents, others))
+    kind = Rankings(measures, [part.known for part in (train, judging) if part is not None])
     about = {"data": summary(documents), "test": None if others is None else summary(others)}
-    return sets, judge, methods, about
+    return kind, train, judging, suits_lambdarank(documents.y), about
 
 
-def _splits(
-    judge: Judge[Any], rows: Rows[Any], others: Rows[Any] | None = None, *, folds: int, seed: int, kind: str
-) -> list[tuple[Rows[Any], Rows[Any]]]:
+def _splits(kind: Kind[Any], rows: Any, others: Any, *, folds: int, seed: int, scaling: str) -> list[tuple[Any, Any]]:
     """Return rows to train on and rows to judge on, scaled as the former ask for."""
     from ..design.scaling import Scaling
 
+    pairs = [(rows, others)]
     if others is None:
-        pairs = [(rows.part(train), rows.part(test)) for train, test in judge.splits(rows, folds, seed)]
-    else:
-        pairs = [(rows, others)]
+        pairs = [(rows.part(train), rows.part(test)) for train, test in kind.splits(rows, folds, seed)]
     for train, test in pairs:
-        scaling = Scaling.of(kind, train.X)
-        train.X, test.X = scaling.apply(train.X), scaling.apply(test.X)
+        found = Scaling.of(scaling, train.X)
+        train.X, test.X = found.apply(train.X), found.apply(test.X)
     return pairs
 
 
-def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], verdicts: list[str], how: str) -> None:
-    """Show the table, the verdicts, and what was chosen."""
+def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], words: list[str], how: str) -> None:
+    """Show the table, the verdicts and all choices."""
     from ..evaluation import title_of
 
     rows = [
@@ -199,7 +203,7 @@ def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], verdi
     ]
     screen.say()
     headers = ["model", *(title_of(column).replace(" ", "\n") for column in marks), "seconds"]
-    screen.result(table(headers, rows), f"\n{how}; * best, or within noise of the best\n", *verdicts)
+    screen.result(table(headers, rows), f"\n{how}; * best, or within noise of the best\n", *words)
     screen.say()
     for line in lines:
         if line.trained_for is not None:
