@@ -45,36 +45,26 @@ def report(
     form = Form(label, format, zero_based, query)
 
     from .._files import written_whole
-    from .ranking.documents import is_ranker
-    from .ranking.report import ranking_page
+    from ..report import gather, gather_ranking, render_report
+    from .ranking.documents import is_ranker, read_documents_for
+    from .ranking.documents import summary as summary_of_documents
 
-    make = ranking_page if is_ranker(fitted) else _classifier_page
-    text, about = make(screen, model, fitted, data, form, bootstrap, seed)
-    page = text.encode()
+    names = getattr(fitted, "feature_names_in_", None)  # which reading takes from it
+    given: dict[str, Any] = {"model_name": model.name, "data_name": data.name, "n_resamples": bootstrap, "seed": seed}
+    if ranks := is_ranker(fitted):
+        rows = read_documents_for(screen, fitted, data, form)
+        about, given["feature_names"] = summary_of_documents(rows), rows.feature_names
+    else:
+        rows = read_for_model(screen, fitted, data, form)
+        about, given["feature_names"] = summary(rows), names
+    with screen.progress.status("Writing the report"):
+        gathered = (
+            gather_ranking(fitted, rows.X, rows.y, rows.qid, **given)
+            if ranks
+            else gather(fitted, rows.X, rows.y, **given)
+        )
+        page = render_report(gathered).encode()
     with written_whole(output) as file:
         file.write(page)
     screen.say(f"Saved: {output} ({len(page) / 1000:.0f} kB); open it in a browser")
     screen.document({"command": "report", "model": model, "data": about, "report": output, "bytes": len(page)})
-
-
-def _classifier_page(
-    screen: Screen, model: Path, fitted: Any, data: Path, form: Form, bootstrap: int, seed: int
-) -> tuple[str, dict[str, Any]]:
-    """Return the page as text, and the data for machines."""
-    names = getattr(fitted, "feature_names_in_", None)  # which reading takes from it
-    examples = read_for_model(screen, fitted, data, form)
-
-    from ..report import gather, render_report
-
-    with screen.progress.status("Writing the report"):
-        contents = gather(
-            fitted,
-            examples.X,
-            examples.y,
-            model_name=model.name,
-            data_name=data.name,
-            feature_names=names,
-            n_resamples=bootstrap,
-            seed=seed,
-        )
-        return render_report(contents), summary(examples)

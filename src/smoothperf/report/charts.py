@@ -169,3 +169,8 @@ def _on_a_straight_way(before: tuple[float, float], here: tuple[float, float], a
 
 def _unit(share: float) -> str:
     return f"{round(share * SIZE, 1):g}"
+
+
+def capital(text: str) -> str:
+    """Return words with a capital at the beginning."""
+    return f"{text[0].upper()}{text[1:]}"
