@@ -85,7 +85,7 @@ class Rankings(Kind[Queries]):
         return mean
 
     def draws(self, judged: Queries, number: int, seed: int) -> Iterator[Array]:
-        """How often each query is drawn."""
+        """Draw queries, as multiplicities."""
         return query_resamples(judged.sizes.size, number, seed)
 
     def methods(self, solvers: Sequence[str] = ("lbfgs",), *, trees: bool = True, **settings: Any) -> list[Method]:

@@ -73,13 +73,13 @@ class Fitted(NamedTuple):
     Attributes
     ----------
     strength : str
-        How it was trained.
+        Its hyper-parameters, in words.
     scores : callable
         Scores of rows.
     held_out : list of HeldOut
         Held-out rows of each fold, with their scores by :data:`MODEL`.
     threshold : float or None
-        Where it is cut for the measure that it was made for; chosen on the held-out rows by default.
+        The cut for the measure that it was made for; chosen on the held-out rows by default.
     converged : bool
         Whether the tolerance was reached.
     """
@@ -127,7 +127,7 @@ class Kind(ABC, Generic[K]):
 
     @abstractmethod
     def draws(self, judged: K, number: int, seed: int) -> Iterator[Array]:
-        """How often each row or query is drawn, so many times."""
+        """Draw rows or whole queries again, so many times, as multiplicities."""
 
     @abstractmethod
     def methods(self, solvers: Sequence[str] = ("lbfgs",), *, trees: bool = True, **settings: Any) -> list[Method]:
@@ -194,7 +194,7 @@ class Labels(Kind[Examples]):
         return lambda draw: ranking.score(measure, threshold, draw)
 
     def draws(self, judged: Examples, number: int, seed: int) -> Iterator[Array]:
-        """How often each row is drawn."""
+        """Draw rows, as multiplicities."""
         return resamples(judged.positive, number, seed)
 
     def methods(self, solvers: Sequence[str] = ("lbfgs",), *, trees: bool = True, **settings: Any) -> list[Method]:
@@ -290,7 +290,7 @@ class Line:
 
 
 class Difference(NamedTuple):
-    """How much more one line has than another in a column, with its interval."""
+    """The difference of two lines in a column, with its interval."""
 
     value: float
     low: float

@@ -34,7 +34,7 @@ class Axis:
     signed: bool = True
 
     def place(self, value: float) -> float:
-        """Where a value lies; values beyond the ends are at the ends."""
+        """Return the place of a value; values beyond the ends are at the ends."""
         value = min(max(value, self.low), self.high)
         if self.log:
             return math.log(value / self.low) / math.log(self.high / self.low)

@@ -25,7 +25,15 @@ class ReportContents:
     measures : dict of str to (float, float, float)
         Values and 95 % bootstrap intervals.
     made : str
-        When, and by which version.
+        Date and version.
+
+    Examples
+    --------
+    >>> from smoothperf import MeasureClassifier
+    >>> from smoothperf.report import gather
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> isinstance(gather(MeasureClassifier(alpha=0.1).fit(X, y), X, y), ReportContents)
+    True
     """
 
     model_name: str

@@ -63,7 +63,7 @@ def roc_charts(contents: LabelContents) -> str:
 
 
 def lowest_rate(contents: LabelContents) -> float:
-    """Where the logarithmic axis begins: a power of ten, no more than one false positive and no more than 0.01."""
+    """Return the beginning of the logarithmic axis: a power of ten, at most one false positive and 0.01."""
     return min(0.01, 10.0 ** math.floor(math.log10(1.0 / contents.n_negative) + 1e-9))
 
 

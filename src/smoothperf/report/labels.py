@@ -47,13 +47,13 @@ class Curve:
     Attributes
     ----------
     thresholds, raw_thresholds : list of float
-        Positive is what scores above; or has ``raw_scores`` above, which is what ``set_operating_point`` takes.
+        Positive are scores above; or has ``raw_scores`` above, which is what ``set_operating_point`` takes.
     tp, fp : list of int
         True and false positives.
     operating_point, break_even, best_f1 : int
         Positions of the model's own threshold, of precision = recall (as near as ties allow), and of the largest F1.
     n_cuts : int
-        How many cuts there are in all.
+        Number of all cuts.
     """
 
     thresholds: list[float]

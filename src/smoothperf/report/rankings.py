@@ -42,7 +42,7 @@ class WorstQuery:
     value, single : float
         NDCG of the model, and of the best single feature.
     documents, relevant : int
-        How many documents it has, and how many of a grade above 0.
+        Number of its documents, and of those of a grade above 0.
     first_relevant : int
         The place of the first relevant document.
     grades : list of float
@@ -78,7 +78,7 @@ class SingleFeature:
     falling : bool
         Whether it is small values that come first.
     tried, n_features : int
-        How many features were tried, of how many.
+        Number of features that were tried, and of all.
     scores : ndarray of shape (n,)
         The feature, or its negative if it is falling.
     """

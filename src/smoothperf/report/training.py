@@ -57,7 +57,7 @@ class Training:
     objective, lower_bound, gap : float
         The certificate. For the tight bound there is no lower bound (NaN), and the gap is what a convex step may gain.
     status : str
-        How the run ended, in words.
+        The end of the run, in words.
     converged : bool
         Whether the gap is within the tolerance.
     trace : dict of str to ndarray

@@ -38,7 +38,7 @@ class Weights:
     total : float
         Sum of the sizes of all contributions, also of those that are not named.
     intercept : float
-        What is added to the weighted sum; above 0 for the positive label.
+        Added to the weighted sum; above 0 for the positive label.
     """
 
     names: list[str]
