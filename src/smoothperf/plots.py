@@ -62,9 +62,9 @@ def convergence(
     runs : mapping of str to Trace
         The trace of every run by its label, for example ``{"L-BFGS": result.trace}``.
     best_lower_bound : float, optional
-        What to measure from; the best lower bound in the traces by default.
+        Zero of the y axis; the best lower bound in the traces by default.
     axis : {"passes", "seconds"}, default="passes"
-        What to draw against.
+        Quantity on the x axis.
     gaps : bool, default=True
         Whether to draw the certified gap too, as a thin dashed line: what the run itself knew at the time.
     tol : float, optional
@@ -74,7 +74,7 @@ def convergence(
     legend : bool, default=True
         Whether to explain the lines inside the axes.
     ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure by default.
+        Axes to draw on; those of a new figure by default.
 
     Returns
     -------
@@ -199,11 +199,11 @@ def path(
     title : str, optional
         Above everything.
     data : str, optional
-        What the path was trained on, below the title.
+        Name of the training data, below the title.
     weights : bool, default=False
         Whether to draw how the weights of features come in, between the two; worth while where most are zero.
     feature_names : sequence of str, optional
-        What to call the features with the largest weights; their numbers by default.
+        Names of features, for those with the largest weights; their numbers by default.
 
     Returns
     -------
@@ -278,7 +278,7 @@ def _draw_weights(ax: Axes, found: RegularizationPath, feature_names: Sequence[s
 
 
 def _end(line: Any) -> float:
-    """Where a line ends, at the smallest alpha."""
+    """Return the height of a line at its end, the smallest alpha."""
     return float(line.get_ydata()[-1])
 
 
@@ -298,7 +298,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> P
     Parameters
     ----------
     figure : matplotlib Figure
-        What to write.
+        The figure.
     path : path-like
         Where, for example ``convergence.png`` or ``convergence.pdf``. The folder must exist.
     dpi : float, default=150

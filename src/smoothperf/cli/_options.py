@@ -16,32 +16,6 @@ DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV, Parquet
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples with labels: {DATA_FORMATS}.")]
 NewData = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples: {DATA_FORMATS}.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that 'smoothperf train' saved.")]
-Label = Annotated[
-    str | None, typer.Option("--label", metavar="COLUMN", help="Column with the labels, for CSV and Parquet.")
-]
-Query = Annotated[
-    str | None,
-    typer.Option(
-        "--query",
-        metavar="COLUMN",
-        show_default=False,
-        help="Column with the query of each row, for rankings from CSV and Parquet; svmlight has qid:.",
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="NAME", help="svmlight, npz, csv, parquet or store, if it cannot be told from the file."
-    ),
-]
-ZeroBased = Annotated[
-    bool | None,
-    typer.Option(
-        "--zero-based/--one-based",
-        show_default=False,
-        help="How indices count in svmlight files. By default from 0 if index 0 occurs in the training data.",
-    ),
-]
 DataDir = Annotated[
     Path | None,
     typer.Option(
@@ -51,14 +25,6 @@ DataDir = Annotated[
         help="Folder with data sets, searched before the cache; SMOOTHPERF_DATA by default.",
     ),
 ]
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", metavar="N", min=1, show_default=False, help="Threads; all cores by default."),
-]
-Tolerance = Annotated[
-    float, typer.Option("--tol", metavar="GAP", help="Stop when the certified gap to the optimum is at most this.")
-]
-MaxIter = Annotated[int, typer.Option("--max-iter", metavar="N", help="Most iterations.")]
 MeasureName = Annotated[
     str | None,
     typer.Option(
@@ -138,10 +104,32 @@ class Options:
 class Form(Options):
     """The form of a file, as far as the user says so: options of all commands that read one."""
 
-    label: Label = None
-    query: Query = None
-    format: Format = None
-    zero_based: ZeroBased = None
+    label: Annotated[
+        str | None, typer.Option("--label", metavar="COLUMN", help="Column with the labels, for CSV and Parquet.")
+    ] = None
+    query: Annotated[
+        str | None,
+        typer.Option(
+            "--query",
+            metavar="COLUMN",
+            show_default=False,
+            help="Column with the query of each row, for rankings from CSV and Parquet; svmlight has qid:.",
+        ),
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="NAME", help="svmlight, npz, csv, parquet or store, if it cannot be told from the file."
+        ),
+    ] = None
+    zero_based: Annotated[
+        bool | None,
+        typer.Option(
+            "--zero-based/--one-based",
+            show_default=False,
+            help="How indices count in svmlight files. By default from 0 if index 0 occurs in the training data.",
+        ),
+    ] = None
 
     @property
     def has_groups(self) -> bool:
@@ -153,9 +141,14 @@ class Form(Options):
 class Effort(Options):
     """Limits of training: options of all commands that train."""
 
-    tol: Tolerance = 1e-3
-    max_iter: MaxIter = 1000
-    threads: Threads = None
+    tol: Annotated[
+        float, typer.Option("--tol", metavar="GAP", help="Stop when the certified gap to the optimum is at most this.")
+    ] = 1e-3
+    max_iter: Annotated[int, typer.Option("--max-iter", metavar="N", help="Most iterations.")] = 1000
+    threads: Annotated[
+        int | None,
+        typer.Option("--threads", metavar="N", min=1, show_default=False, help="Threads; all cores by default."),
+    ] = None
 
     def settings(self) -> dict[str, Any]:
         """Return the same for an estimator."""

@@ -1,4 +1,4 @@
-r"""What a vector of scores is worth: every measure from one sorting.
+r"""Every measure of a vector of scores, from one sorting.
 
 With ``tp`` and ``fp`` the weights above each cut (:mod:`smoothperf.cuts.sorted_scores`) of N+ positives and N-
 negatives:

@@ -15,6 +15,7 @@ from .._screen import Screen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ...comparison.table import Kind as Compared
     from ...design.scaling import Scaling
     from ...io import Dataset
 
@@ -56,6 +57,8 @@ class Kind(ABC):
         The form of files.
     default_measure : str
         What is trained for if nothing is said.
+    compared_by_default : tuple of str
+        The same where models are compared.
     unit : str
         What is held out and counted.
     ranks : bool
@@ -66,6 +69,7 @@ class Kind(ABC):
     form: Form
 
     default_measure: ClassVar[str]
+    compared_by_default: ClassVar[tuple[str, ...]]
     unit: ClassVar[str]
     ranks: ClassVar[bool]
 
@@ -174,6 +178,12 @@ class Kind(ABC):
     @abstractmethod
     def times_drawn(self, model: Any, examples: Dataset, folds: int) -> int:
         """Return how often folds were drawn for a choice."""
+
+    @abstractmethod
+    def compared(
+        self, examples: Dataset, others: Dataset | None, measures: list[str], folds: int, pos_label: str | None
+    ) -> tuple[Compared[Any], Any, Any, bool]:
+        """Return columns and lines of a comparison, rows, others to judge on, perhaps, and whether trees suit them."""
 
     @abstractmethod
     def unscale(self, scaling: Scaling, model: Any) -> None:

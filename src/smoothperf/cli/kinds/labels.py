@@ -15,6 +15,7 @@ from .base import Kind, Worth
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ...comparison.table import Kind as Compared
     from ...design.scaling import Scaling
     from ...estimators.classifier import MeasureClassifier
     from ...estimators.classifier_cv import MeasureClassifierCV
@@ -30,6 +31,7 @@ class Labels(Kind):
     """Rows with labels of two kinds."""
 
     default_measure: ClassVar[str] = "roc_area"
+    compared_by_default: ClassVar[tuple[str, ...]] = ("prbep", "roc_area")
     unit: ClassVar[str] = "rows"
     ranks: ClassVar[bool] = False
 
@@ -142,6 +144,26 @@ class Labels(Kind):
         from ...tasks.labels import times_drawn
 
         return times_drawn(examples.y == model.pos_label_)
+
+    def compared(
+        self, examples: Dataset, others: Dataset | None, measures: list[str], folds: int, pos_label: str | None
+    ) -> tuple[Compared[Any], Any, Any, bool]:
+        """Return columns and lines of a comparison, rows, others to judge on, perhaps, and whether trees suit them."""
+        from ...comparison import Labels as ComparedLabels
+        from ...comparison.table import suits_trees
+        from ...estimators.problem import encode_labels, known_labels
+        from ...tasks.labels import LabelRows
+
+        pair, positive = encode_labels(examples.y, label_named(examples, pos_label))
+        compared, train, judging = ComparedLabels(measures), LabelRows(examples.X, pair, positive), None
+        if others is None:
+            compared.check(train, folds)
+        else:
+            judging = LabelRows(others.X, pair, known_labels(others.y, pair, length=others.X.shape[0]))
+        if not (trees := suits_trees(examples.X)):
+            missing = "which would need all these columns in memory, zeros included."
+            self.screen.note(f"there are no trees in the table, {missing}")
+        return compared, train, judging, trees
 
     def unscale(self, scaling: Scaling, model: MeasureClassifier) -> None:
         """Turn a model of scaled rows into one of rows as they are."""

@@ -14,6 +14,7 @@ from .base import Kind, Worth
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ...comparison.table import Kind as Compared
     from ...design.scaling import Scaling
     from ...estimators.ranker import MeasureRanker
     from ...estimators.ranker_cv import MeasureRankerCV
@@ -30,6 +31,7 @@ class Rankings(Kind):
     """Documents of queries, which are put in order."""
 
     default_measure: ClassVar[str] = "ndcg@10"
+    compared_by_default: ClassVar[tuple[str, ...]] = ("ndcg@10",)
     unit: ClassVar[str] = "queries"
     ranks: ClassVar[bool] = True
 
@@ -133,6 +135,17 @@ class Rankings(Kind):
         splits = [name for name in model.cv_results_ if name.startswith("split")]
         return len(splits) // folds
 
+    def compared(
+        self, examples: Dataset, others: Dataset | None, measures: list[str], folds: int, pos_label: str | None
+    ) -> tuple[Compared[Any], Any, Any, bool]:
+        """Return columns and lines of a comparison, rows, others to judge on, perhaps, and whether trees suit them."""
+        from ...comparison import Rankings as ComparedRankings
+        from ...comparison.rankings import rows_of, suits_lambdarank
+
+        train, judging = (None if part is None else rows_of(part) for part in (examples, others))
+        compared = ComparedRankings(measures, [part.known for part in (train, judging) if part is not None])
+        return compared, train, judging, suits_lambdarank(examples.y)
+
     def unscale(self, scaling: Scaling, model: MeasureRanker) -> None:
         """Turn a model of scaled rows into one of rows as they are, but for a constant, which ranks nothing."""
         model.coef_ = scaling.unscaled(model.coef_)
@@ -225,13 +238,6 @@ def queries_of(documents: Dataset) -> Queries:
     from ...measures import Queries
 
     return Queries.of(documents.y, documents.qid)
-
-
-def query_names(documents: Dataset, queries: Queries) -> list[Any]:
-    """Return what each query is called in the file."""
-    first = queries.starts[:-1] if queries.rows is None else queries.rows[queries.starts[:-1]]
-    names: list[Any] = documents.qid[first].tolist()
-    return names
 
 
 def _summary_lines(documents: Dataset) -> list[str]:
