@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from . import compare, convert, datasets, demo, evaluate, paper, path, predict, report, train, weights
+from . import compare, convert, demo, evaluate, path, predict, report, train, weights
 from ._errors import OneLineUsageErrors, one_line_errors
 from ._options import with_groups
 
@@ -24,10 +24,8 @@ for _command in (
     compare.compare,
     path.path,
     demo.demo,
-    paper.paper,
 ):
     app.command()(one_line_errors(with_groups(_command)))
-app.add_typer(datasets.app, name="datasets")
 
 
 def _show_version(wanted: bool) -> None:

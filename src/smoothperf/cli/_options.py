@@ -16,15 +16,6 @@ DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV, Parquet
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples with labels: {DATA_FORMATS}.")]
 NewData = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples: {DATA_FORMATS}.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that 'smoothperf train' saved.")]
-DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        metavar="FOLDER",
-        show_default=False,
-        help="Folder with data sets, searched before the cache; SMOOTHPERF_DATA by default.",
-    ),
-]
 MeasureName = Annotated[
     str | None,
     typer.Option(

@@ -106,7 +106,8 @@ class Labels(Kind):
     def _joined(self, examples: Dataset, others: Dataset) -> dict[str, Any]:
         import numpy as np
 
-        from ...estimators.problem import encode_labels, known_labels
+        from ...estimators.problem import encode_labels
+    from ...estimators.scores import known_labels
 
         classes, _ = encode_labels(examples.y)
         known_labels(others.y, classes, length=others.X.shape[0])
@@ -141,7 +142,7 @@ class Labels(Kind):
 
     def times_drawn(self, model: MeasureClassifierCV, examples: Dataset, folds: int) -> int:
         """Return how often folds were drawn: more than once where a class is small."""
-        from ...tasks.labels import times_drawn
+        from ...tasks.label_choice import times_drawn
 
         return times_drawn(examples.y == model.pos_label_)
 
@@ -151,7 +152,8 @@ class Labels(Kind):
         """Return columns and lines of a comparison, rows, others to judge on, perhaps, and whether trees suit them."""
         from ...comparison import Labels as ComparedLabels
         from ...comparison.table import suits_trees
-        from ...estimators.problem import encode_labels, known_labels
+        from ...estimators.problem import encode_labels
+    from ...estimators.scores import known_labels
         from ...tasks.labels import LabelRows
 
         pair, positive = encode_labels(examples.y, label_named(examples, pos_label))

@@ -80,7 +80,7 @@ class Rankings(Kind):
         import numpy as np
 
         from ...measures import get_query_measure
-        from ...tasks.queries import query_splits
+        from ...tasks.query_choice import query_splits
 
         queries = queries_of(data)
         counted = get_query_measure(measure).counted(queries)
