@@ -10,7 +10,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE, one_line_errors
-from ._files import Form, as_examples, check_training, label_named, read_others, read_rows, summary
+from ._files import Form, as_examples, check_training, check_writable, label_named, read_others, read_rows, summary
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ def compare(
     scale: options.Scale = None,
     bootstrap: options.Resamples = 1000,
     seed: options.Seed = 0,
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", metavar="FILE", help="Draw it too, as .png, .pdf or .svg (needs matplotlib)."),
+    ] = None,
     tol: options.Tolerance = 1e-3,
     max_iter: options.MaxIter = 1000,
     threads: options.Threads = None,
@@ -79,6 +83,11 @@ def compare(
     check_training(measures, solvers, query=query, tol=tol, max_iter=max_iter)
     solvers = list(dict.fromkeys(map(options.solver_for_classes, solvers)))  # a choice among rankers has no other
     scaling = options.kind_of_scaling(scale)
+    if figure is not None:
+        from .. import plots
+
+        plots.require_matplotlib()
+        check_writable(figure)
     form = Form(label, format, zero_based, query)
     rows = read_rows(screen, data, form)
 
@@ -114,6 +123,8 @@ def compare(
         [*verdicts, *filter(None, [trees_ahead])],
         f"Mean of {folds} folds" if test is None else f"On {test}",
     )
+    if figure is not None:
+        _draw(lines, figure, screen)
     missed = sum(line.missed for line in lines)
     if missed:
         screen.note(f"{missed} of our models stopped before the certified gap was {tol:g}; raise --max-iter.")
@@ -210,9 +221,22 @@ def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], words
             screen.say(f"{line.name[0].upper()}{line.name[1:]}, chosen: {_counted(line)}", wrap=True)
 
 
+def _draw(lines: list[Line], path: Path, screen: Screen) -> None:
+    """Draw the values with their own intervals, which say less than those of differences."""
+    from .. import plots
+    from ..evaluation import interval, title_of
+
+    models = {
+        line.name: {title_of(name): (value, *interval(line.samples[name])) for name, value in line.values.items()}
+        for line in lines
+    }
+    plots.save(plots.comparison(models, title="with 95 % intervals"), path)
+    screen.say(f"Saved: {path}")
+
+
 def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
     """Return a line of the table for machines."""
-    import numpy as np
+    from ..evaluation import interval
 
     return {
         "name": line.name,
@@ -222,8 +246,7 @@ def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, An
         "measures": {
             column: {
                 "value": line.values[column],
-                "low": float(np.quantile(line.samples[column], 0.025)),
-                "high": float(np.quantile(line.samples[column], 0.975)),
+                **dict(zip(("low", "high"), interval(line.samples[column]), strict=True)),
                 "best_or_tied": best[at],
                 "chosen": line.strengths[column],
             }
