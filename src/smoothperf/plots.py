@@ -323,7 +323,7 @@ def comparison(models: Mapping[str, Mapping[str, tuple[float, float, float]]], *
             ax.plot([value], [place], color=colour, marker="o", markersize=5.0)
         _plain_axes(ax, xlabel="", ylabel="", title=name)
     panels[0].set_yticks(range(len(models)), list(models))
-    panels[0].invert_yaxis()
+    panels[0].set_ylim(len(models) - 0.5, -0.5)
     if title is not None:
         figure.suptitle(title, x=0.02, ha="left", color=INK, fontsize="medium")
     return figure
