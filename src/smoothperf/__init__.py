@@ -14,6 +14,7 @@ if _TYPE_CHECKING:
     from .estimators.classifier import MeasureClassifier
     from .estimators.classifier_cv import MeasureClassifierCV
     from .estimators.linear import ZeroModelWarning
+    from .estimators.operating_point import OperatingPointClassifier, threshold_for
     from .estimators.path import RegularizationPath, regularization_path
     from .estimators.ranker import MeasureRanker
     from .estimators.ranker_cv import MeasureRankerCV
@@ -68,6 +69,7 @@ __all__ = [
     "MeasureRankerCV",
     "Nesterov",
     "Newton",
+    "OperatingPointClassifier",
     "PartialROCArea",
     "PooledSquaredLoss",
     "PrecisionAtK",
@@ -90,6 +92,7 @@ __all__ = [
     "ZeroModelWarning",
     "load",
     "regularization_path",
+    "threshold_for",
 ]
 
 _HOMES = {
@@ -97,6 +100,7 @@ _HOMES = {
     ".estimators.linear": ("ZeroModelWarning",),
     ".estimators.classifier_cv": ("MeasureClassifierCV",),
     ".estimators.choice": ("GridEdgeWarning",),
+    ".estimators.operating_point": ("OperatingPointClassifier", "threshold_for"),
     ".estimators.path": ("RegularizationPath", "regularization_path"),
     ".estimators.ranker": ("MeasureRanker",),
     ".estimators.ranker_cv": ("MeasureRankerCV",),
