@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .estimators.path import RegularizationPath
 
-__all__ = ["convergence", "convergence_grid", "path", "save"]
+__all__ = ["comparison", "convergence", "convergence_grid", "path", "save"]
 
 Array = NDArray[np.float64]
 
@@ -287,6 +287,46 @@ def _collapsed(found: RegularizationPath) -> tuple[float, float]:
     last = int(np.flatnonzero(found.zero_is_best)[-1])
     after = min(last + 1, found.alphas.shape[0] - 1)
     return float(np.sqrt(found.alphas[last] * found.alphas[after])), float(found.alphas[0])
+
+
+def comparison(models: Mapping[str, Mapping[str, tuple[float, float, float]]], *, title: str | None = None) -> Figure:
+    """Draw several models by several measures: a panel for each measure, a dot with its interval for each model.
+
+    Parameters
+    ----------
+    models : mapping of str to mapping of str to (float, float, float)
+        Value and both ends of an interval, by model and by measure; the same measures for all models.
+    title : str, optional
+        Above everything.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> figure = comparison({"for F1": {"F1": (0.8, 0.7, 0.9)}, "LinearSVC": {"F1": (0.7, 0.6, 0.8)}})
+    >>> figure.axes[0].get_title(loc="left"), len(figure.axes)
+    ('F1', 1)
+    """
+    figure_class = require_matplotlib()
+    measures = {tuple(values) for values in models.values()}
+    if len(measures) != 1:
+        raise ValueError(f"models must all have the same measures in the same order, got {sorted(measures)}.")
+    names = measures.pop()
+    figure = figure_class(figsize=(1.6 + 1.9 * len(names), 1.2 + 0.35 * len(models)), layout="constrained")
+    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
+    for ax, name in zip(panels, names, strict=True):
+        for place, (colour, values) in enumerate(zip(cycle(COLOURS), models.values(), strict=False)):
+            value, low, high = values[name]
+            ax.plot([low, high], [place, place], color=colour, **OBJECTIVE)
+            ax.plot([value], [place], color=colour, marker="o", markersize=5.0)
+        _plain_axes(ax, xlabel="", ylabel="", title=name)
+    panels[0].set_yticks(range(len(models)), list(models))
+    panels[0].set_ylim(len(models) - 0.5, -0.5)
+    if title is not None:
+        figure.suptitle(title, x=0.02, ha="left", color=INK, fontsize="medium")
+    return figure
 
 
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:

@@ -62,6 +62,13 @@ def test_json_by_cross_validation(run_json, train_file):
         assert any(model["measures"][name]["best_or_tied"] for model in found["models"])
 
 
+def test_figure(run, train_file, test_file, tmp_path):
+    few = ("compare", train_file, "--test", test_file, "--bootstrap", 5, "-m", "roc_area", "--figure")
+    assert f"Saved: {tmp_path / 'table.png'}" in run(*few, tmp_path / "table.png").stdout
+    assert (tmp_path / "table.png").read_bytes().startswith(b"\x89PNG")
+    assert "no folder" in run(*few, tmp_path / "none" / "table.png", code=2).stderr
+
+
 def test_missed_tolerances_are_said(run, train_file, test_file):
     hurried = ("--max-iter", 1, "--tol", "1e-9", "--bound", "convex", "-m", "roc_area", "--bootstrap", 1)
     result = run("compare", train_file, "--test", test_file, *hurried, code=1)

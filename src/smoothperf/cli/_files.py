@@ -174,3 +174,12 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
         fail(f"there is no folder {path.parent} to write {path.name} to.")
     if not os.access(path.parent, os.W_OK):
         fail(f"cannot write to the folder {path.parent}.")
+
+
+def check_figure(path: Path | None) -> None:
+    """Fail now if a figure is wanted and cannot be drawn or written."""
+    if path is not None:
+        from .. import plots
+
+        plots.require_matplotlib()
+        check_writable(path)

@@ -69,6 +69,10 @@ SolverName = Annotated[
         help="auto, which is lbfgs, or nesterov, newton or bmrm.",
     ),
 ]
+Figure = Annotated[
+    Path | None,
+    typer.Option("--figure", metavar="FILE", help="Draw it too, as .png, .pdf or .svg (needs matplotlib)."),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
 Resamples = Annotated[
     int, typer.Option("--bootstrap", metavar="N", min=1, help="How many resamples the intervals come from.")

@@ -10,7 +10,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE
-from ._files import read_rows
+from ._files import check_figure, read_rows
 from ._screen import Screen, table
 from .kinds import check_training, kind_of_rows
 from .kinds.labels import solver_for_classes
@@ -45,6 +45,7 @@ def compare(
     scale: options.Scale = None,
     bootstrap: options.Resamples = 1000,
     seed: options.Seed = 0,
+    figure: options.Figure = None,
     effort: options.Effort,
     pos_label: options.PosLabel = None,
     form: options.Form,
@@ -71,6 +72,7 @@ def compare(
     check_training(measures, solvers, form, tol=effort.tol, max_iter=effort.max_iter)
     solvers = list(dict.fromkeys(map(solver_for_classes, solvers)))  # a choice among rankers has no other
     scaling = options.kind_of_scaling(scale)
+    check_figure(figure)
     rows = read_rows(screen, data, form)
 
     from .. import comparison
@@ -105,6 +107,8 @@ def compare(
         [*verdicts, *filter(None, [trees_ahead])],
         f"Mean of {folds} folds" if test is None else f"On {test}",
     )
+    if figure is not None:
+        _draw(lines, figure, screen)
     missed = sum(line.missed for line in lines)
     if missed:
         screen.note(f"{missed} of our models stopped before the certified gap was {effort.tol:g}; raise --max-iter.")
@@ -162,9 +166,22 @@ def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], words
             screen.say(f"{line.name[0].upper()}{line.name[1:]}, chosen: {_counted(line)}", wrap=True)
 
 
+def _draw(lines: list[Line], path: Path, screen: Screen) -> None:
+    """Draw the values with their own intervals, which say less than those of differences."""
+    from .. import plots
+    from ..evaluation import interval, title_of
+
+    models = {
+        line.name: {title_of(name): (value, *interval(line.samples[name])) for name, value in line.values.items()}
+        for line in lines
+    }
+    plots.save(plots.comparison(models, title="with 95 % intervals"), path)
+    screen.say(f"Saved: {path}")
+
+
 def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
     """Return a line of the table for machines."""
-    import numpy as np
+    from ..evaluation import interval
 
     return {
         "name": line.name,
@@ -174,8 +191,7 @@ def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, An
         "measures": {
             column: {
                 "value": line.values[column],
-                "low": float(np.quantile(line.samples[column], 0.025)),
-                "high": float(np.quantile(line.samples[column], 0.975)),
+                **dict(zip(("low", "high"), interval(line.samples[column]), strict=True)),
                 "best_or_tied": best[at],
                 "chosen": line.strengths[column],
             }

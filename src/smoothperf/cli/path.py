@@ -10,7 +10,7 @@ import typer
 
 from . import _options as options
 from ._errors import INTERRUPTED, MISSED_TOLERANCE
-from ._files import check_writable, read_rows
+from ._files import check_figure, read_rows
 from ._progress import Watch
 from ._screen import Screen, table
 from ._visible import visible
@@ -34,10 +34,7 @@ def path(
             "rankings what suits the measure.",
         ),
     ] = "auto",
-    figure: Annotated[
-        Path | None,
-        typer.Option("--figure", metavar="FILE", help="Draw it too, as .png, .pdf or .svg (needs matplotlib)."),
-    ] = None,
+    figure: options.Figure = None,
     validation: Annotated[
         Path | None, typer.Option("--validation", metavar="FILE", help="Judge on this file, train on all of DATA.")
     ] = None,
@@ -88,11 +85,7 @@ def path(
     """
     from .._validation import choice
 
-    if figure is not None:
-        from .. import plots
-
-        plots.require_matplotlib()
-        check_writable(figure)
+    check_figure(figure)
     choice("--bound", bound, ("auto", "convex", "tight"))
     check_training([measure], [solver], form, tol=effort.tol, max_iter=effort.max_iter)
     scaled = options.kind_of_scaling(scale)

@@ -107,7 +107,7 @@ class Labels(Kind):
         import numpy as np
 
         from ...estimators.problem import encode_labels
-    from ...estimators.scores import known_labels
+        from ...estimators.scores import known_labels
 
         classes, _ = encode_labels(examples.y)
         known_labels(others.y, classes, length=others.X.shape[0])
@@ -153,7 +153,7 @@ class Labels(Kind):
         from ...comparison import Labels as ComparedLabels
         from ...comparison.table import suits_trees
         from ...estimators.problem import encode_labels
-    from ...estimators.scores import known_labels
+        from ...estimators.scores import known_labels
         from ...tasks.labels import LabelRows
 
         pair, positive = encode_labels(examples.y, label_named(examples, pos_label))
