@@ -38,7 +38,8 @@ from ..estimators.classifier_cv import MeasureClassifierCV
 from ..evaluation import Ranking, column_of, interval, resamples, title_of
 from ..measures import Examples, Measure, get_measure
 from ..tasks.base import HeldOut, K, Rows, Task
-from ..tasks.labels import LabelTask, label_splits
+from ..tasks.label_choice import label_splits
+from ..tasks.labels import LabelTask
 
 Array = NDArray[np.float64]
 #: Scores of rows, as a function of X.
