@@ -165,7 +165,7 @@ def _of_labels(
     else:
         judging = LabelRows(others.X, pair, known_labels(others.y, pair, length=others.X.shape[0]))
     if not (trees := suits_trees(examples.X)):
-        screen.note("there are no trees in the table, which would need all these columns in memory, zeros included.")
+        screen.note("there are no trees in the table, which would take too long with so many rows and features.")
     about = {"data": summary(examples), "test": None if others is None else summary(others)}
     return kind, train, judging, trees, about
 
