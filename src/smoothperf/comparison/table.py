@@ -51,8 +51,8 @@ Worth = Callable[[Array | None], float]
 C_GRID = tuple(10.0**exponent for exponent in range(-4, 4))
 #: Leaves and numbers of boosted trees, and what is learnt by each.
 TREES, LEARNING_RATE = ((4, 50), (4, 200), (16, 50), (16, 200)), 0.05
-#: Larger data, with zeros, have no trees, and fewer rows take as long as so many. (Measured: all sizes of trees take 1.5 s
-#: of a processor for 20,000 rows of 50 features, 9 s for 1,000 of 1,000, and are trained six times a split.)
+#: Larger data, with zeros, have no trees, and fewer rows take as long as so many. (Measured: all sizes of trees take
+#: 1.5 s of a processor for 20,000 rows of 50 features, 9 s for 1,000 of 1,000, and are trained six times a split.)
 MOST_ENTRIES, FEWEST_ROWS = 20_000_000, 8_000
 #: Folds to choose by, as in training.
 FOLDS = 5
