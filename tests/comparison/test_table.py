@@ -233,14 +233,14 @@ def test_trees_see_what_no_line_can():
     assert lines[-1].strengths["roc_area"][0].endswith("trees")
 
 
-def test_trees_take_sparse_rows_that_fit_into_memory():
+def test_trees_take_sparse_rows_unless_there_are_too_many():
     X, positive = problem(120, 0)
     rows, sparse = rows_of(X, positive), rows_of(sp.csr_matrix(X), positive)
     method = Labels(["roc_area"]).methods()[-1]
     one, other = (method.fit(each)[0].scores(each.X) for each in (rows, sparse))
     np.testing.assert_array_equal(one, other)
     assert suits_trees(X)
-    assert suits_trees(sp.csr_matrix(X))
+    assert not suits_trees(sp.csr_matrix((10, 10**4)))
     assert not suits_trees(sp.csr_matrix((10**6, 10**6)))
 
 

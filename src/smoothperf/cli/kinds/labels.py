@@ -163,8 +163,8 @@ class Labels(Kind):
         else:
             judging = LabelRows(others.X, pair, known_labels(others.y, pair, length=others.X.shape[0]))
         if not (trees := suits_trees(examples.X)):
-            missing = "which would need all these columns in memory, zeros included."
-            self.screen.note(f"there are no trees in the table, {missing}")
+            why = "which would take too long with so many rows and features."
+            self.screen.note(f"there are no trees in the table, {why}")
         return compared, train, judging, trees
 
     def unscale(self, scaling: Scaling, model: MeasureClassifier) -> None:
