@@ -14,7 +14,7 @@ WATCHED := tests/kernels tests/measures tests/design tests/optimise tests/cuts t
 # An environment of its own with the oldest versions that pyproject.toml allows.
 LOWEST := .venv-lowest
 
-.PHONY: demo test coverage test-thorough test-portable test-browser browser test-sanitized test-lowest lint docs bench clean
+.PHONY: demo paper test coverage test-thorough test-portable test-browser browser test-sanitized test-lowest lint docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -22,7 +22,7 @@ demo: $(VENV)/installed
 
 # One process runs all tests of a file, so what they share is set up once.
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules --pyargs smoothperf tests
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules --pyargs smoothperf reproduction tests
 
 # Which lines and branches of the package the tests run, and which they do not; slower than `make test`. One test limits
 # the size of files, of which what is counted is one.
@@ -30,7 +30,7 @@ coverage: $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet --group coverage
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report= \
 	  --deselect tests/io/store/test_store_file.py::test_a_limit_of_the_system \
-	  --doctest-modules --pyargs smoothperf tests
+	  --doctest-modules --pyargs smoothperf reproduction tests
 	$(BIN)/python -m coverage report
 
 # Certificates of 2,000 generated problems, of which `make test` looks at a few dozen, and 25 times as many generated
@@ -63,7 +63,7 @@ test-sanitized: $(SANITIZED)/installed
 # pyproject.toml says of them is true. Old libraries call what newer ones beside them have deprecated.
 test-lowest: $(LOWEST)/installed
 	$(LOWEST)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -W ignore::DeprecationWarning \
-	  --doctest-modules --pyargs smoothperf tests
+	  --doctest-modules --pyargs smoothperf reproduction tests
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -78,13 +78,18 @@ docs: $(VENV)/installed-docs
 	$(BIN)/python docs/check_links.py docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser."
 
+# The paper's experiments, in paper/: half an hour, with QUICK=1 three minutes. Data sets are searched in the folder
+# DATA, and where `.venv/bin/python -m reproduction fetch NAME` puts them.
+paper: $(VENV)/installed-dev
+	$(BIN)/python -m reproduction run $(if $(DATA),--data-dir $(DATA)) $(if $(QUICK),--quick)
+
 # Real data sets are not part of the project: name their folder with DATA=... (docs/benchmarks.md).
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m benchmarks.page
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) $(LOWEST) build demo docs/_build docs/api docs/gallery
+	rm -rf $(VENV) $(SANITIZED) $(LOWEST) build demo paper docs/_build docs/api docs/gallery
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -123,5 +128,5 @@ $(LOWEST)/installed: pyproject.toml meson.build $(PACKAGE)
 	grep '^requires = ' pyproject.toml | grep -o '[[:alpha:]-]*>=[0-9.]*' | sed 's/>=/==/' > $(LOWEST)/build.txt
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --reinstall-package smoothperf \
 	  --build-constraints $(LOWEST)/build.txt --only-binary :all: --no-binary smoothperf \
-	  '.[plots,parquet,dask,data]' --group test
+	  '.[plots,parquet,dask]' --group test
 	touch $@

@@ -1,19 +1,13 @@
 """What each extra is for, tried in an environment that has one of them or none; see the script beside this file."""
 
-import dataclasses
-import functools
-import hashlib
-import http.server
 import sys
-import tempfile
-import threading
 import warnings
 from pathlib import Path
 
 import numpy as np
 
 import smoothperf
-from smoothperf.datasets import REGISTRY, fetch, make_rare_positives
+from smoothperf.datasets import make_rare_positives
 from smoothperf.io import read_data
 
 HERE = Path.cwd()
@@ -58,38 +52,13 @@ def dask() -> None:
     assert 0.0 <= model.gap_ <= model.tol
 
 
-def data() -> None:
-    """Fetch a file from a server on this machine."""
-    content = b"1 1:1\n-1 2:1\n"
-    served, kept = HERE / "served", Path(tempfile.mkdtemp(dir=HERE))  # with nothing from another environment
-    served.mkdir(exist_ok=True)
-    (served / "rows").write_bytes(content)
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(served))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        name = next(name for name, entry in REGISTRY.items() if entry.form_to_fetch is not None)
-        form = REGISTRY[name].form_to_fetch
-        file = dataclasses.replace(
-            next(file for file in form.files if file.url is not None),
-            url=f"http://127.0.0.1:{server.server_address[1]}/rows",
-            sha256=hashlib.sha256(content).hexdigest(),
-        )
-        here = dataclasses.replace(form, files=(file,))
-        REGISTRY[name] = dataclasses.replace(REGISTRY[name], forms=(here,))
-        try:
-            (path,) = fetch(name, data_dir=kept)
-        finally:
-            server.shutdown()
-    assert path.read_bytes() == content
-
-
 def main(installed: str) -> None:
     """Try everything; what belongs to an extra that is not installed must say which one is missing."""
     X, y = make_rare_positives(500, 50, positive_rate=0.1)
     model = smoothperf.MeasureClassifier("prbep", alpha=1e-3).fit(X, y)
     model.save(HERE / "model")
     assert np.array_equal(smoothperf.load(HERE / "model").decision_function(X), model.decision_function(X))
-    for feature in (plots, parquet, dask, data):
+    for feature in (plots, parquet, dask):
         name = feature.__name__
         refusal = None
         try:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: data sets from a folder, the machine, and CSV files."""
+"""Common parts of the benchmarks: data sets from a folder, the machine, and CSV files."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def seconds_of(
 
 
 def machine() -> dict[str, str]:
-    """What the numbers depend on."""
+    """Processor and versions, on which the numbers depend."""
     return {
         "processor": platform.processor() or platform.machine(),
         "cores": str(os.cpu_count()),

@@ -1,4 +1,4 @@
-"""How much faster L-BFGS on the smoothed risk is than BMRM on the same kernels, both to a certified 1e-3, one thread.
+"""Time of BMRM relative to L-BFGS on the same kernels, both to a certified 1e-3, one thread.
 
 BMRM is stopped after {LIMIT} times the time of L-BFGS; the ratio is then a lower bound, marked with a plus.
 """

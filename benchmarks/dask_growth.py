@@ -1,4 +1,4 @@
-"""What a fit on a cluster would take with 1e9 rows, 1e7 of them positive: constants that are measured here, and a sum.
+"""Estimate of a fit on a cluster with 1e9 rows, 1e7 of them positive: constants that are measured here, and a sum.
 
 Measured, on one thread of this machine unless it says otherwise:
 
@@ -143,7 +143,7 @@ def seconds_of_risk(measure: str) -> dict[str, float]:
 
 
 def iteration(client: Client, measure: str) -> dict[str, float]:
-    """What an iteration takes, on average over a fit."""
+    """Costs of an iteration, on average over a fit."""
     X, y = generated(SMALL_ROWS, SMALL_FEATURES, NONZEROS, SMALL_ROWS // 100)
     half = SMALL_ROWS // 2
     blocks = [client.scatter(block, hash=False) for block in ((X[:half], y[:half]), (X[half:], y[half:]))]

@@ -169,7 +169,7 @@ def plain(value: Any) -> Any:
 
 
 def fitted(model: Any) -> dict[str, Any]:
-    """What a fit has found, and what it took."""
+    """Results of a fit, and its costs."""
     names = ("coef_", "intercept_", "objective_", "lower_bound_", "stationarity_gap_", "n_iter_")
     result = model.result_
     return {name: getattr(model, name) for name in names} | {
@@ -513,13 +513,11 @@ COMMANDS: dict[str, str] = {
     "compare": "compare train.svm --folds 2 --bootstrap 50",
     "compare, test": "compare train.csv --test test.csv --label kind -m f1 --bootstrap 50",
     "compare, rankings": "compare train.ranked.svm --folds 2 --bootstrap 50 -m ndcg@5",
-    "datasets list": "datasets list --data-dir .",
-    "datasets info": "datasets info kdd04a --data-dir .",
 }
 
 
 def commands(folder: Path) -> Cases:
-    """What every command prints for machines; the later ones read files of the earlier ones."""
+    """Output of every command for machines; the later ones read files of the earlier ones."""
 
     def run(line: str) -> dict[str, Any]:
         words = [*line.split(), *(["--threads", "1"] if line.split()[0] in ("train", "path", "compare") else [])]
@@ -575,7 +573,7 @@ def write_models() -> dict[str, str]:
 
 
 def predictions(files: Mapping[str, str], folder: Path) -> Cases:
-    """What models say that were read from files, and whether they are saved as they were."""
+    """Answers of models that were read from files, and whether they are saved as they were."""
 
     def members(file: Path) -> dict[str, Any]:
         with zipfile.ZipFile(file) as archive:
@@ -619,7 +617,7 @@ def cases(files: Mapping[str, str], folder: Path) -> Cases:
 
 
 def outcome(run: Callable[[], Any]) -> Any:
-    """What came out, with the names of warnings; or that it was refused, or went wrong."""
+    """Result, with the names of warnings; or that it was refused, or went wrong."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

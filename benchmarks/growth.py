@@ -1,4 +1,4 @@
-"""How time and memory of a fit grow with the rows: generated data, 20 non-zeros a row, 1% positives.
+"""Time and memory of a fit as the rows grow: generated data, 20 non-zeros a row, 1% positives.
 
 Each fit runs in a process of its own, so that its peak memory is its own. "MB more" is what it needs beyond what the
 process needed with the data in place; a vector is n float64 numbers.

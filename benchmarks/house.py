@@ -34,7 +34,7 @@ SOURCES = (".py", ".pyi", ".pyx", ".pxd", ".h", ".css", ".js")
 
 
 class Guest(NamedTuple):
-    """What only some of the users need: its rooms, as patterns of paths, and how identifiers speak of it."""
+    """A subject that only some of the users need: its rooms, as patterns of paths, and how identifiers speak of it."""
 
     rooms: tuple[str, ...]
     words: str
@@ -51,8 +51,8 @@ GUESTS = {
     ),
     # Files and their formats are read in io/, so stores are at home there; to refuse one is not to speak of it.
     "stores": Guest(("io/*", "cli/*", "design/*"), r"(?<!refuse_)(?<![a-z])[Ss]tore"),
-    # Of scores: the offset of a plane is another one.
-    "an offset": Guest((), r"[Ss]hifted|base_scores|score_offset"),
+    # Of scores: the offset of a plane is another one. Its one place is where scores begin at it.
+    "an offset": Guest(("optimise/offset.py",), r"[Ss]hifted|base_scores|score_offset"),
 }
 
 
@@ -123,7 +123,7 @@ def _is_text(value: ast.expr) -> bool:
 
 
 def plain_fit(measure: str) -> tuple[int, int, int]:
-    """How many modules a fit to sparse rows in memory enters, how many statements they have, and how many run."""
+    """Count the modules that a fit to sparse rows in memory enters, their statements, and those that run."""
     rng = np.random.default_rng(0)
     X: Any = sp.random_array((400, 30), density=0.2, format="csr", rng=rng)
     y = np.where(X @ rng.normal(size=30) + 0.1 * rng.normal(size=400) > 0, 1, 0)

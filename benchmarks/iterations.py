@@ -1,4 +1,4 @@
-"""What an iteration of L-BFGS costs, relative to SciPy's ``X @ w`` and ``X.T @ g`` together.
+"""Cost of an iteration of L-BFGS, relative to SciPy's ``X @ w`` and ``X.T @ g`` together.
 
 From the first to the last iteration of a run to a certified 1e-3; medians over repetitions in turns with SciPy's
 products in the same process. SciPy uses one thread.

@@ -1,4 +1,4 @@
-"""What each compiled kernel gains over NumPy and SciPy: ratios of medians, interleaved in one process, one thread."""
+"""Time of each compiled kernel relative to NumPy and SciPy: ratios of medians, in turns in one process, one thread."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class QuadraticModel(NamedTuple):
         return float(self.slope @ z + (t @ t + (self.sigma + self.q) * (z @ z)) / 2.0 + self.s * np.abs(z).sum())
 
     def by_sweeps(self, accuracy: float) -> Array:
-        """Where the kernel ends."""
+        """Return the end of the kernel."""
         d = self.slope.size
         z, ones = np.zeros(d), np.ones(d)
         nothing = np.zeros(d + 1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0)

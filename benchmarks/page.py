@@ -158,7 +158,7 @@ certified 1e-3 at the same alpha. Geometric means: {of_tight}.
 
 ### Memory, files and clusters: the same numbers
 
-The same weights in memory, out of core with several blocks, and on four Dask workers: relative differences of the
+The same weights in memory, in a store, and on four Dask workers: relative differences of the
 smoothed risk and of its gradient in weight space; and what a fit to a certified 1e-3 ends with.
 
 {rows_table("equality")}
@@ -180,6 +180,13 @@ off; it takes about 2% of an iteration.
 Against one fit at the smallest alpha; seconds of the whole calls, with scores and thresholds.
 
 {rows_table("path")}
+
+### Automatic choices, against LogisticRegressionCV
+
+Seconds of `MeasureClassifierCV`, which tries several risks along paths of alphas on five folds, and of the peer with
+ten strengths of log loss.
+
+{rows_table("choice")}
 
 ### Sparse models, against liblinear
 

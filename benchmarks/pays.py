@@ -51,7 +51,7 @@ from smoothperf import MeasureClassifierCV, PrecisionAtK
 from smoothperf.evaluation import tells_nothing
 from smoothperf.measures import Measure, get_measure
 
-from .common import load, write_csv
+from .common import load
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.bool_]
@@ -153,7 +153,7 @@ SETTINGS = [
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method reached for one goal."""
+    """Score, time and choice of a method for one goal."""
 
     goal: str
     method: str
@@ -235,8 +235,8 @@ def linear_peers(data: Split, goals: Sequence[str]) -> Iterator[Outcome]:
     for goal in goals:
         measure = measure_for(goal, data.y)
         found = {setting: held_out.judge(measure, scores[setting]) for setting in SETTINGS}
-        contenders = {family: (family,) for family in FAMILIES} | {LINEAR: FAMILIES}
-        for method, families in contenders.items():
+        methods = {family: (family,) for family in FAMILIES} | {LINEAR: FAMILIES}
+        for method, families in methods.items():
             # The first of those that are equally good is the most regularised one.
             best = max((one for one in SETTINGS if one.family in families), key=lambda one: found[one][0])
             raw, last = judged(best)
@@ -293,7 +293,7 @@ def ours(data: Split, goals: Sequence[str]) -> Iterator[Outcome]:
         yield Outcome(goal, OURS, value, seconds, chosen, model.alpha_, tells_nothing(raw))
 
 
-def contest(folder: Path, name: str, repeat: int, rows: int, missing: set[tuple[str, str]]) -> list[dict[str, Any]]:
+def repetition(folder: Path, name: str, repeat: int, rows: int, missing: set[tuple[str, str]]) -> list[dict[str, Any]]:
     """Compute what is missing, pairs of goal and method, of one repetition."""
     results: list[Outcome] = []
     with threadpool_limits(1), warnings.catch_warnings():
@@ -338,7 +338,7 @@ def options() -> argparse.Namespace:
 
 
 def there(path: Path) -> set[tuple[str, ...]]:
-    """What an earlier run has computed."""
+    """Keys of the rows that an earlier run has computed."""
     if not path.exists():
         return set()
     with open(path, newline="", encoding="utf-8") as file:
@@ -379,13 +379,12 @@ def main() -> int:
             if missing:
                 tasks.append((given.data, name, repeat, given.rows, missing))
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
-        runs = [pool.submit(contest, *task) for task in tasks]
+        runs = [pool.submit(repetition, *task) for task in tasks]
         for count, run in enumerate(as_completed(runs), start=1):
             rows = run.result()
             append(path, rows)
             seconds = sum(float(row["seconds"]) for row in rows if row["method"] == OURS)
             print(f"{count} of {len(tasks)}: {rows[0]['data']} {rows[0]['repeat']}, {seconds:.1f} s", flush=True)
-    write_csv(given.output / "pays_machine.csv", [{"rows": given.rows, "repeats": given.repeats}])
     return 0
 
 

@@ -62,7 +62,7 @@ Array = NDArray[np.float64]
 
 
 class Results:
-    """What pays.csv says: runs by goal, method and data set, in the order of their repetitions."""
+    """Contents of pays.csv: runs by goal, method and data set, in the order of their repetitions."""
 
     def __init__(self, rows: Iterable[Row]):
         self.by: dict[tuple[str, str, str], list[Row]] = {}
@@ -74,7 +74,7 @@ class Results:
         self.sets = sorted(self.sizes, key=lambda name: (self.judge_positives(name), name))
 
     def judge_positives(self, name: str) -> int:
-        """How many positives judge."""
+        """Number of positives that judge."""
         return int(self.sizes[name]["judge_positives"])
 
     def runs(self, goal: str, method: str) -> list[Row]:
@@ -82,11 +82,11 @@ class Results:
         return [row for name in self.sets for row in self.by[goal, method, name]]
 
     def values(self, goal: str, method: str, name: str) -> Array:
-        """What a method reached on a set, in each repetition."""
+        """Scores of a method on a set, in each repetition."""
         return np.array([float(row["value"]) for row in self.by[goal, method, name]])
 
     def seconds(self, goal: str, method: str) -> Array:
-        """How long each run took."""
+        """Seconds of each run."""
         return np.array([float(row["seconds"]) for row in self.runs(goal, method)])
 
     def means(self, goal: str, method: str) -> Array:
@@ -160,7 +160,7 @@ def sets_table(results: Results) -> str:
 
 
 def choices_table(results: Results) -> str:
-    """What our choice trained with, and what it gained there."""
+    """Risks that our choice trained with, and the gain of each."""
     lines = []
     for goal in results.goals:
         chosen = [row["chosen"] for row in results.runs(goal, OURS)]

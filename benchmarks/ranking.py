@@ -171,7 +171,7 @@ if importlib.util.find_spec("lightgbm") is not None:
 
 
 def chosen(train: Callable[[Documents], Iterator[Model]], parts: list[Documents]) -> tuple[str, float, Array]:
-    """What was chosen, and NDCG@10 on the validation part and of each query of the test part."""
+    """Choice, and NDCG@10 on the validation part and of each query of the test part."""
     *first, validation, test = parts
     name, score = "", None
     best = -np.inf
@@ -193,7 +193,7 @@ def by_itself(parts: list[Documents]) -> tuple[str, float, Array]:
 
 
 def ahead(ours: Array, other: Array) -> dict[str, str]:
-    """How many queries there are, how far ours are ahead of the others' in the mean, and the standard error of that."""
+    """Number of queries, mean of our lead over the others, and its standard error."""
     difference = ours - other
     error = difference.std(ddof=1) / np.sqrt(difference.size)
     return {"queries": f"{ours.size}", "ahead": f"{difference.mean():.4f}", "standard error": f"{error:.4f}"}

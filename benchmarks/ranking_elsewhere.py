@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from smoothperf import MeasureRankerCV
 from smoothperf.measures import Queries
-from smoothperf.tasks.queries import query_splits
+from smoothperf.tasks.query_choice import query_splits
 
 from .common import arguments, load, write_csv
 from .ranking import JUDGE, METHODS, OURS, Array, Documents, ahead, chosen, joined

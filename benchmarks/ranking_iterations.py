@@ -1,4 +1,4 @@
-"""What an iteration costs on a million documents, relative to the two products with X; one thread.
+"""Cost of an iteration on a million documents, relative to the two products with X; one thread.
 
 Documents are generated after those of web search: 136 dense features, ten thousand queries of 100 on average, few
 documents of high grades. Every iteration of L-BFGS has one product with X and one with its transpose; what else it

@@ -45,7 +45,7 @@ SOLVERS: dict[str, Solver] = {
 
 
 def shortcomings(result: Result, tol: float, reference: float | None, limit: int | None) -> list[str]:
-    """What a run falls short of."""
+    """Promises that a run falls short of."""
     passes = result.n_matvec + result.n_rmatvec
     found = []
     if not result.gap <= tol:

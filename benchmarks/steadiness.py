@@ -1,4 +1,4 @@
-"""How far models move on new rows when nothing that matters changes: a spread of scores, and a drift of predictions.
+"""Movement of models on new rows when nothing that matters changes: a spread of scores, and a drift of predictions.
 
 The spread is the highest score on new rows less the lowest; the drift is how many more new rows are predicted positive
 where they are most than where they are fewest, as a share of these.
@@ -116,7 +116,7 @@ def rounded_otherwise(X: Any, rng: np.random.Generator) -> Any:
 
 
 def best_threshold(y: Array, scores: Array) -> float:
-    """Where F1 is highest, of equally good cuts the lowest."""
+    """Cut with the highest F1, of equally good ones the lowest."""
     ranking = Ranking(y, scores)
     f1 = ranking.cuts().f1
     return ranking.threshold_at(f1.size - 1 - int(f1[::-1].argmax()))
@@ -173,7 +173,7 @@ def cuts(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def choices(folder: Path) -> Iterator[dict[str, Any]]:
-    """What MeasureClassifierCV chooses, and its F1 on new rows."""
+    """Choice of MeasureClassifierCV, and its F1 on new rows."""
     for name in CHOICES:
         X, y, new, y_new = parts(folder, name, scaled=True)
         for change in ("rounding", "order"):
@@ -188,7 +188,7 @@ def choices(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def rankings(folder: Path) -> Iterator[dict[str, Any]]:
-    """What MeasureRankerCV chooses, and its NDCG@10 on new queries."""
+    """Choice of MeasureRankerCV, and its NDCG@10 on new queries."""
     for name in RANKINGS:
         data, new = (read_data(next(folder.glob(f"{name}{part}.svm*"))) for part in ("", ".t"))
         for change in ("rounding", "order"):

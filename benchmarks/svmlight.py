@@ -22,7 +22,7 @@ REPETITIONS = 3
 
 
 def same(path: Path, text: bytes) -> bool:
-    """Whether both readers give the same matrix and labels, bit for bit."""
+    """True if both readers give the same matrix and labels, bit for bit."""
     data = read_data(path)
     X, y = load_svmlight_file(io.BytesIO(text))
     pairs = (

@@ -15,7 +15,7 @@ LONG = (
     "cli/test_process.py",
     "measures/test_contract.py",
     "test_docs.py",
-    "paper/test_whole.py",
+    "reproduction/test_whole.py",
     "cli/test_documents.py",
     "estimators/test_classifier.py",
     "optimise/test_penalised.py",

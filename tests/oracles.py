@@ -175,22 +175,6 @@ def partial_roc_risk(y, scores, k):
     return max(float(hinges[list(chosen)].mean()) for chosen in combinations(range(hinges.size), k))
 
 
-def printed_roc_risk_by_labelings(y, scores):
-    """Equation (3) as printed: the maximum over all z in {-1,1}^pairs of the mean of (1 - z)/2 + z (f_i - f_j)."""
-    margins = pair_margins(y, scores).ravel()
-    z = all_labelings(margins.size)
-    return float(np.max(((1 - z) / 2 + z * margins).sum(axis=1)) / margins.size)
-
-
-def printed_roc_risk(y, scores, weights=None):
-    """The same one pair at a time: z = -1 gives 1 - d, z = 1 gives d."""
-    total, mass = 0.0, 0.0
-    for margin, weight in zip(pair_margins(y, scores).ravel(), pair_weights(y, weights).ravel(), strict=True):
-        total += weight * max(margin, 1.0 - margin)
-        mass += weight
-    return total / mass
-
-
 def precision_at_break_even(y, scores):
     """Precision of the n+ highest scores, averaged over every way of breaking ties."""
     places = int((y == 1).sum())
@@ -292,16 +276,6 @@ def partial_roc_optimum(X, y, alpha, k):
     return w.value, value
 
 
-def printed_roc_smoothed(y, scores, mu, weights=None):
-    """Value and gradient of (11) with the prox-function of section 2.2.1: over ``beta`` in [-1,1]^pairs."""
-    margins, c = pair_margins(y, scores), pair_weights(y, weights)
-    beta = cp.Variable(margins.shape)
-    gain = 0.5 + cp.sum(cp.multiply(c * (margins - 0.5), beta)) / c.sum()
-    prox = cp.sum_squares(cp.multiply(np.sqrt(c), beta)) / 2
-    value = _solve(cp.Problem(cp.Maximize(gain - mu * prox), [beta >= -1, beta <= 1]))
-    return value, _pair_gradient(y, c * beta.value / c.sum())
-
-
 def _pair_gradient(y, slopes):
     """Derivatives by ``f_i - f_j`` turned into derivatives by the scores."""
     gradient = np.empty(len(y))
@@ -353,13 +327,12 @@ def top_k_optimum(X, y, alpha, k, *, precision):
     return planes_optimum(X, top_k_planes(y, k, precision=precision), alpha)
 
 
-def roc_optimum(X, y, alpha, weights=None, *, as_printed=False):
+def roc_optimum(X, y, alpha, weights=None):
     """Minimiser and minimum of ``(alpha/2)|w|^2 + R(Xw)``: one hinge for each pair."""
     pairs = (X[y == 1][:, None, :] - X[y == -1][None, :, :]).reshape(-1, X.shape[1])
     c = pair_weights(y, weights).ravel()
     w = cp.Variable(X.shape[1])
-    margins = pairs @ w
-    losses = cp.maximum(margins, 1 - margins) if as_printed else cp.pos(1 - margins)
+    losses = cp.pos(1 - pairs @ w)
     value = _solve(cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + c @ losses / c.sum())))
     return w.value, value
 
@@ -535,12 +508,6 @@ def exact_partial_roc(y, scores, weights=None, mu=0.0, *, max_fpr):
     return linear - Fraction(mu) * mass / 2 * sum(dj * (zj - share) ** 2 for dj, zj in zip(d, z, strict=True))
 
 
-def exact_printed_roc(y, scores, weights=None, mu=0.0):
-    """The same for the printed form, 1/2 + |d - 1/2| per pair."""
-    half = Fraction(1, 2)
-    return _exact_mean_over_pairs(y, scores, weights, mu, lambda d, kappa: half + _huber_hinge(abs(d - half), kappa))
-
-
 def fractional_loss(p, r, positives, b, c):
     """``(p b + c) / ((p + r) N+ - r b + c)``: F-beta for p = beta^2, r = 1; Jaccard for p = 1, r = 0."""
     return (p * b + c) / ((p + r) * positives - r * b + c)
@@ -675,10 +642,10 @@ def long_top_k(y, f, c, places=None, *, per_place=False):
     return loss + _filled(values, c, places) - (c * values * t).sum()
 
 
-def long_roc(y, f, c, *, as_printed=False, max_fpr=1):
+def long_roc(y, f, c, *, max_fpr=1):
     """Mean hinge over all pairs, those with the highest-scoring negatives if there is a ``max_fpr``."""
     margins = np.subtract.outer(f[y == 1], f[y == -1])
-    losses = np.maximum(margins, 1 - margins) if as_printed else np.maximum(0, 1 - margins)
+    losses = np.maximum(0, 1 - margins)
     negatives = c[y == -1]
     hinges = (c[y == 1][:, None] * losses).sum(axis=0) / c[y == 1].sum()
     room = max_fpr * negatives.sum()

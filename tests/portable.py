@@ -22,7 +22,7 @@ TESTS = Path(__file__).parent
 #: Where numbers of fits are compared, where cases are generated, and where texts and files of users are at stake.
 FITS = "optimise estimators fuzz cluster/test_fit.py cluster/test_ranker.py io/store/test_fit.py"
 CASES = "measures cuts kernels design evaluation optimise fuzz io/store"
-FILES = "cli io datasets report test_plots.py"
+FILES = "cli io reproduction report test_plots.py"
 #: Settings of this machine that are not those of others.
 OURS = ("OPENBLAS_", "NPY_", "GLIBC_TUNABLES", "PYTHONHASHSEED", "PYTHONUTF8", "LC_", "XDG_", "MPLCONFIGDIR")
 

@@ -17,10 +17,10 @@ LAYERS = (
     ("__main__",),
     ("cli",),
     ("__init__",),  # what users import; it imports nothing before it is asked for
-    ("paper", "report"),
+    ("report",),
     ("plots", "dask", "comparison"),
     ("estimators", "datasets", "scorers"),
-    ("tasks",),
+    ("tasks", "features"),
     ("io",),
     ("evaluation",),
     ("optimise",),
@@ -29,7 +29,7 @@ LAYERS = (
     ("communicator",),
     ("kernels",),
     ("threads", "_files"),
-    ("_validation",),
+    ("_validation", "_warnings"),
 )
 LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 

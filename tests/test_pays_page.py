@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +11,6 @@ from sklearn.datasets import dump_svmlight_file
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "benchmarks" / "results" / "pays.csv"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _benchmarks_can_be_imported():
-    sys.path.insert(0, str(ROOT))
-    yield
-    sys.path.remove(str(ROOT))
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +144,7 @@ def test_a_run_is_appended_and_not_repeated(pays, tmp_path):
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0.7, 1, -1)
     dump_svmlight_file(X, y, str(tmp_path / "small.svm"), zero_based=False)
     asked = {("top", pays.OURS), ("top", pays.DEFAULT)}
-    rows = pays.contest(tmp_path, "small", 0, 50, asked)
+    rows = pays.repetition(tmp_path, "small", 0, 50, asked)
     assert {(row["goal"], row["method"]) for row in rows} == asked
     assert all(row["train_rows"] == 50 and row["judge_rows"] == 20 for row in rows)
     assert all(0.0 <= float(row["value"]) <= 1.0 for row in rows)

@@ -49,7 +49,7 @@ def test_a_fit_to_arrays_in_memory_goes_through_the_modules_of_the_tour():
     model.fit(X, y)  # what happens only once in a process does not count
     entered = modules_entered(lambda: model.fit(X, y))
     assert "optimise/objective.py" in entered
-    for rare in ("dask", "report", "cli", "paper"):
+    for rare in ("dask", "report", "cli"):
         assert not any(name.startswith(rare) for name in entered)
     tour = CONTRIBUTING.read_text("utf-8").partition("\n## One fit, from door to door\n")[2].partition("\n## ")[0]
     assert [module for module in sorted(entered) if not is_named(module, tour)] == []

@@ -13,7 +13,7 @@ if _TYPE_CHECKING:
     from .estimators.choice import GridEdgeWarning
     from .estimators.classifier import MeasureClassifier
     from .estimators.classifier_cv import MeasureClassifierCV
-    from .estimators.linear import ZeroModelWarning
+    from .estimators.messages import ZeroModelWarning
     from .estimators.operating_point import OperatingPointClassifier, threshold_for
     from .estimators.path import RegularizationPath, regularization_path
     from .estimators.ranker import MeasureRanker
@@ -97,7 +97,7 @@ __all__ = [
 
 _HOMES = {
     ".estimators.classifier": ("MeasureClassifier",),
-    ".estimators.linear": ("ZeroModelWarning",),
+    ".estimators.messages": ("ZeroModelWarning",),
     ".estimators.classifier_cv": ("MeasureClassifierCV",),
     ".estimators.choice": ("GridEdgeWarning",),
     ".estimators.operating_point": ("OperatingPointClassifier", "threshold_for"),

@@ -13,8 +13,9 @@ from smoothperf.measures import MEASURE_NAMES, Examples, get_measure
 from smoothperf.optimise import LBFGS
 from smoothperf.optimise.penalties import ElasticNet, Quadratic
 from smoothperf.tasks.base import HeldOut
-from smoothperf.tasks.labels import Candidate, LabelRows, LabelTask, candidates_for, stacked_scores
-from smoothperf.tasks.training import Training
+from smoothperf.tasks.label_choice import candidates_for, stacked_scores
+from smoothperf.tasks.labels import Candidate, LabelRows, LabelTask
+from smoothperf.tasks.path import PathTraining as Training
 
 BASELINE = Candidate(LogLoss())
 OTHER = Candidate(PRBEP(), "tight")

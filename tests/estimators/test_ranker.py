@@ -40,7 +40,8 @@ from smoothperf.io.model_file import ModelFileError
 from smoothperf.measures import Queries, get_query_measure
 from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.tasks.base import HeldOut
-from smoothperf.tasks.queries import FEW_QUERIES, REPEATS, QueryTask, candidate_for, candidates_for, query_splits
+from smoothperf.tasks.queries import QueryTask
+from smoothperf.tasks.query_choice import FEW_QUERIES, REPEATS, candidate_for, candidates_for, query_splits
 
 
 @pytest.fixture(scope="module")

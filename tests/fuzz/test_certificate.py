@@ -18,7 +18,7 @@ from fuzz.generator import Problem, generate
 from oracles import LONG_EPS
 from smoothperf import LBFGS, MeasureClassifier, Status
 from smoothperf.design import as_design
-from smoothperf.estimators.linear import ZeroModelWarning
+from smoothperf.estimators.messages import ZeroModelWarning
 from smoothperf.estimators.problem import make_solver
 from smoothperf.io import open_store
 from smoothperf.measures import get_measure

@@ -98,7 +98,7 @@ def assert_same_model(left, right):
         "precision@5",
         "error_rate@10:1",
         PRBEP(),
-        ROCArea(as_printed=True),
+        ROCArea(),
         RecallAtK(0.25),
         PrecisionAtK(np.int64(7)),
         PartialROCArea(0.2),
@@ -361,6 +361,24 @@ def rewrite(path, change):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
+
+
+def test_the_printed_form_of_roc_area(tmp_path):
+    """Earlier versions had it as an option: files without it are read, those with it refused."""
+    path = save_model(fitted(measure=ROCArea()), tmp_path / "a.model")
+    for as_printed in (False, True):
+        rewrite(path, lambda header, value=as_printed: roc_area_of(header)["fields"].update(as_printed=value))
+        if as_printed:
+            with pytest.raises(ModelFileError, match="as_printed"):
+                smoothperf.load(path)
+        else:
+            assert smoothperf.load(path).measure == ROCArea()
+
+
+def roc_area_of(header):
+    found = header["model"]["parameters"]["measure"]
+    assert found == {"type": "object", "class": "ROCArea", "fields": found["fields"]}
+    return found
 
 
 def test_first_version(tmp_path):

@@ -38,7 +38,6 @@ from smoothperf.optimise.smoothing import mu_for
 CLOSED_FORM = {
     "prbep": (PRBEP(), oracles.exact_prbep),
     "roc_area": (ROCArea(), oracles.exact_roc),
-    "roc_area_as_printed": (ROCArea(as_printed=True), oracles.exact_printed_roc),
     "precision@k": (PrecisionAtK(0.3), partial(oracles.exact_top_k, share=0.3, per_place=True)),
     "recall@k": (RecallAtK(0.6), partial(oracles.exact_top_k, share=0.6)),
     "roc_area@0.4": (PartialROCArea(0.4), partial(oracles.exact_partial_roc, max_fpr=0.4)),
@@ -484,10 +483,6 @@ def test_rounding_bound_holds_for_many_examples_by_themselves(measure, weight):
 OPTIMA = {
     "prbep": (PRBEP(), oracles.prbep_optimum),
     "roc_area": (ROCArea(), oracles.roc_optimum),
-    "roc_area_as_printed": (
-        ROCArea(as_printed=True),
-        lambda X, y, alpha: oracles.roc_optimum(X, y, alpha, as_printed=True),
-    ),
     "precision@2": (PrecisionAtK(2), partial(oracles.top_k_optimum, k=2, precision=True)),
     "recall@5": (RecallAtK(5), partial(oracles.top_k_optimum, k=5, precision=False)),
     "roc_area@0.5": (PartialROCArea(0.5), partial(oracles.partial_roc_optimum, k=3)),
@@ -534,7 +529,7 @@ def test_different_measures_are_different():
 
 @every_risk
 def test_measures_cannot_be_changed(measure, truth):
-    for name in ("as_printed", "k", "positive_cost", "max_fpr"):
+    for name in ("k", "positive_cost", "max_fpr"):
         with pytest.raises(AttributeError):
             setattr(measure, name, 1)
 

@@ -1,4 +1,4 @@
-"""The area under the ROC curve: its risk against the sum over all pairs, as meant and as printed, and its score."""
+"""The area under the ROC curve: its risk against the sum over all pairs, and its score."""
 
 from itertools import product
 
@@ -18,18 +18,6 @@ SHAPES = {
     "rare negatives": [1, 1, 1, 1, 1, -1, -1],
 }
 every_shape = pytest.mark.parametrize("y", [np.array(y) for y in SHAPES.values()], ids=SHAPES.keys())
-FORMS = {
-    "hinge": (ROCArea(), oracles.roc_risk, oracles.roc_risk_by_labelings, oracles.roc_smoothed),
-    "printed": (
-        ROCArea(as_printed=True),
-        oracles.printed_roc_risk,
-        oracles.printed_roc_risk_by_labelings,
-        oracles.printed_roc_smoothed,
-    ),
-}
-both_forms = pytest.mark.parametrize(
-    ("measure", "by_pairs", "by_labelings", "by_solver"), FORMS.values(), ids=FORMS.keys()
-)
 
 
 def scores_of_every_kind(n, seed=0):
@@ -42,19 +30,17 @@ def scores_of_every_kind(n, seed=0):
         yield f"{scale:g}", scale * rng.normal(size=n)
 
 
-@both_forms
 @every_shape
-def test_exact_value_is_the_maximum_over_all_orders_of_the_pairs(y, measure, by_pairs, by_labelings, by_solver):
-    risk = measure.bind(y)
+def test_exact_value_is_the_maximum_over_all_orders_of_the_pairs(y):
+    risk = ROCArea().bind(y)
     for kind, scores in scores_of_every_kind(len(y)):
         allowed = 1e-13 * (1.0 + np.abs(scores).max())
-        assert risk.exact(scores).value == pytest.approx(by_labelings(y, scores), abs=allowed), kind
-        assert risk.exact_value(scores) == pytest.approx(by_labelings(y, scores), abs=allowed), kind
+        assert risk.exact(scores).value == pytest.approx(oracles.roc_risk_by_labelings(y, scores), abs=allowed), kind
+        assert risk.exact_value(scores) == pytest.approx(oracles.roc_risk_by_labelings(y, scores), abs=allowed), kind
 
 
-@both_forms
 @pytest.mark.parametrize("seed", range(8))
-def test_exact_value_is_the_mean_over_the_pairs(seed, measure, by_pairs, by_labelings, by_solver):
+def test_exact_value_is_the_mean_over_the_pairs(seed):
     rng = np.random.default_rng(seed)
     n = 40
     y = np.where(rng.random(n) < (0.2, 0.5, 0.8)[seed % 3], 1, -1)
@@ -64,14 +50,12 @@ def test_exact_value_is_the_mean_over_the_pairs(seed, measure, by_pairs, by_labe
         weights[:2] += 0.1
     for kind, scores in scores_of_every_kind(n, seed):
         allowed = 1e-13 * (1.0 + np.abs(scores).max())
-        assert measure.bind(y, weights).exact(scores).value == pytest.approx(
-            by_pairs(y, scores, weights), abs=allowed
-        ), kind
+        found = ROCArea().bind(y, weights).exact(scores).value
+        assert found == pytest.approx(oracles.roc_risk(y, scores, weights), abs=allowed), kind
 
 
-@both_forms
 @pytest.mark.parametrize("seed", range(12))
-def test_smoothed_risk_is_that_of_a_convex_solver(seed, measure, by_pairs, by_labelings, by_solver):
+def test_smoothed_risk_is_that_of_a_convex_solver(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 14))
     y = np.where(rng.random(n) < (0.3, 0.7)[seed % 2], 1, -1)
@@ -82,8 +66,8 @@ def test_smoothed_risk_is_that_of_a_convex_solver(seed, measure, by_pairs, by_la
     scores = np.round(2.0 * rng.normal(size=n)) / 2.0 if seed % 4 == 0 else rng.normal(size=n)
     mass = oracles.pair_weights(y, weights).sum()
     mu = 10.0 ** rng.uniform(-1.5, 0.7) / mass
-    value, gradient = by_solver(y, scores, mu, weights)
-    result = measure.bind(y, weights).smoothed(scores, mu)
+    value, gradient = oracles.roc_smoothed(y, scores, mu, weights)
+    result = ROCArea().bind(y, weights).smoothed(scores, mu)
     assert result.value == pytest.approx(value, abs=1e-9)
     np.testing.assert_allclose(result.plane.gradient, gradient, atol=1e-6)
 
@@ -115,16 +99,14 @@ def test_exact_offset_is_the_fraction_of_pairs_with_a_violated_margin():
     assert ROCArea().bind(y).exact(scores).plane.offset == pytest.approx(violated.mean())
 
 
-@pytest.mark.parametrize("as_printed", [False, True])
 @pytest.mark.parametrize("mu", [0.0, 0.01, 1.0])
-def test_exchanging_the_classes_and_the_sign_changes_nothing(as_printed, mu):
+def test_exchanging_the_classes_and_the_sign_changes_nothing(mu):
     """Which class is sorted is an implementation detail."""
     rng = np.random.default_rng(8)
     y, scores = np.repeat([1, -1], [4, 9]), rng.normal(size=13)
     weights = rng.exponential(size=13)
-    measure = ROCArea(as_printed=as_printed)
     for c in (None, weights):
-        one, other = measure.bind(y, c), measure.bind(-y, c)
+        one, other = ROCArea().bind(y, c), ROCArea().bind(-y, c)
         a = one.exact(scores) if mu == 0.0 else one.smoothed(scores, mu)
         b = other.exact(-scores) if mu == 0.0 else other.smoothed(-scores, mu)
         assert a.value == pytest.approx(b.value, rel=1e-13)
@@ -132,25 +114,20 @@ def test_exchanging_the_classes_and_the_sign_changes_nothing(as_printed, mu):
         np.testing.assert_allclose(a.plane.gradient, -b.plane.gradient, atol=1e-14)
 
 
-def test_risk_vanishes_from_a_margin_of_one_and_the_printed_one_does_not():
+def test_risk_vanishes_from_a_margin_of_one():
     y = np.array([1, 1, -1, -1, -1])
     assert ROCArea().bind(y).exact(1.0 * (y == 1)).value == 0.0
     assert ROCArea().bind(y).exact(0.9 * (y == 1)).value == pytest.approx(0.1)
-    printed = ROCArea(as_printed=True).bind(y)
-    assert printed.exact(0.5 * (y == 1)).value == pytest.approx(0.5)  # its minimum
-    assert printed.exact(3.0 * (y == 1)).value == pytest.approx(3.0)  # it grows with a correct margin
 
 
 @pytest.mark.parametrize("kappa", [1e-9, 1e-6, 1e-3, 1.0])
-@pytest.mark.parametrize("as_printed", [False, True])
-def test_rounding_bound_holds_for_classes_that_are_far_apart(kappa, as_printed):
+def test_rounding_bound_holds_for_classes_that_are_far_apart(kappa):
     """Tight clusters with the positives far below or above: differences of long ramps, divided by a small width."""
-    measure, truth = ROCArea(as_printed=as_printed), oracles.exact_printed_roc if as_printed else oracles.exact_roc
     for sizes, distance in product([(1, 1), (3, 2), (2, 3)], [1e2, -1e2, 1e5, -1e5, 1e8, -1e8]):
         y = np.repeat([1, -1], sizes)
         scores = np.where(y == 1, distance * (1 + 1e-7), 0.1)
-        result = measure.bind(y).smoothed(scores, kappa / (sizes[0] * sizes[1]))
-        excess = oracles.exact_plane(result.plane.gradient, result.plane.offset, scores) - truth(y, scores)
+        result = ROCArea().bind(y).smoothed(scores, kappa / (sizes[0] * sizes[1]))
+        excess = oracles.exact_plane(result.plane.gradient, result.plane.offset, scores) - oracles.exact_roc(y, scores)
         assert float(excess) <= result.plane.rounding * (1.0 + np.abs(scores).max()), (sizes, distance)
         assert abs(float(sum(oracles.fractions(result.plane.gradient)))) <= result.plane.rounding, (sizes, distance)
 
@@ -177,9 +154,8 @@ def test_score_is_that_of_scikit_learn(seed):
     y[:2] = 1, -1
     scores = np.round(rng.normal(size=n), 0 if seed % 2 else 6)
     weights = rng.exponential(size=n)
-    for measure in (ROCArea(), ROCArea(as_printed=True)):
-        assert measure.score(y, scores) == pytest.approx(roc_auc_score(y, scores))
-        assert measure.score(y, scores, weights) == pytest.approx(roc_auc_score(y, scores, sample_weight=weights))
+    assert ROCArea().score(y, scores) == pytest.approx(roc_auc_score(y, scores))
+    assert ROCArea().score(y, scores, weights) == pytest.approx(roc_auc_score(y, scores, sample_weight=weights))
 
 
 def test_score_counts_a_tied_pair_as_one_half():

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from . import compare, convert, datasets, demo, evaluate, paper, path, predict, report, train, weights
+from . import compare, convert, demo, evaluate, path, predict, report, train, weights
 from ._errors import OneLineUsageErrors
 
 app = typer.Typer(cls=OneLineUsageErrors, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -23,10 +23,8 @@ for _command in (
     compare.compare,
     path.path,
     demo.demo,
-    paper.paper,
 ):
     app.command()(_command)
-app.add_typer(datasets.app, name="datasets")
 
 
 def _show_version(wanted: bool) -> None:

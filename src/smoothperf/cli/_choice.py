@@ -54,7 +54,7 @@ def averaged(model: Any) -> dict[str, float]:
 
 def held_out_words(model: MeasureClassifierCV, y: Any) -> str:
     """Return how many folds of rows with labels y there were, and how often they were drawn if not once."""
-    from ..tasks.labels import times_drawn
+    from ..tasks.label_choice import times_drawn
 
     times = times_drawn(y == model.pos_label_)
     folds = sum(name.startswith("split") for name in model.cv_results_) // times
@@ -84,7 +84,8 @@ def stacked(examples: Dataset, others: Dataset) -> tuple[Any, Any, list[tuple[An
     import numpy as np
     from scipy.sparse import issparse, vstack
 
-    from ..estimators.problem import encode_labels, known_labels
+    from ..estimators.problem import encode_labels
+    from ..estimators.scores import known_labels
 
     n, more = examples.X.shape[0], others.X.shape[0]
     classes, _ = encode_labels(examples.y)

@@ -218,7 +218,7 @@ def _notes(caught: list[Any], *, constant: bool = False) -> list[str]:
     """Return warnings as sentences; that a tolerance was missed, or a model tells nothing, is said elsewhere."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from ..estimators.linear import ZeroModelWarning
+    from ..estimators.messages import ZeroModelWarning
 
     elsewhere = (ConvergenceWarning, DeprecationWarning, *((ZeroModelWarning,) if constant else ()))
     wanted = [str(w.message) for w in caught if not issubclass(w.category, elsewhere)]

@@ -153,7 +153,8 @@ def _of_labels(
     """Return columns and lines; rows, and others to judge on if there are any; whether trees can be trained; JSON."""
     from ..comparison import Labels
     from ..comparison.table import suits_trees
-    from ..estimators.problem import encode_labels, known_labels
+    from ..estimators.problem import encode_labels
+    from ..estimators.scores import known_labels
     from ..tasks.labels import LabelRows
 
     examples = as_examples(screen, rows, form, pos_label=pos_label)

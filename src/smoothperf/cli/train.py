@@ -308,7 +308,7 @@ def _check_checkpoint(checkpoint: Path | None, resume: Path | None, strength: fl
 def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | None) -> None:
     """Choose the threshold on rows that were not trained on: where the user wants it, or for a goal."""
     from ..cuts.confidence import CONFIDENCE
-    from ..estimators.problem import known_labels
+    from ..estimators.scores import known_labels
     from ..measures import get_measure
 
     if point is not None:

@@ -84,7 +84,7 @@ class Block:
     weights: Array | None
     summary: Summary
     qid: NDArray[Any] | None = None
-    base_scores: Array | None = None
+    offset: Array | None = None
 
 
 def load(source: Any, *, ranked: bool = False) -> Block | Summary:
@@ -106,8 +106,8 @@ def load(source: Any, *, ranked: bool = False) -> Block | Summary:
         X, y, *beside = source
         if ranked:
             return _from_memory(X, y, *beside)
-        weights, base_scores = (*beside, None, None)[:2]
-        return _from_memory(X, y, None, weights, base_scores)
+        weights, offset = (*beside, None, None)[:2]
+        return _from_memory(X, y, None, weights, offset)
     except (ValueError, TypeError) as error:
         return Summary(problem=f"{error}".rstrip("."))
 
@@ -137,7 +137,7 @@ def _queries_in(path: str | os.PathLike[str], qid: NDArray[Any] | None) -> NDArr
     return qid
 
 
-def _from_memory(X: Any, y: Any, qid: Any = None, weights: Any = None, base_scores: Any = None) -> Block:
+def _from_memory(X: Any, y: Any, qid: Any = None, weights: Any = None, offset: Any = None) -> Block:
     names = None
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         names = [str(name) for name in X.columns] if all(isinstance(name, str) for name in X.columns) else None
@@ -147,7 +147,7 @@ def _from_memory(X: Any, y: Any, qid: Any = None, weights: Any = None, base_scor
     if labels.ndim == 1 and labels.shape[0] != rows:
         raise ValueError(f"X has {rows} rows but y has {labels.shape[0]} labels; they must match")
     queries = None if qid is None else _column(qid, "queries")
-    return _checked(_design(X), labels, queries, weights, names, base_scores=base_scores)
+    return _checked(_design(X), labels, queries, weights, names, offset=offset)
 
 
 def _column(values: Any, name: str) -> NDArray[Any]:
@@ -208,7 +208,7 @@ def _checked(
     weights: Any,
     names: list[str] | None,
     zero_based: bool | None = None,
-    base_scores: Any = None,
+    offset: Any = None,
 ) -> Block:
     n, d = X.shape
     problem = problem_of(y, n)
@@ -218,7 +218,7 @@ def _checked(
     if weights is not None and n and weights.min() < 0.0:
         at = int(weights.argmin())
         raise ValueError(f"sample_weight must not be negative, got {weights[at]} at position {at}")
-    base = None if base_scores is None else aligned(vector("base_scores", base_scores, length=n))
+    base = None if offset is None else aligned(vector("base_scores", offset, length=n))
     common: dict[str, Any] = {
         "n_rows": int(n),
         "n_features": int(d),
@@ -230,7 +230,7 @@ def _checked(
         y = _checked_grades(y, qid, weights)
         return Block(X, y, weights, Summary(**common, **_told_of_queries(y, qid, weights)), qid)
     told = Summary(**common, **_told_of_labels(y, weights, base), based=base is not None)
-    return Block(X, y, weights, told, base_scores=base)
+    return Block(X, y, weights, told, offset=base)
 
 
 def _checked_grades(y: NDArray[Any], qid: NDArray[Any], weights: Array | None) -> Array:
@@ -264,12 +264,12 @@ def _told_of_queries(grades: Array, qid: NDArray[Any], weights: Array | None) ->
     }
 
 
-def _told_of_labels(y: NDArray[Any], weights: Array | None, base_scores: Array | None) -> dict[str, Any]:
+def _told_of_labels(y: NDArray[Any], weights: Array | None, offset: Array | None) -> dict[str, Any]:
     """What the client needs to know of labels."""
     kinds, members, counts = np.unique(y, return_inverse=True, return_counts=True)
     by_kind: Array | None = None if weights is None else weight_of_kinds(members, weights, kinds.size)
     digest = hashlib.sha256(members.astype(np.uint8).tobytes())
-    for numbers in (weights, base_scores):
+    for numbers in (weights, offset):
         if numbers is not None:
             digest.update(numbers.tobytes())
     return {

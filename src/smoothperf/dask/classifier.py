@@ -159,12 +159,9 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
 
         bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         blocks = sources(X, y, sample_weight, base_scores)
-        result, ending = self._train(job, blocks, self._settle, lambda: self._last_weights(bias))
-        if ending.empty:
-            tight, based = self.bound == "tight", self.has_base_scores_
-            local.warn_of_zero_model(bias, ending.excess, self.alpha, solver.tol, tight=tight, based=based)
-        names = getattr(self, "feature_names_in_", None)
-        local.warn_of_limits(job(self.n_features_in_).penalty.on(result.coef.size), result.coef, names)
+        result, ending = self._train(job, blocks, self._settle, lambda: self._last_weights(bias, self.n_features_in_))
+        penalty = job(self.n_features_in_).penalty.on(result.coef.size)
+        self._warn(bias, ending, penalty, result.coef, solver.tol)
         return self
 
     def decision_function(self, X: Any, base_scores: Any = None) -> Any:

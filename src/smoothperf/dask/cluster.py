@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import positive_number
 from ..design.base import Array
 from ..estimators.checkpoint import Checkpoint
-from ..estimators.linear import CertifiedModel, make_callback, report_end
+from ..estimators.linear import CertifiedModel
 from ..optimise import Callback, Newton, Solver
 from .agreement import common_names
 from .blocks import Summary
@@ -57,7 +57,7 @@ class OnCluster(CertifiedModel):
             settings = settle(placement.summaries)
             self._keep_features(settings.n_features, common_names(placement.summaries))
             job = make_job(settings.n_features)
-            callback = make_callback(self.verbose, self.callback)
+            callback = self._callback()
             begin = start()
             keeps = self.checkpoint is not None
             checkpoint = Checkpoint(self, begun=begin is not None) if keeps else None
@@ -68,7 +68,7 @@ class OnCluster(CertifiedModel):
             placement.close()
         self.traffic_: Traffic = placement.traffic + Traffic(iterations=max(1, found.result.n_iter))
         self.n_losses_ = placement.losses
-        report_end(found.result, job.solver.tol, self.verbose)
+        self._report(found.result, job.solver.tol)
         self._keep_ending(found.result, found.ending)
         if self.verbose:
             print(f"{self.traffic_}", file=sys.stderr, flush=True)

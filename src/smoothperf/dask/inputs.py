@@ -70,9 +70,9 @@ TUPLES: dict[tuple[str, ...], str] = {
 }
 
 
-def sources(X: Any, y: Any = None, sample_weight: Any = None, base_scores: Any = None) -> list[Source]:
+def sources(X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> list[Source]:
     """The blocks of what a user passes to fit."""
-    return _sources(X, dict(zip(OF_LABELS, (y, sample_weight, base_scores), strict=True)))
+    return _sources(X, dict(zip(OF_LABELS, (y, sample_weight, offset), strict=True)))
 
 
 def ranked_sources(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> list[Source]:

@@ -30,7 +30,7 @@ class Part(Protocol):
         """Their features."""
 
     @property
-    def base_scores(self) -> Array | None:
+    def offset(self) -> Array | None:
         """Scores to begin with, higher for the positive label, if there are any."""
 
     def examples(self, communicator: Communicator) -> Supervision:
@@ -44,7 +44,7 @@ class LabelPart:
     design: Design
     positive: NDArray[np.bool_]
     weights: Array | None
-    base_scores: Array | None = None
+    offset: Array | None = None
 
     def examples(self, communicator: Communicator) -> Examples:
         """Labels and weights."""
@@ -61,7 +61,7 @@ class QueryPart:
     weights: Array | None
 
     @property
-    def base_scores(self) -> None:
+    def offset(self) -> None:
         """None: what ranks begins with nothing."""
 
     def examples(self, communicator: Communicator) -> Queries:
@@ -123,7 +123,7 @@ class LabelSettings:
             weights = by_class if weights is None else weights * by_class
         base = None
         if self.based:
-            base = np.concatenate([block.base_scores for block in blocks if block.base_scores is not None])
+            base = np.concatenate([block.offset for block in blocks if block.offset is not None])
             base = base if self.classes[0] < self.classes[1] else -base  # given for the second in sorted order
         return LabelPart(_design_of(blocks, self), positive, weights, base)
 

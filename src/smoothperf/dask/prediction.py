@@ -14,8 +14,8 @@ from distributed import Client
 from numpy.typing import NDArray
 
 from ..estimators.classifier import MeasureClassifier
-from ..estimators.problem import known_labels
 from ..estimators.ranker import MeasureRanker
+from ..estimators.scores import known_labels
 from ..measures import get_measure, get_query_measure
 from .blocks import Block, load, weight_of_kinds
 from .inputs import Source, ranked_sources, sources
@@ -30,42 +30,42 @@ def is_lazy(X: Any) -> bool:
     return bool(is_dask_collection(X))
 
 
-def lazily(model: MeasureClassifier | MeasureRanker, method: str, X: Any, base_scores: Any = None) -> Any:
+def lazily(model: MeasureClassifier | MeasureRanker, method: str, X: Any, offset: Any = None) -> Any:
     """``model.method(X)`` as a collection of the same kind: a vector, a series or a delayed object.
 
     The model, with its weights, is one task of the graph that all blocks share.
     """
     if isinstance(model, MeasureClassifier):
-        model._check_base_scores(base_scores)
+        model._check_offset(offset)
     shared = dask.delayed(model)
     sample = _none(model, method)
     if isinstance(X, Delayed):
-        return dask.delayed(_of_block)(X, shared, method, base_scores)
+        return dask.delayed(_of_block)(X, shared, method, offset)
     if isinstance(X, da.Array):
         if X.ndim != 2 or X.shape[1] != model.n_features_in_:
             raise ValueError(f"X has the shape {X.shape}, but the model expects {model.n_features_in_} features.")
         rows = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         as_vector: dict[str, Any] = {"dtype": sample.dtype, "drop_axis": 1, "meta": sample}
-        if base_scores is None:
+        if offset is None:
             return rows.map_blocks(_of_block, shared, method, **as_vector)
-        return da.map_blocks(_of_block_and_scores, rows, _beside(rows, base_scores), shared, method, **as_vector)
-    if base_scores is None:
+        return da.map_blocks(_of_block_and_scores, rows, _beside(rows, offset), shared, method, **as_vector)
+    if offset is None:
         return X.map_partitions(_of_frame, shared, method, meta=(method, sample.dtype))
-    if not hasattr(base_scores, "divisions") or base_scores.npartitions != X.npartitions:
+    if not hasattr(offset, "divisions") or offset.npartitions != X.npartitions:
         raise ValueError("base_scores must be a dask series with the partitions of X.")
-    return X.map_partitions(_of_frame_and_scores, base_scores, shared, method, meta=(method, sample.dtype))
+    return X.map_partitions(_of_frame_and_scores, offset, shared, method, meta=(method, sample.dtype))
 
 
-def _beside(rows: da.Array, base_scores: Any) -> da.Array:
+def _beside(rows: da.Array, offset: Any) -> da.Array:
     """A vector as a column in the blocks of some rows."""
     known = not any(np.isnan(length) for length in rows.chunks[0])
     if known:
-        column = da.asarray(base_scores)
+        column = da.asarray(offset)
         if column.shape != rows.shape[:1]:
             raise ValueError(f"X has {rows.shape[0]} rows but base_scores has shape {column.shape}; they must match.")
         column = column.rechunk({0: rows.chunks[0]})
-    elif isinstance(base_scores, da.Array) and base_scores.numblocks == rows.numblocks[:1]:
-        column = base_scores
+    elif isinstance(offset, da.Array) and offset.numblocks == rows.numblocks[:1]:
+        column = offset
     else:
         raise ValueError("base_scores must be a dask array with the blocks of X, whose lengths are not known.")
     return column[:, None]
@@ -77,10 +77,10 @@ def _none(model: MeasureClassifier | MeasureRanker, method: str) -> NDArray[Any]
     return model.classes_[:0] if labels else np.zeros(0)
 
 
-def _of_block(X: Any, model: MeasureClassifier | MeasureRanker, method: str, base_scores: Any = None) -> NDArray[Any]:
+def _of_block(X: Any, model: MeasureClassifier | MeasureRanker, method: str, offset: Any = None) -> NDArray[Any]:
     if X.shape[0] == 0:
         return _none(model, method)
-    beside = {} if base_scores is None else {"base_scores": base_scores}
+    beside = {} if offset is None else {"base_scores": offset}
     result: NDArray[Any] = getattr(model, method)(X, **beside)
     return result
 
@@ -97,9 +97,7 @@ def _of_frame_and_scores(frame: Any, series: Any, model: MeasureClassifier, meth
     return type(frame.iloc[:, 0])(_of_block(frame, model, method, series), index=frame.index)
 
 
-def score(
-    client: Client, model: MeasureClassifier, X: Any, y: Any, sample_weight: Any, base_scores: Any = None
-) -> float:
+def score(client: Client, model: MeasureClassifier, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> float:
     """The measure on blocks of rows.
 
     For measures of decisions (``Measure.judges_decisions``) each block replies with four numbers. The others depend on
@@ -107,7 +105,7 @@ def score(
     """
     measure = get_measure(model.measure)
     judge = partial(_judge, only_decisions=measure.judges_decisions)
-    scores, positive, weights = _gathered(client, model, judge, sources(X, y, sample_weight, base_scores))
+    scores, positive, weights = _gathered(client, model, judge, sources(X, y, sample_weight, offset))
     counted = weights > 0.0
     return measure.score(positive[counted], scores[counted], weights[counted])
 
@@ -150,9 +148,9 @@ def _judge(
         return block.problem
     try:
         positive = known_labels(block.y, model.label_pair, length=block.summary.n_rows)
-        model._check_base_scores(block.base_scores)
+        model._check_offset(block.offset)
         scores = _products(block, model.n_features_in_, model.coef_[0]) + model.intercept_[0]
-        scores = scores if block.base_scores is None else scores + block.base_scores
+        scores = scores if block.offset is None else scores + block.offset
         if model.label_pair[1] != model.classes_[1]:
             scores = -scores
     except ValueError as error:

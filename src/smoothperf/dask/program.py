@@ -26,7 +26,8 @@ from ..optimise.penalties import Penalty
 from ..optimise.result import Start
 from ..optimise.story import Sequel, Story
 from ..tasks.base import Candidate, Ending, Task
-from ..tasks.training import check_suits, first_run
+from ..tasks.tight import first_run
+from ..tasks.training import check_suits
 from .parts import Part
 
 #: Least time between two copies of the best weights, in seconds.
@@ -152,7 +153,7 @@ def train(job: Job, part: Part, communicator: Communicator, notes: Notes | None 
     risk = task.risk(candidate, examples)
     check_suits(candidate, risk, job.penalty, job.solver)
     design = SharedDesign(task.design(candidate, part.design), communicator)
-    objective = RegularizedRisk(design, risk, job.penalty, part.base_scores)
+    objective = RegularizedRisk(design, risk, job.penalty, part.offset)
     if job.tight:
         result = _minimise_tight(job, examples, objective, notes)
     else:

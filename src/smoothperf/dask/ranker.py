@@ -11,6 +11,7 @@ from distributed import Client
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import ranker as local
+from ..estimators.messages import warn_of_zero_ranker
 from ..estimators.problem import solver_of
 from ..measures import Queries, QueryMeasure, get_query_measure
 from ..optimise import Callback, Solver
@@ -130,9 +131,10 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
             return settings
 
         blocks = ranked_sources(X, y, qid, sample_weight)
-        _, ending = self._train(lambda n_features: job, blocks, settle, self._last_weights, ranked=True)
+        start = lambda: self._last_weights(self.n_features_in_)  # noqa: E731 (known once blocks have been looked at)
+        _, ending = self._train(lambda n_features: job, blocks, settle, start, ranked=True)
         if ending.empty:
-            local.warn_of_zero_ranker(self.alpha, tight=job.tight)
+            warn_of_zero_ranker(self.alpha, tight=job.tight)
         return self
 
     def predict(self, X: Any) -> Any:

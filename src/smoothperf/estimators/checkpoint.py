@@ -31,7 +31,7 @@ class Checkpoint:
     Parameters
     ----------
     estimator : estimator
-        What is fitted. Its ``checkpoint`` is the file that the model is saved to, or a function that is given it.
+        The estimator. Its ``checkpoint`` is the file that the model is saved to, or a function that is given it.
     begun : bool
         Whether the fit begins with the weights of an earlier one. If not, a file that is there already is an error: it
         may be all that is left of a long fit.

@@ -33,8 +33,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple
 
@@ -45,12 +44,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._validation import whole_number
+from .._warnings import warn
 from ..evaluation import tells_nothing
 from ..optimise import Callback, ConvexSolver, Result
 from ..tasks.base import C, HeldOut, K, Rows, Task
-from ..tasks.training import Training
+from ..tasks.features import split_rows
+from ..tasks.path import PathTraining
 from ..threads import use_threads
-from .linear import ZeroModelWarning
+from .messages import ZeroModelWarning
 from .path import checked_alphas
 
 Array = NDArray[np.float64]
@@ -71,8 +72,6 @@ PATIENCE = 2
 STRONGEST = 0.3
 #: Tolerance and most iterations while candidates are compared: their scores on new rows change little beyond.
 LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
-#: Attributes that a model has only if there was a choice.
-OF_THE_CHOICE = ("cv_results_", "best_index_", "best_score_", "alpha_", "l1_ratio_")
 
 
 class GridEdgeWarning(UserWarning):
@@ -123,15 +122,36 @@ class Chosen(NamedTuple, Generic[C]):
     result: Result
 
 
+class Tried(NamedTuple):
+    """All that was tried.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        The chosen one, as users call it.
+    alpha : float
+        Its alpha.
+    table : dict
+        ``cv_results_``.
+    best : int
+        The place of the chosen one in the table.
+    """
+
+    candidate: Any
+    alpha: float
+    table: dict[str, Any]
+    best: int
+
+
 class Choice(Generic[K, C]):
-    """What has been tried so far, and what it was worth.
+    """The candidates that have been tried so far, with their scores.
 
     Parameters
     ----------
     task : Task
-        What is trained for; its measure judges.
-    candidates : sequence or mapping
-        What is compared; of a mapping the values are what users call it.
+        The task; its measure judges.
+    candidates : iterable or mapping
+        The candidates to compare; the values of a mapping are what users call them.
     levels : ndarray
         Strengths to begin with, descending.
     literal : bool
@@ -140,13 +160,13 @@ class Choice(Generic[K, C]):
     Attributes
     ----------
     splits : list of HeldOut
-        What is held out, with scores.
+        The rows held out, with scores.
     last : dict
         The last level of each candidate to try once the first splits have been looked at; -1 if it is out.
     """
 
     def __init__(
-        self, task: Task[K, C], candidates: Sequence[C] | Mapping[C, C], levels: Array, *, literal: bool = False
+        self, task: Task[K, C], candidates: Iterable[C] | Mapping[C, C], levels: Array, *, literal: bool = False
     ):
         self.task = task
         self.candidates = list(candidates)
@@ -162,7 +182,7 @@ class Choice(Generic[K, C]):
         last = self.levels.size - 1
         return float(self.levels[min(index, last)] * STEP ** max(0, index - last))
 
-    def alpha(self, training: Training[K, C], index: int) -> float:
+    def alpha(self, training: PathTraining[K, C], index: int) -> float:
         """The alpha of a level for a candidate."""
         level = self.level(index)
         if self.literal:
@@ -177,29 +197,30 @@ class Choice(Generic[K, C]):
         Parameters
         ----------
         rows : Rows
-            What is split.
+            Rows to split.
         solver : ConvexSolver
-            What is to be trained with in the end.
+            The solver of the fit to all rows.
         estimator : estimator
             Says how: ``cv``, ``n_jobs``, ``n_threads``, ``verbose`` and ``progress``.
         """
         splits = self.task.splits(estimator.cv, rows)
-        every_row = np.arange(rows.X.shape[0])  # a split may be a mask
+        every_row = np.arange(rows.targets.shape[0])  # a split may be a mask
         loose = loosened(solver)
         tell = estimator.progress or (lambda step: None)
 
         def look(number: int, train: Any, test: Any) -> HeldOut[K, C]:
             # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
             with use_threads(estimator.n_threads):
-                before, after = rows.part(train), rows.part(test)
+                before, after = split_rows(rows, train, test)
+                task = self.task.on(before)
                 held_out: HeldOut[K, C] = HeldOut(every_row[test], after.known, after.judged)
                 offset = 0.0 if after.offset is None else after.offset
                 for candidate in self.candidates:
-                    training = Training(self.task, candidate, before, loose, choosing=True)
+                    training = PathTraining(task, candidate, before, loose, choosing=True)
                     self.follow(
                         training,
                         held_out,
-                        lambda weights: offset + self.task.scores(candidate, after.X, weights),  # noqa: B023 (called here)
+                        lambda weights: offset + task.scores(candidate, after.X, weights),  # noqa: B023 (called here)
                         lambda alpha: tell(Step(number, len(splits), candidate, alpha)),  # noqa: B023 (called here)
                     )
             if estimator.verbose:
@@ -214,7 +235,7 @@ class Choice(Generic[K, C]):
 
     def follow(
         self,
-        training: Training[K, C],
+        training: PathTraining[K, C],
         held_out: HeldOut[K, C],
         score: Callable[[Array], Array],
         tell: Callable[[float], None],
@@ -320,7 +341,7 @@ class Choice(Generic[K, C]):
         return float(difference.mean()) > max(error, ALIKE)
 
     def times_held_out(self) -> float:
-        """How often a row was held out, on average over those that were at all."""
+        """Number of times that a row was held out, on average over those that were at all."""
         rows = np.concatenate([split.numbers for split in self.splits])
         return float(rows.size / np.unique(rows).size)
 
@@ -333,11 +354,10 @@ class Choice(Generic[K, C]):
             assert scores is not None
             if not tells_nothing(scores):
                 return fits[-1]
-        warnings.warn(
+        warn(
             "Whatever was trained with, and however little it was regularised, all rows have the same score: the model "
             "tells nothing. Perhaps the features have nothing to do with the labels, or all of them are constant.",
             ZeroModelWarning,
-            stacklevel=4,
         )
         return fits[0]
 
@@ -345,34 +365,29 @@ class Choice(Generic[K, C]):
         self, rows: Rows[K], candidate: C, index: int, solver: ConvexSolver, callback: Callback | None
     ) -> Chosen[C]:
         """The model of a candidate at a level, from those at the levels before."""
-        training = Training(self.task, candidate, rows, loosened(solver), choosing=True)
+        training = PathTraining(self.task, candidate, rows, loosened(solver), choosing=True)
         for level in range(index + 1):
             alpha = self.alpha(training, level)
             weights = training.path.solve(alpha).coef
         return Chosen(candidate, index, training, training.finish(alpha, weights, solver, callback))
 
-    def results(self, rows: Rows[K], solver: ConvexSolver, chosen: Chosen[C]) -> dict[str, Any]:
-        """What was tried, as attributes in the form of scikit-learn's searches; warns if the best lies at the edge."""
+    def results(self, rows: Rows[K], solver: ConvexSolver, chosen: Chosen[C]) -> Tried:
+        """All that was tried, in the form of scikit-learn's searches; warns if the best lies at the edge."""
         tried = [(one, level) for one in self.candidates for level in sorted(self.tried_anywhere(one))]
-        trainings = {one: Training(self.task, one, rows, loosened(solver), choosing=True) for one in self.candidates}
+        trainings = {
+            one: PathTraining(self.task, one, rows, loosened(solver), choosing=True) for one in self.candidates
+        }
         params = [{**self.named[one].words(), "alpha": self.alpha(trainings[one], level)} for one, level in tried]
         best = tried.index((chosen.candidate, chosen.level))
         table = self._table(tried, params)
         alpha = params[best]["alpha"]
         if self.at_the_end(chosen.candidate, chosen.level):
             remedy = "Give smaller alphas" if self.literal else "Scale the features, or give alphas"
-            warnings.warn(
+            warn(
                 f"The best alpha, {alpha:.3g}, is the smallest that was tried for {chosen.candidate}. {remedy}.",
                 GridEdgeWarning,
-                stacklevel=4,
             )
-        return {
-            "trained_for_": self.named[chosen.candidate],
-            "cv_results_": table,
-            "best_index_": best,
-            "best_score_": float(table["mean_test_score"][best]),
-            "alpha_": alpha,
-        }
+        return Tried(self.named[chosen.candidate], alpha, table, best)
 
     def _table(self, tried: list[tuple[C, int]], params: list[dict[str, Any]]) -> dict[str, Any]:
         scores = np.array([self.split_scores(*pair) for pair in tried])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,22 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from .._validation import choice
 from ..io.model_file import kept_in_files
 from ..measures import Measure
-from ..optimise import Callback, Solver
-from ..optimise.penalties import UNPENALISED, BoundPenalty
+from ..optimise import Callback, ConvexSolver, Solver
+from ..optimise.penalties import BoundPenalty
 from ..optimise.smoothing import Smoothing
-from ..tasks.base import BOUNDS
+from ..tasks.base import BOUNDS, Ending
 from ..tasks.bias import Bias
+from ..tasks.label_choice import Candidate
+from ..tasks.labels import LabelRows, LabelTask
 from ..threads import check_n_threads
-from .linear import LinearMeasureClassifier, ZeroModelWarning, largest_of, report_end
-from .penalty import Features
+from .messages import warn_of_limits, warn_of_zero_model
 from .problem import label_task, labelled_rows, solver_of
+from .scores import LinearMeasureClassifier
 
 Array = NDArray[np.float64]
-ZERO_MODEL_REMEDY = (
-    "The scores may tell nothing. Use a smaller alpha; if that does not help, the convex risk of this measure is too "
-    'loose for these data: use bound="tight" if the measure has that, or train with measure="roc_area", and choose the '
-    "threshold with set_operating_point."
-)
 
 
 @kept_in_files
@@ -43,8 +39,8 @@ class MeasureClassifier(LinearMeasureClassifier):
     Parameters
     ----------
     measure : str or Measure, default="roc_area"
-        What to be good at: "roc_area", "prbep", "precision@100", "recall@5%", "error_rate", ... or a Measure object;
-        docs/measures.md has them all.
+        The measure to be good at: "roc_area", "prbep", "precision@100", "recall@5%", "error_rate", ... or a Measure
+        object; docs/measures.md has them all.
     alpha : float, default=1e-4
         Strength of the regulariser (the paper's lambda); the risk is an average, so alpha does not scale with n.
     bound : {"convex", "tight"}, default="convex"
@@ -52,6 +48,10 @@ class MeasureClassifier(LinearMeasureClassifier):
         "tight" is R less the same maximum without the loss (docs/maths.md, tight-risk). It is minimised by convex
         steps from the minimiser for ROC area, to a point that none of them can improve by more than ``tol``: a
         stationary point, of which nobody knows how far from the global minimum it is.
+    features : transformer, optional
+        A transformer of scikit-learn's kind, or a pipeline of such, that makes the features of X, which may be a data
+        frame then: :class:`~smoothperf.TableEncoder`, :class:`~smoothperf.Shapes`, a StandardScaler. ``coef_`` has the
+        weights of what it makes. By default the features are the columns of X.
     l1_ratio : float, default=0.0
         Share of absolute values in the penalty, ``alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2)``: 0 is the
         quadratic penalty, 1 leaves as few features in the model as possible. Above 0, weights are exactly zero where
@@ -64,7 +64,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         speak for the positive label. A monotone scorecard is ``(lower, upper)`` of 0 and infinity, feature by feature.
         An array of shape (2, n_features) has the lower bounds in its first row.
     penalty_factors : array-like of shape (n_features,) or dict, optional
-        How much the weight of each feature costs, in terms of the others: 1 by default, 0 for a feature that is not
+        Cost of the weight of each feature, in terms of the others: 1 by default, 0 for a feature that is not
         penalised. The weight of such a one stays within 1000, unless it has bounds. A Series of pandas, here and in
         ``coef_bounds``, is read by its index, as a dict is.
     tol : float, default=1e-3
@@ -77,7 +77,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         tolerances, with measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), error rates,
         log loss and squared hinge.
     smoothing : "adaptive", float or Smoothing object, default="adaptive"
-        How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
+        Smoothing of the risk; a number is a fixed mu. BMRM does not smooth.
     fit_intercept : bool, default=True
         Whether there is an intercept; otherwise it is 0. For measures that compare scores (ROC area, PRBEP,
         precision@k, recall@k) it is chosen after training, and realises the operating point that the measure asks for:
@@ -114,12 +114,14 @@ class MeasureClassifier(LinearMeasureClassifier):
     pos_label_ : label
         The positive one of them.
     class_count_ : ndarray of shape (2,)
-        How many training rows have each of them, whatever they weigh.
+        Training rows with each of them, whatever they weigh.
     coef_ : ndarray of shape (1, n_features)
         The weights of the features; never a bias.
     intercept_ : ndarray of shape (1,)
         The operating point: :meth:`predict` is ``classes_[1]`` where ``X @ coef_.T + intercept_ > 0``. With a trained
         bias, that bias less the threshold that the measure chose on the training scores (0 for error rates).
+    features_ : transformer
+        The fitted transformer, if ``features`` is one.
     objective_, lower_bound_, gap_ : float
         Exact J at the solution, a certified lower bound of its minimum, and their difference. Where a bias is trained,
         the weight of the constant feature is part of w in J. For the tight bound J is that of the tight risk, and the
@@ -131,7 +133,7 @@ class MeasureClassifier(LinearMeasureClassifier):
     n_features_in_model_ : int
         Features whose weight is not zero.
     has_base_scores_ : bool
-        Whether scores to begin with were given, and must be given again.
+        Whether there was an offset (``base_scores``), which new rows need then.
     result_ : Result
         Everything the solver has to say, with the trace of all iterations: for the tight bound those of the convex
         problems that were solved on the way. Where a bias is trained, ``result_.coef``
@@ -160,6 +162,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         alpha: float = 1e-4,
         *,
         bound: str = "convex",
+        features: Any = None,
         l1_ratio: float = 0.0,
         positive: bool = False,
         coef_bounds: Any = None,
@@ -182,6 +185,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         self.measure = measure
         self.alpha = alpha
         self.bound = bound
+        self.features = features
         self.l1_ratio = l1_ratio
         self.positive = positive
         self.coef_bounds = coef_bounds
@@ -201,85 +205,41 @@ class MeasureClassifier(LinearMeasureClassifier):
         self.callback = callback
         self.checkpoint = checkpoint
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        base_scores: ArrayLike | None = None,
-    ) -> Self:
-        """Fit to training data.
+    def _fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, offset: Any = None
+    ) -> None:
+        task, candidate, rows, solver = self._problem(X, y, sample_weight, offset)
+        self._keep_labels(rows.pair, rows.counts)
+        self._keep_offset(rows.offset)
+        bias = task.bias(candidate)
+        training, result, ending = self._minimise(
+            task, candidate, rows, solver, self._last_weights(bias, rows.X.shape[1])
+        )
+        self._warn(bias, ending, training.objective(self.alpha).penalty, result.coef, solver.tol)
+        self._keep_ending(result, ending)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), path or Store
-            Dense in any order, CSR or CSC; float32 and float64 are used as they are, without a copy of them. The path
-            of a store (:func:`smoothperf.io.convert`) trains from its files, without a copy of them.
-        y : array-like of shape (n,)
-            Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed for a store,
-            which has them.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights; an integer weight c stands for c copies.
-        base_scores : array-like of shape (n,), optional
-            Scores to begin with, such as the :meth:`decision_function` of another model: what is trained is added to
-            them. Give those of new rows to :meth:`decision_function`, :meth:`predict` and :meth:`score`, too.
-        """
+    def _problem(
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, offset: Any
+    ) -> tuple[LabelTask, Candidate, LabelRows, ConvexSolver]:
+        """The task, the candidate, the rows and the solver that parameters and data describe, all checked."""
         choice("bound", self.bound, BOUNDS)
         solver = solver_of(self)
         check_n_threads(self.n_threads)
-        rows = labelled_rows(self, X, y, sample_weight, base_scores)
-        task = label_task(self, rows.X.shape[1])
-        self._keep_labels(rows.pair, rows.counts)
-        self.has_base_scores_ = based = rows.offset is not None
-        candidate = task.candidate(self.bound)
-        bias = task.bias(candidate)
-        training, result, ending = self._minimise(task, candidate, rows, solver, self._last_weights(bias))
-        report_end(result, solver.tol, self.verbose, largest_of(rows.offset))
-        if ending.empty:
-            warn_of_zero_model(bias, ending.excess, self.alpha, solver.tol, tight=training.tight, based=based)
-        warn_of_limits(training.objective(self.alpha).penalty, result.coef, getattr(self, "feature_names_in_", None))
-        self._keep_ending(result, ending)
-        return self
+        rows = self._prepare(labelled_rows(self, X, y, sample_weight, offset))
+        task = label_task(self, rows.X.shape[1], columns=rows.columns)
+        return task, task.candidate(self.bound), rows, solver
 
-    def _last_weights(self, bias: Bias) -> Array | None:
+    def _warn(self, bias: Bias, ending: Ending, penalty: BoundPenalty, coef: Array, tol: float) -> None:
+        """Say so if no weights are as good as those that were found, or if one would grow without end."""
+        if ending.empty:
+            tight, based = self.bound == "tight", self._has_offset
+            warn_of_zero_model(bias, ending.excess, self.alpha, tol, tight=tight, based=based)
+        if (held := penalty.held(coef)).size:
+            warn_of_limits(int(held[0]), coef.size, self.feature_names)
+
+    def _last_weights(self, bias: Bias, n_features: int) -> Array | None:
         """Weights to start from, where those of an earlier fit are wanted and fit these features."""
         previous: Array | None = getattr(self, "coef_", None)
-        if not self.warm_start or previous is None or previous.shape[1] != self.n_features_in_:
+        if not self.warm_start or previous is None or previous.shape[1] != n_features:
             return None
         return bias.start(self._sign * previous[0], self.result_.coef)
-
-
-def warn_of_zero_model(
-    bias: Bias, excess: float, alpha: float, tol: float, *, tight: bool, based: bool = False
-) -> None:
-    """Say so if the weights that ``fit`` has found are no better than none; the objective of these is known."""
-    zero = "w = 0 with a bias" if bias.trained else "w = 0"
-    if based:
-        message = (
-            f"At alpha={alpha:g} {zero} is as good as what was found, within tol={tol:.3g}: nothing is worth adding to "
-            "base_scores. Use a smaller alpha, or the base scores alone."
-        )
-    elif tight:
-        message = (
-            f"At alpha={alpha:g} {zero} is as good as what was found, within tol={tol:.3g}. The scores may tell "
-            'nothing. Use a smaller alpha, or train with measure="roc_area" and choose the threshold with '
-            "set_operating_point."
-        )
-    else:
-        message = (
-            f"At alpha={alpha:g} the optimum is {zero} within tol: the objective of {zero} is at most "
-            f"{excess:.3g} above the minimum, tol is {tol:.3g}. {ZERO_MODEL_REMEDY}"
-        )
-    warnings.warn(message, ZeroModelWarning, stacklevel=3)
-
-
-def warn_of_limits(penalty: BoundPenalty, coef: Array, names: Any = None) -> None:
-    """Say so if the weight of a feature that costs nothing has grown as large as it may without bounds of its own."""
-    if (held := penalty.held(coef)).size:
-        feature = Features(coef.size, names).named(int(held[0]))
-        warnings.warn(
-            f"The weight of {feature}, which has no penalty, is on the limit of {UNPENALISED:g} that the certificate "
-            "needs. Scale the feature, or give coef_bounds for it.",
-            UserWarning,
-            stacklevel=3,
-        )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,19 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import choice
 from ..cuts.confidence import CONFIDENCE, checked_confidence
 from ..cuts.targets import TARGETS, checked_target
-from ..io.model_file import is_fitted_attribute
 from ..measures import Examples, Goal, Measure, get_measure
 from ..optimise import Callback, Solver
 from ..optimise.penalties import ElasticNet
 from ..optimise.smoothing import Smoothing
-from ..tasks.labels import Candidate, LabelTask, candidates_for, stacked_scores
-from ..tasks.training import Training
-from ..threads import check_n_threads, use_threads
+from ..tasks.label_choice import Candidate, candidates_for, stacked_scores
+from ..tasks.labels import LabelTask
+from ..threads import check_n_threads
 from .calibration import METHODS, fitted_calibration
-from .choice import LEVELS, OF_THE_CHOICE, Choice, Chosen, Step, levels_for
+from .choice import LEVELS, Choice, Chosen, Step
 from .classifier import MeasureClassifier
-from .linear import LinearMeasureClassifier, largest_of, make_callback, report_end
+from .cross_validated import CrossValidated
 from .problem import label_task, labelled_rows, solver_of
+from .scores import LinearMeasureClassifier
 
 Array = NDArray[np.float64]
 
@@ -40,32 +39,36 @@ class _HeldOutScores:
     weights: Array | None
 
 
-class MeasureClassifierCV(LinearMeasureClassifier):
+class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassifier):
     """A linear classifier for a measure that chooses what to train with, and how strongly to regularise.
 
-    Several risks are trained along paths of falling alphas: log loss and squared hinge, which are safe, and those of
+    Several risks are trained along paths of falling alphas: log loss and squared hinge, the baselines, and those of
     the measure and of others near it, convex or tight. The measure on held-out rows decides, cautiously: another than
-    the best safe risk is taken only if it is better by more than the standard error of the difference. The winner is
+    the best baseline is taken only if it is better by more than the standard error of the difference. The winner is
     fitted to all rows in the same way. Thresholds and probabilities come from the scores of held-out rows.
 
     Parameters
     ----------
     measure : str or Measure, default="roc_area"
-        What to be good at. A count such as that of precision@100 is meant for as many rows as are given to ``fit``.
+        The measure to be good at. A count such as that of precision@100 is meant for as many rows as are given to
+        ``fit``.
     bound : {"auto", "convex", "tight"} or list of (measure, bound), default="auto"
-        What to choose from. "auto": the safe risks, and what was seen to be worth while for the measure. "convex" or
-        "tight": that risk of the measure only. A list names the candidates, such as
-        ``[("log_loss", "convex"), ("prbep", "tight")]``.
+        Candidates to choose from. "auto": the baselines, and what was seen to be worth while for the measure. "convex"
+        or "tight": that risk of the measure only. A list names the candidates, such as ``[("log_loss", "convex"),
+        ("prbep", "tight")]``.
     alphas : array-like, optional
         The alphas to choose from, for all candidates; the first two splits try every one. By default they follow
         from the size of the features and suit each candidate; smaller ones are added while that pays.
     n_alphas : int, default=6
-        How many there are to begin with, if ``alphas`` is not given: each a tenth of the one before.
+        Their number to begin with, if ``alphas`` is not given: each a tenth of the one before.
     cv : int, float, splitter or iterable, default=5
         An int is a number of stratified folds; they are drawn three times if the smaller class has fewer than 200
         examples, as luck decides much then. A share between 0 and 1 holds out one stratified validation set, as many
         papers do. A splitter of scikit-learn or an iterable of ``(train, test)`` indices says it all; ``[(train,
         validation)]`` is a validation set of your own.
+    features : transformer, optional
+        Makes the features of X, as in :class:`~smoothperf.MeasureClassifier`. In every split it is fitted to the rows
+        that are trained on, and only then applied to those held out: scores there know nothing of them.
     l1_ratio : float or list of float, default=0.0
         Share of absolute values in the penalty, as in :class:`~smoothperf.MeasureClassifier`; of several the one that
         is best on held-out rows, with everything else, is taken. Above 0, alphas follow from where the first weight
@@ -73,10 +76,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     positive, coef_bounds, penalty_factors
         As in :class:`~smoothperf.MeasureClassifier`.
     calibration : {None, "sigmoid", "isotonic"}, default=None
-        How scores become probabilities, by scikit-learn's calibrators on the scores of held-out rows. With None there
-        is no ``predict_proba``.
+        Calibration of scores to probabilities, by scikit-learn's calibrators on the scores of held-out rows. With None
+        there is no ``predict_proba``.
     operating_point : dict, optional
-        Where to predict positive, in place of what the measure asks for: ``{"precision": 0.9}``, or another target of
+        Operating point, in place of what the measure asks for: ``{"precision": 0.9}``, or another target of
         :meth:`set_operating_point` (recall, fpr, rate, or k of as many rows as are given to ``fit``), and "confidence"
         if it is not 0.9. It is met on the scores of held-out rows; ``expected_`` has what to expect.
     n_jobs : int, optional
@@ -95,15 +98,15 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     Attributes
     ----------
     trained_for_ : Candidate
-        What was chosen: its ``measure`` and its ``bound``.
+        The chosen one: its ``measure`` and its ``bound``.
     alpha_, l1_ratio_ : float
         The chosen alpha, and the chosen share of absolute values.
     cv_results_ : dict
-        What was tried, in the form of scikit-learn's searches: "params" with measure, bound, l1_ratio and alpha, and
-        "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score". NaN where a split did not try
-        something: that was out of the race.
+        All that was tried, in the form of scikit-learn's searches: "params" with measure, bound, l1_ratio and alpha,
+        and "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score". NaN where a split did not
+        try something, which had been dropped before.
     best_index_ : int
-        Where the chosen one is in ``cv_results_``.
+        Position of the chosen one in ``cv_results_``.
     best_score_ : float
         Its mean score on held-out rows.
     result_, origin_, classes_, pos_label_, class_count_, coef_, intercept_, objective_, lower_bound_, gap_, n_iter_
@@ -128,6 +131,8 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     (True, (569, 2))
     """
 
+    single = MeasureClassifier
+
     def __init__(
         self,
         measure: str | Measure = "roc_area",
@@ -136,6 +141,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         alphas: ArrayLike | None = None,
         n_alphas: int = LEVELS,
         cv: Any = 5,
+        features: Any = None,
         l1_ratio: float | Sequence[float] = 0.0,
         positive: bool = False,
         coef_bounds: Any = None,
@@ -162,6 +168,7 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.alphas = alphas
         self.n_alphas = n_alphas
         self.cv = cv
+        self.features = features
         self.l1_ratio = l1_ratio
         self.positive = positive
         self.coef_bounds = coef_bounds
@@ -183,41 +190,10 @@ class MeasureClassifierCV(LinearMeasureClassifier):
         self.callback = callback
         self.progress = progress
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        base_scores: ArrayLike | None = None,
-    ) -> Self:
-        """Choose, and fit to all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), path or Store
-            Dense in any order, CSR or CSC. Of a store, rows of folds are copied into memory.
-        y : array-like of shape (n,)
-            Two kinds of labels; ``pos_label``, or the larger in sorted order, is positive. Not needed for a store,
-            which has them.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights, in training and in the scores on held-out rows.
-        base_scores : array-like of shape (n,), optional
-            Scores to begin with, as in :meth:`MeasureClassifier.fit`. Scores on held-out rows, and so the choice, the
-            threshold and probabilities, have them in. A model that was trained on these very rows flatters itself
-            there: give scores that it has for rows held out (``cross_val_predict``).
-        """
-        self._fit(X, y, sample_weight, base_scores)
-        return self
-
     def _fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        base_scores: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, offset: Any = None
     ) -> _HeldOutScores:
         """Fit, and return what the model knows of rows held out, which would be too long to keep."""
-        get_measure(self.measure)
         ratios = _checked_ratios(self.l1_ratio)
         candidates_for(get_measure(self.measure), self.bound)
         solver = solver_of(self)
@@ -225,26 +201,18 @@ class MeasureClassifierCV(LinearMeasureClassifier):
             choice("calibration", self.calibration, METHODS)
         point = _checked_point(self.operating_point)
         check_n_threads(self.n_threads)
-        rows = labelled_rows(self, X, y, sample_weight, base_scores)
+        rows = labelled_rows(self, X, y, sample_weight, offset)
         self._keep_labels(rows.pair, rows.counts)
-        task = label_task(self, rows.X.shape[1], ratios)
-        candidates = task.candidates(self.bound)
-        for candidate in candidates:
-            Training(task, candidate, rows, solver).check()
+        whole = self._prepare(rows)
+        task = label_task(self, whole.X.shape[1], ratios, whole.columns)
         # Counts are those of all rows, of which parts are trained on: what is compared has shares.
         weight = rows.known.weight
-        shares = {replace(one, measure=one.measure.as_share(weight)): one for one in candidates}
-        levels = levels_for(rows.X, rows.known.weights, self.alphas, self.n_alphas)
+        shares = {replace(one, measure=one.measure.as_share(weight)): one for one in task.candidates(self.bound)}
         task = replace(task, measure=task.measure.as_share(weight))
-        tried = Choice(task, shares, levels, literal=self.alphas is not None)
-        tried.compare(rows, solver, self)
-        with use_threads(self.n_threads):
-            chosen = tried.winner(rows, solver, make_callback(self.verbose, self.callback))
-        report_end(chosen.result, solver.tol, self.verbose, largest_of(rows.offset))
-        for name, value in tried.results(rows, solver, chosen).items():
-            setattr(self, name, value)
+        tried, chosen = self._choose(task, shares, rows, whole, solver)
+        self._keep_choice(tried, whole, solver, chosen)
         self.l1_ratio_ = chosen.candidate.l1_ratio
-        self.has_base_scores_ = rows.offset is not None
+        self._keep_offset(rows.offset)
         held_out = self._keep_model(task, tried, chosen)
         self._keep_point(task.measure, point, held_out, rows.known.count)
         return held_out
@@ -281,22 +249,16 @@ class MeasureClassifierCV(LinearMeasureClassifier):
     def as_classifier(self) -> MeasureClassifier:
         """Return the fitted model as the MeasureClassifier with ``alpha_`` that it is.
 
-        Its ``measure`` is the one to be good at, which is not always the one that it was trained with: that is in
-        ``trained_for_``.
+        Returns
+        -------
+        MeasureClassifier
+            Its ``measure`` is the one to be good at, which is not always the one that it was trained with: that is in
+            ``trained_for_``.
         """
         check_is_fitted(self)
-        mine = self.get_params(deep=False)
-        shared = {name: mine[name] for name in MeasureClassifier().get_params(deep=False) if name in mine}
-        chosen = {"alpha": self.alpha_, "bound": self.trained_for_.bound, "l1_ratio": self.l1_ratio_}
-        classifier = MeasureClassifier(**{**shared, **chosen})
-        for name, value in vars(self).items():
-            if is_fitted_attribute(name) and name not in OF_THE_CHOICE:
-                setattr(classifier, name, value)
-        return classifier
+        return self._as_single(alpha=self.alpha_, bound=self.trained_for_.bound, l1_ratio=self.l1_ratio_)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`as_classifier` to a file that :func:`smoothperf.load` reads."""
-        self.as_classifier().save(path)
+    _as_saved = as_classifier
 
 
 def _checked_ratios(l1_ratio: Any) -> tuple[float, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,21 +12,23 @@ from sklearn.utils import check_array
 
 from .._validation import choice, positive_number, shown, vector, whole_number
 from ..io.store import Store
-from ..measures import Examples, Measure, Queries, QueryMeasure, get_query_measure
+from ..measures import Measure, Queries, QueryMeasure
 from ..optimise import Callback, Solver, Status
 from ..optimise.path import Solution
 from ..optimise.smoothing import Smoothing
 from ..tasks.base import BOUNDS, C, K, Rows, scores_of
-from ..tasks.labels import Candidate, LabelRows
-from ..tasks.queries import QueryRows, QueryTask, RankingCandidate
-from ..tasks.training import Training
-from ..threads import check_n_threads, use_threads
+from ..tasks.labels import LabelRows
+from ..tasks.path import PathTraining
+from ..tasks.queries import QueryRows
+from ..threads import use_threads
 from .classifier import MeasureClassifier
-from .linear import make_callback
-from .problem import ACCEPTED, known_labels, label_task, labelled_rows, offset_of, opened, solver_of, taken
+from .messages import make_callback
+from .problem import ACCEPTED, offset_of, opened, taken
 from .ranker import MeasureRanker, queries_of, query_ids
+from .scores import known_labels
 
 Array = NDArray[np.float64]
+R = TypeVar("R", bound=Rows[Any])
 #: At the largest alpha w = 0 is optimal within this or within tol; a smaller tol does not move the grid to where
 #: nothing happens.
 EVENTLESS = 1e-3
@@ -36,7 +38,7 @@ SMALLEST_RATIO, SPARSE_RATIO = 1e-6, 1e-3
 
 
 class _Model(NamedTuple):
-    """What a path has found for one alpha."""
+    """The model that a path has found for one alpha, and its scores."""
 
     solution: Solution
     zero_is_best: bool
@@ -73,7 +75,7 @@ class RegularizationPath:
     seconds : ndarray of shape (n_alphas,)
         Time to solve, without the scores on the validation set.
     statuses : tuple of Status
-        How each run ended.
+        Status of each run at its end.
     classes : ndarray of shape (2,) or None
         The negative label and the positive one; None for rankers.
     zero_is_best : ndarray of bool of shape (n_alphas,)
@@ -138,7 +140,7 @@ class RegularizationPath:
 
     @property
     def reached(self) -> Array:
-        """What a tolerance is held against: ``gaps``, or ``stationarity_gaps`` for a tight bound."""
+        """Numbers that a tolerance is held against: ``gaps``, or ``stationarity_gaps`` for a tight bound."""
         return np.where(np.isnan(self.gaps), self.stationarity_gaps, self.gaps)
 
     @property
@@ -204,7 +206,7 @@ def regularization_path(
         The query of each row, or how many rows each query has, as in :meth:`MeasureRanker.fit`: then it is a path of
         rankers, and ``measure`` is one of queries. A store with queries brings them.
     measure : str, Measure or QueryMeasure, default="roc_area"
-        What to be good at.
+        The measure to be good at.
     bound : {"auto", "convex", "tight"}, default="auto"
         As in :class:`~smoothperf.MeasureClassifier` and :class:`~smoothperf.MeasureRanker`; "auto" is "convex" for
         classifiers. Solutions of a tight bound are stationary points. Each starts where a fit does, from the minimiser
@@ -216,7 +218,7 @@ def regularization_path(
         smaller) down to ``alpha_ratio`` times that. For a tight bound the first is that of the convex risk that it
         starts from, for scores of its size: there w = 0 is about as good as what is found.
     n_alphas : int, default=20
-        How many, if ``alphas`` is not given.
+        Number of alphas, if ``alphas`` is not given.
     alpha_ratio : float, optional
         Smallest alpha as a share of the largest, if ``alphas`` is not given: 1e-6, or 1e-3 with absolute values in the
         penalty, by default.
@@ -231,7 +233,7 @@ def regularization_path(
     sample_weight : array-like of shape (n,), optional
         Non-negative weights; an integer weight c stands for c copies. With queries, the same for all rows of one.
     base_scores : array-like of shape (n,), optional
-        Scores to begin with, as in :meth:`MeasureClassifier.fit`; what is trained is added to them.
+        An offset, as in :meth:`MeasureClassifier.fit`: what is trained is added to it.
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied into the sample weights.
     pos_label : label, optional
@@ -294,16 +296,20 @@ def regularization_path(
                 **for_labels | {"l1_ratio": l1_ratio or None, "positive": positive or None},
             )
             ranker = MeasureRanker(measure, bound=bound, **shared)  # type: ignore[arg-type]
-            path: _Path[Any, Any] = _ranking_path(ranker, X, y, qid, group, sample_weight, validation)
+            training: PathTraining[Any, Any] = PathTraining(*ranker._problem(X, y, qid, group, sample_weight))
+            read: Callable[[Sequence[Any], Any], Rows[Any]] = _graded_validation
         else:
             bound = "convex" if choice("bound", bound, ("auto", *BOUNDS)) == "auto" else bound
             bias = {"fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling}
             classifier = MeasureClassifier(measure, bound=bound, **bias, **for_labels, **shared)  # type: ignore[arg-type]
-            path = _label_path(classifier, X, y, sample_weight, base_scores, validation)
+            training = PathTraining(*classifier._problem(X, y, sample_weight, base_scores))
+            read = _labelled_validation
+        training.check()
+        path = _Path(training, None if validation is None else read(validation, training.rows))
         if grid is None:
             ratio = (SPARSE_RATIO if l1_ratio else SMALLEST_RATIO) if alpha_ratio is None else alpha_ratio
             grid = alphas_from_data(path.training, n_alphas, ratio)
-        models = path.solved(grid, make_callback(verbose, callback))
+        models = path.solved(grid, make_callback(verbose, callback) if verbose else callback)
     return RegularizationPath._of(models, getattr(path.training.rows, "pair", None))
 
 
@@ -311,7 +317,7 @@ def regularization_path(
 class _Path(Generic[K, C]):
     """A candidate along falling alphas, and rows to judge its models on, perhaps."""
 
-    training: Training[K, C]
+    training: PathTraining[K, C]
     validation: Rows[K] | None
 
     def solved(self, alphas: Array, callback: Callback | None) -> list[_Model]:
@@ -325,7 +331,7 @@ class _Path(Generic[K, C]):
         return models
 
     def _judged(self, solution: Solution) -> _Model:
-        """The model of a solution, and what it is worth."""
+        """The model of a solution, and its scores."""
         training, validation = self.training, self.validation
         task = training.task
         ending = training.ending(solution.alpha, solution)
@@ -339,43 +345,6 @@ class _Path(Generic[K, C]):
         return _Model(solution, ending.empty, ending.coef, ending.intercept, train_score, validation_score)
 
 
-def _label_path(
-    classifier: MeasureClassifier,
-    X: Any,
-    y: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    base_scores: ArrayLike | None,
-    validation: Sequence[Any] | None,
-) -> _Path[Examples, Candidate]:
-    solver = solver_of(classifier)
-    check_n_threads(classifier.n_threads)
-    rows = labelled_rows(classifier, X, y, sample_weight, base_scores)
-    task = label_task(classifier, rows.X.shape[1])
-    training = Training(task, task.candidate(classifier.bound), rows, solver)
-    training.check()
-    return _Path(training, None if validation is None else _labelled_validation(validation, rows))
-
-
-def _ranking_path(
-    ranker: MeasureRanker,
-    X: Any,
-    y: ArrayLike | None,
-    qid: ArrayLike | None,
-    group: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    validation: Sequence[Any] | None,
-) -> _Path[Queries, RankingCandidate]:
-    task = QueryTask(measure=get_query_measure(ranker.measure))
-    candidate = task.candidate(ranker.bound)
-    solver = solver_of(ranker)
-    check_n_threads(ranker.n_threads)
-    rows = ranker._rows(X, y, qid, group, sample_weight)
-    checked = None if validation is None else _graded_validation(validation, rows.X.shape[1])
-    training = Training(task, candidate, rows, solver)
-    training.check()
-    return _Path(training, checked)
-
-
 def _has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:
     """Whether rows are documents of queries: of those that are given, or that a store has."""
     return qid is not None or group is not None or (isinstance(X, Store) and X.has_queries)
@@ -387,7 +356,7 @@ def _refuse_what_is_for_labels(**given: Any) -> None:
             raise ValueError(f"{name} is for labels of two kinds, not for grades of queries; got {shown(value)}.")
 
 
-def alphas_from_data(training: Training[Any, Any], n_alphas: int, alpha_ratio: float) -> Array:
+def alphas_from_data(training: PathTraining[Any, Any], n_alphas: int, alpha_ratio: float) -> Array:
     """``n_alphas`` from where w = 0 is optimal down to ``alpha_ratio`` times that, evenly on a logarithmic scale."""
     whole_number("n_alphas", n_alphas, at_least=1)
     if positive_number("alpha_ratio", alpha_ratio) >= 1.0:
@@ -407,7 +376,7 @@ def checked_alphas(alphas: ArrayLike) -> Array:
 
 
 def _labelled_validation(validation: Sequence[Any], rows: LabelRows) -> LabelRows:
-    """Rows to judge on, with scores to begin with if those to train on have some."""
+    """Rows to judge on, with an offset if those to train on have one."""
     based = rows.offset is not None
     if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3, 4):
         raise ValueError(
@@ -422,19 +391,17 @@ def _labelled_validation(validation: Sequence[Any], rows: LabelRows) -> LabelRow
             else "validation has base_scores, but the rows to train on have none: give base_scores=, too."
         )
     given = taken(X, y, weights)
-    y, weights = given.y, given.sample_weight
-    X = check_array(given.X, input_name="validation X", **ACCEPTED)
-    if X.shape[1] != rows.X.shape[1]:
-        raise ValueError(f"validation X has {X.shape[1]} features but X has {rows.X.shape[1]}; they must match.")
-    try:
-        positive = known_labels(y, rows.pair, length=X.shape[0])
+
+    def read(X: Any) -> LabelRows:
+        positive = known_labels(given.y, rows.pair, length=X.shape[0])
+        weights = given.sample_weight
         weights = None if weights is None else vector("sample_weight", weights, length=X.shape[0])
         return LabelRows(X, rows.pair, positive, weights, offset=offset_of(base, rows.pair, X.shape[0]))
-    except ValueError as error:
-        raise ValueError(f"validation: {error}") from error
+
+    return _checked_validation(given.X, rows, read)
 
 
-def _graded_validation(validation: Sequence[Any], n_features: int) -> QueryRows:
+def _graded_validation(validation: Sequence[Any], rows: QueryRows) -> QueryRows:
     """Rows to judge on."""
     if not isinstance(validation, (tuple, list)) or len(validation) not in (3, 4):
         raise ValueError(
@@ -443,11 +410,21 @@ def _graded_validation(validation: Sequence[Any], n_features: int) -> QueryRows:
         )
     X, y, qid, weights = (*validation, None)[:4]
     given = taken(X, y, weights)
-    y, ids, weights = given.y, queries_of(given.store, qid, None), given.sample_weight
-    X = check_array(given.X, input_name="validation X", **ACCEPTED)
-    if X.shape[1] != n_features:
-        raise ValueError(f"validation X has {X.shape[1]} features but X has {n_features}; they must match.")
+    ids = queries_of(given.store, qid, None)
+
+    def read(X: Any) -> QueryRows:
+        grades = vector("y", given.y, length=X.shape[0])
+        return QueryRows(X, Queries.of(grades, query_ids(X.shape[0], ids, None), given.sample_weight))
+
+    return _checked_validation(given.X, rows, read)
+
+
+def _checked_validation(X: Any, rows: Rows[K], read: Callable[[Any], R]) -> R:
+    """Rows to judge on, with the features of those to train on; errors say that it is about validation."""
+    X = check_array(X, input_name="validation X", **ACCEPTED)
+    if X.shape[1] != rows.X.shape[1]:
+        raise ValueError(f"validation X has {X.shape[1]} features but X has {rows.X.shape[1]}; they must match.")
     try:
-        return QueryRows(X, Queries.of(vector("y", y, length=X.shape[0]), query_ids(X.shape[0], ids, None), weights))
+        return read(X)
     except ValueError as error:
         raise ValueError(f"validation: {error}") from error

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .._validation import shown
 from ..optimise.penalties import ElasticNet, Penalty, Quadratic
+from ..tasks.features import Columns
 from ..threads import cached_property
 
 Array = NDArray[np.float64]
@@ -25,22 +26,29 @@ LONGEST = 60
 
 
 def penalty_by_feature(
-    l1_ratio: float, positive: Any, coef_bounds: Any, penalty_factors: Any, n_features: int, names: Any = None
+    l1_ratio: float,
+    positive: Any,
+    coef_bounds: Any,
+    penalty_factors: Any,
+    n_features: int,
+    columns: Columns,
 ) -> Penalty:
     """The penalty that an estimator's parameters describe, in strength 1, for features without a bias.
 
     Examples
     --------
-    >>> penalty_by_feature(0.5, False, (None, 1.0), {"income": 3.0}, 2, ["age", "income"])
+    >>> penalty_by_feature(0.5, False, (None, 1.0), {"income": 3.0}, 2, Columns(["age", "income"]))
     ElasticNet(alpha=1.0, l1_ratio=0.5, factors=array([1., 3.]), lower=None, upper=array([1., 1.]), bias=False)
     """
-    features = Features(n_features, names)
+    features = Features(n_features, columns.names)
     nonnegative = _checked_positive(positive)
     factors = _factors(penalty_factors, features)
     lower, upper = _bounds(coef_bounds, features)
     _check_bounds(lower, upper, features)
     if nonnegative:
         lower = np.maximum(lower, 0.0)
+    if columns.bounds is not None:
+        lower, upper = np.maximum(lower, columns.bounds[0]), np.minimum(upper, columns.bounds[1])
     if not (lower.any() or upper.any()):
         both = "positive=True with these coef_bounds leaves" if nonnegative else "coef_bounds leave"
         raise ValueError(f"{both} no weight but 0 to any feature: nothing can be trained. Allow some weights.")
@@ -66,7 +74,7 @@ class Features:
 
     Examples
     --------
-    >>> features = Features(2, ["age", "income"])
+    >>> features = Features(2, Columns(["age", "income"]))
     >>> features.named(1), Features(2).named(1)
     ("feature 'income'", 'feature 1')
     >>> features.numbers("penalty_factors", {"income": 2.0}, 1.0)
@@ -77,11 +85,11 @@ class Features:
     names: Any = None
 
     def named(self, place: int) -> str:
-        """What to call a feature in a message."""
+        """Name of a feature in a message."""
         return f"feature {place}" if self.names is None else f"feature {str(self.names[place])!r}"
 
     def place(self, argument: str, key: Any) -> int:
-        """Where a feature is that a user names, or whose position is given."""
+        """Position of a feature that a user names, or whose position is given."""
         if isinstance(key, str) and key in self._places:
             return self._places[key]
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < self.count:

@@ -1,4 +1,4 @@
-"""Every fit begins with these checks: rows out of what a user passes, a task and a solver out of the parameters."""
+"""Checks that every fit begins with: rows out of what a user passes, a task and a solver out of the parameters."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..measures import get_measure
 from ..optimise import BMRM, LBFGS, ConvexSolver, Nesterov, Newton, Solver
 from ..optimise.penalties import ElasticNet, Penalty, Quadratic
 from ..optimise.smoothing import Adaptive, Fixed, Smoothing
+from ..tasks.features import Columns
 from ..tasks.labels import LabelRows, LabelTask
 from .penalty import penalty_by_feature
 
@@ -33,27 +34,51 @@ def labelled_rows(
     X: Any,
     y: ArrayLike | None,
     sample_weight: ArrayLike | None = None,
-    base_scores: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
 ) -> LabelRows:
     """Check what was passed to ``fit``; the estimator says which label is positive, and remembers the features."""
     given = taken(X, y, sample_weight)
     check_lengths(given.X, given.y)
-    X, labels = validate_data(estimator, given.X, given.y, accept_large_sparse=True, **ACCEPTED)
-    given.name_features(estimator)
+    X, labels = checked_rows(estimator, given)
     pair, positive = encode_labels(labels, estimator.pos_label)
     weights = given.sample_weight
     weights = None if weights is None else vector("sample_weight", weights, length=positive.shape[0])
-    rows = LabelRows(X, pair, positive, weights, estimator.class_weight, low_memory=estimator.low_memory)
-    rows.offset = offset_of(base_scores, pair, positive.shape[0])
+    rows = LabelRows(
+        X,
+        pair,
+        positive,
+        weights,
+        estimator.class_weight,
+        features=features_of(estimator),
+        low_memory=estimator.low_memory,
+    )
+    rows.offset = offset_of(offset, pair, positive.shape[0])
     return rows
 
 
-def offset_of(base_scores: ArrayLike | None, pair: NDArray[Any], length: int) -> Array | None:
-    """Turn scores to begin with that rise to the second sorted label into such that rise to the positive one."""
-    if base_scores is None:
+def features_of(estimator: Any) -> Any:
+    """The transformer that makes features of X; None if X has them, as on a cluster."""
+    features = getattr(estimator, "features", None)
+    if features is not None and not (hasattr(features, "fit") and hasattr(features, "transform")):
+        raise ValueError(f"features must be a transformer with fit and transform, or None, got {features!r}.")
+    return features
+
+
+def checked_rows(estimator: Any, given: Taken, **settings: Any) -> tuple[Any, Any]:
+    """Rows and their targets, checked; X not where features are made of it, whose transformer knows what it takes."""
+    if features_of(estimator) is not None:
+        return given.X, validate_data(estimator, X="no_validation", y=given.y, **settings)
+    X, y = validate_data(estimator, given.X, given.y, accept_large_sparse=True, **ACCEPTED, **settings)
+    given.name_features(estimator)
+    return X, y
+
+
+def offset_of(scores: ArrayLike | None, pair: NDArray[Any], length: int) -> Array | None:
+    """Turn scores that rise to the second sorted label into an offset, which rises to the positive one."""
+    if scores is None:
         return None
-    scores = vector("base_scores", base_scores, length=length)
-    return scores if pair[0] < pair[1] else -scores
+    offset = vector("base_scores", scores, length=length)
+    return offset if pair[0] < pair[1] else -offset
 
 
 @dataclass(frozen=True)
@@ -85,14 +110,21 @@ def opened(X: Any) -> Any:
     return open_store(X) if isinstance(X, (str, os.PathLike)) else X
 
 
-def label_task(estimator: Any, n_features: int, l1_ratios: Sequence[float] | None = None) -> LabelTask:
-    """What the parameters of an estimator describe, for rows with so many features."""
+def label_task(
+    estimator: Any, n_features: int, l1_ratios: Sequence[float] | None = None, columns: Columns | None = None
+) -> LabelTask:
+    """The task that the parameters of an estimator describe, for rows with so many features."""
     ratios = (estimator.l1_ratio,) if l1_ratios is None else l1_ratios
+
+    def penalties(n_features: int, columns: Columns | None) -> dict[float, Penalty]:
+        return {ratio: penalty_of(estimator, n_features, ratio, columns) for ratio in ratios}
+
     return LabelTask(
         measure=get_measure(estimator.measure),
         fit_intercept=estimator.fit_intercept,
         intercept_scaling=estimator.intercept_scaling,
-        penalties={ratio: penalty_of(estimator, n_features, ratio) for ratio in ratios},
+        penalties=penalties(n_features, columns),
+        penalty_for=None if columns is None else lambda rows: penalties(rows.X.shape[1], rows.columns),
     )
 
 
@@ -145,21 +177,6 @@ def encode_labels(y: NDArray[Any], pos_label: Any = None) -> tuple[NDArray[Any],
     return classes, y == classes[1]
 
 
-def known_labels(y: ArrayLike, classes: NDArray[Any], *, length: int) -> NDArray[np.bool_]:
-    """Mask of the positives of labels that a fitted model knows, the second of two; any others are an error."""
-    labels = np.asarray(y)
-    if labels.shape != (length,):
-        raise ValueError(f"X has {length} rows but y has shape {labels.shape}; they must match.")
-    positive: NDArray[np.bool_] = labels == classes[1]
-    unknown = np.flatnonzero(~(positive | (labels == classes[0])))
-    if unknown.size:
-        raise ValueError(
-            f"y must hold the labels of fit, {shown(classes[0])} and {shown(classes[1])}, "
-            f"got {shown(labels[unknown[0]])} at position {unknown[0]}."
-        )
-    return positive
-
-
 def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: str | float | Smoothing) -> ConvexSolver:
     """The solver of a given name with these settings; a solver object brings its own."""
     if isinstance(solver, ConvexSolver):
@@ -178,14 +195,17 @@ def make_solver(solver: str | Solver, *, tol: float, max_iter: int, smoothing: s
     return kinds[name](tol=tol, max_iter=max_iter, smoothing=_make_smoothing(smoothing))
 
 
-def penalty_of(estimator: Any, n_features: int, l1_ratio: float | None = None) -> Penalty:
+def penalty_of(
+    estimator: Any, n_features: int, l1_ratio: float | None = None, columns: Columns | None = None
+) -> Penalty:
     """The penalty that the parameters of an estimator describe, in strength 1, for features without a bias."""
     ratio = ElasticNet(1.0, estimator.l1_ratio if l1_ratio is None else l1_ratio).l1_ratio  # checked by it
     bounds, factors = estimator.coef_bounds, estimator.penalty_factors
-    if ratio == 0.0 and estimator.positive is False and bounds is None and factors is None:
+    if columns is None:
+        columns = Columns(getattr(estimator, "feature_names_in_", None))
+    if ratio == 0.0 and estimator.positive is False and bounds is None and factors is None and columns.bounds is None:
         return Quadratic(1.0)
-    names = getattr(estimator, "feature_names_in_", None)
-    return penalty_by_feature(ratio, estimator.positive, bounds, factors, n_features, names)
+    return penalty_by_feature(ratio, estimator.positive, bounds, factors, n_features, columns)
 
 
 def _make_smoothing(smoothing: str | float | Smoothing) -> Smoothing:

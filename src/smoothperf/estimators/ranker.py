@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._validation import missing_entries
 from ..io.model_file import kept_in_files
 from ..io.store import Store
 from ..measures import Queries, QueryMeasure, get_query_measure
-from ..optimise import Callback, Result, Solver
+from ..optimise import Callback, ConvexSolver, Result, Solver
 from ..optimise.smoothing import Smoothing
 from ..tasks.base import Ending
-from ..tasks.queries import QueryRows, QueryTask, RankingCandidate, candidate_for
+from ..tasks.queries import QueryRows, QueryTask
+from ..tasks.query_choice import RankingCandidate, candidate_for
 from ..threads import check_n_threads
-from .linear import CertifiedModel, ZeroModelWarning, report_end
-from .problem import ACCEPTED, check_lengths, opened, solver_of, taken
+from .linear import CertifiedModel
+from .messages import warn_of_zero_ranker
+from .problem import check_lengths, checked_rows, features_of, opened, solver_of, taken
 
 Array = NDArray[np.float64]
 
@@ -44,14 +45,22 @@ class LinearRanker(CertifiedModel):
 
     @property
     def trained_with(self) -> RankingCandidate:
-        """What was minimised: the risk that was chosen, or that of the measure."""
+        """The risk that was minimised: the one that was chosen, or that of the measure."""
         chosen: RankingCandidate | None = getattr(self, "trained_for_", None)
         return candidate_for(get_query_measure(self.measure), self.bound) if chosen is None else chosen
 
     def predict(self, X: Any) -> Array:
         """Return the score of every row, ``X @ coef_``: within a query the documents with the highest come first.
 
-        X may be the path of a store, here and in :meth:`score`.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), path or Store
+            Documents.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The scores.
         """
         check_is_fitted(self)
         return self._products(X, self.coef_)
@@ -64,7 +73,18 @@ class LinearRanker(CertifiedModel):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the measure, as a mean over the queries of test data; arguments as in ``fit``."""
+        """Return the measure, as a mean over the queries of test data.
+
+        Parameters
+        ----------
+        X, y, qid, group, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        float
+            The measure.
+        """
         X = opened(X)
         given = taken(X, y, sample_weight)
         if given.y is None:
@@ -88,10 +108,10 @@ class LinearRanker(CertifiedModel):
             raise ValueError("y is None: grades are needed unless X is a store.")
         check_lengths(given.X, given.y)
         check_grades_are_there(given.y)
-        X, grades = validate_data(self, given.X, given.y, y_numeric=True, accept_large_sparse=True, **ACCEPTED)
-        given.name_features(self)
-        ids = query_ids(X.shape[0], queries_of(given.store, qid, group), group)
-        return QueryRows(X, Queries.of(grades, ids, given.sample_weight), low_memory=self.low_memory)
+        X, grades = checked_rows(self, given, y_numeric=True)
+        ids = query_ids(len(grades), queries_of(given.store, qid, group), group)
+        queries = Queries.of(grades, ids, given.sample_weight)
+        return QueryRows(X, queries, features=features_of(self), low_memory=self.low_memory)
 
     def _keep_ending(self, result: Result, ending: Ending) -> None:
         """Make the outcome of a run the fitted model."""
@@ -168,8 +188,8 @@ class MeasureRanker(LinearRanker):
     Parameters
     ----------
     measure : str or QueryMeasure, default="ndcg@10"
-        What to be good at: "ndcg", "ndcg@10", "pairs" (the ROC area within queries), "precision@5", "recall@5", "map",
-        "mrr", "squared_loss", or an object such as ``NDCG(10, gain="linear")``; docs/ranking.md has them all.
+        The measure to be good at: "ndcg", "ndcg@10", "pairs" (the ROC area within queries), "precision@5", "recall@5",
+        "map", "mrr", "squared_loss", or an object such as ``NDCG(10, gain="linear")``; docs/ranking.md has them all.
     alpha : float, default=1e-3
         Strength of the regulariser; the risk is an average, so alpha does not scale with the number of queries.
         :class:`~smoothperf.MeasureRankerCV` chooses it.
@@ -180,6 +200,8 @@ class MeasureRanker(LinearRanker):
         with the order of the scores as the target, which never asks for too much (``tight_target`` of
         :class:`~smoothperf.NDCG`). "auto" is "convex" for pairs and squared loss, which do not collapse, and "tight"
         for all others.
+    features : transformer, optional
+        Makes the features of X, as in :class:`~smoothperf.MeasureClassifier`.
     tol : float, default=1e-3
         Largest certified gap between ``objective_`` and the optimum; for the tight bound, what a convex step may still
         gain.
@@ -188,7 +210,7 @@ class MeasureRanker(LinearRanker):
     solver : {"auto", "lbfgs", "nesterov", "bmrm"} or solver object, default="auto"
         "auto" is L-BFGS. An object brings its own ``tol``, ``max_iter`` and ``smoothing``.
     smoothing : "adaptive", float or Smoothing object, default="adaptive"
-        How the risk is smoothed; a number is a fixed mu. BMRM does not smooth.
+        Smoothing of the risk; a number is a fixed mu. BMRM does not smooth.
     warm_start : bool, default=False
         Start from the weights of the previous fit.
     n_threads : int, optional
@@ -240,6 +262,7 @@ class MeasureRanker(LinearRanker):
         alpha: float = 1e-3,
         *,
         bound: str = "auto",
+        features: Any = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
         solver: str | Solver = "auto",
@@ -254,6 +277,7 @@ class MeasureRanker(LinearRanker):
         self.measure = measure
         self.alpha = alpha
         self.bound = bound
+        self.features = features
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
@@ -281,42 +305,39 @@ class MeasureRanker(LinearRanker):
             A row for each document; dense in any order, CSR or CSC; float32 and float64 are used as they are. The path
             of a store (:func:`smoothperf.io.convert`) trains from its files, without a copy of them.
         y : array-like of shape (n,)
-            How relevant each document is to its query: grades, 0 or more. Not needed for a store, which has them.
+            Relevance of each document to its query: grades, 0 or more. Not needed for a store, which has them.
         qid : array-like of shape (n,), optional
             The query of each document: numbers or words. Rows of a query need not follow one another. Not needed for a
             store that has them.
         group : array-like of int, optional
             In place of ``qid``, how many rows each query has, if they follow one another: as in LightGBM and XGBoost.
         sample_weight : array-like of shape (n,), optional
-            What the query of each document counts, the same for all documents of one; an integer c stands for c
+            Weight of the query of each document, the same for all documents of one; an integer c stands for c
             copies of the query. ``np.repeat(weights, group)`` makes it from weights of queries.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
-        task = QueryTask(measure=get_query_measure(self.measure))
-        candidate = task.candidate(self.bound)
-        solver = solver_of(self)
-        check_n_threads(self.n_threads)
-        rows = self._rows(X, y, qid, group, sample_weight)
-        _, result, ending = self._minimise(task, candidate, rows, solver, self._last_weights())
-        report_end(result, solver.tol, self.verbose)
+        task, candidate, rows, solver = self._problem(X, y, qid, group, sample_weight)
+        _, result, ending = self._minimise(task, candidate, rows, solver, self._last_weights(rows.X.shape[1]))
         if ending.empty:
             warn_of_zero_ranker(self.alpha, tight=candidate.bound == "tight")
         self._keep_ending(result, ending)
         return self
 
-    def _last_weights(self) -> Array | None:
+    def _problem(self, *given: Any) -> tuple[QueryTask, RankingCandidate, QueryRows, ConvexSolver]:
+        """The task, the candidate, the rows and the solver that parameters and the data of fit describe, checked."""
+        task = QueryTask(measure=get_query_measure(self.measure))
+        candidate = task.candidate(self.bound)
+        solver = solver_of(self)
+        check_n_threads(self.n_threads)
+        return task, candidate, self._prepare(self._rows(*given)), solver
+
+    def _last_weights(self, n_features: int) -> Array | None:
         """Weights to start from, where those of an earlier fit are wanted and fit these features."""
         previous: Array | None = getattr(self, "coef_", None)
-        if not self.warm_start or previous is None or previous.shape[0] != self.n_features_in_:
+        if not self.warm_start or previous is None or previous.shape[0] != n_features:
             return None
         return previous
-
-
-def warn_of_zero_ranker(alpha: float, *, tight: bool) -> None:
-    """Say that no document is ranked before another."""
-    remedy = 'train with measure="pairs" or "squared_loss"' if tight else 'use bound="tight" or "auto"'
-    warnings.warn(
-        f"At alpha={alpha:g} all documents have the same score. Use a smaller alpha; if that does not help, the bound "
-        f"asks for more than these data have: {remedy}.",
-        ZeroModelWarning,
-        stacklevel=3,
-    )

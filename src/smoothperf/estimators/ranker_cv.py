@@ -17,7 +17,6 @@ these. Equal shares are worse by 0.006, with a standard error of 0.004.)
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -26,15 +25,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..evaluation import tells_nothing
-from ..io.model_file import is_fitted_attribute
 from ..measures import Queries, QueryMeasure, get_query_measure
 from ..optimise import Callback, ConvexSolver, Result, Solver, Status
 from ..optimise.smoothing import Smoothing
-from ..tasks.queries import QueryRows, QueryTask, RankingCandidate
-from ..tasks.training import Training
+from ..tasks.queries import QueryRows, QueryTask
+from ..tasks.query_choice import RankingCandidate
 from ..threads import check_n_threads, use_threads
-from .choice import LEVELS, OF_THE_CHOICE, Choice, Chosen, Step, levels_for
-from .linear import make_callback, report_end
+from .choice import LEVELS, Choice, Chosen, Step
+from .cross_validated import CrossValidated
 from .problem import solver_of
 from .ranker import LinearRanker, MeasureRanker
 
@@ -43,27 +41,27 @@ Array = NDArray[np.float64]
 LEAST_SHARE = 0.01
 
 
-class MeasureRankerCV(LinearRanker):
+class MeasureRankerCV(CrossValidated[MeasureRanker], LinearRanker):
     """A linear ranker that chooses what to train with, and how strongly to regularise.
 
-    Several risks are trained along paths of falling alphas: squared losses and pairs, which are safe, and the tight
-    bounds of the measure, unless they are behind a safe one in both of the first two splits. The best mean of the
+    Several risks are trained along paths of falling alphas: squared losses and pairs, the baselines, and the tight
+    bounds of the measure, unless they are behind a baseline in both of the first two splits. The best mean of the
     measure on held-out queries wins. The model is an average: of the winner, fitted to all rows, and of the others at
     their best alphas, each by its share, which is the smaller, the more standard errors it is behind on these queries.
 
     Parameters
     ----------
     measure : str or QueryMeasure, default="ndcg@10"
-        What to be good at.
+        The measure to be good at.
     bound : {"auto", "convex", "tight"} or list of (measure, bound), default="auto"
-        What to choose from. "auto": squared loss within queries and of all documents, pairs, and the tight bounds of
-        the measure, with both targets of NDCG. "convex" or "tight": that risk of the measure only. A list names the
+        Candidates to choose from. "auto": squared loss within queries and of all documents, pairs, and the tight bounds
+        of the measure, with both targets of NDCG. "convex" or "tight": that risk of the measure only. A list names the
         candidates, such as ``[("pairs", "convex"), ("ndcg@10", "tight")]``.
     alphas : array-like, optional
         The alphas to choose from, for all candidates; the first two splits try every one. By default they follow
         from the size of the features and suit each candidate; smaller ones are added while that pays.
     n_alphas : int, default=6
-        How many there are to begin with, if ``alphas`` is not given: each a tenth of the one before.
+        Their number to begin with, if ``alphas`` is not given: each a tenth of the one before.
     cv : int, float, splitter or iterable, default=5
         An int is a number of folds of whole queries; they are drawn three times if fewer than 200 queries have
         documents of different grades, as luck decides much then. A share between 0 and 1 holds out one validation
@@ -71,6 +69,8 @@ class MeasureRankerCV(LinearRanker):
         all; ``[(train, validation)]`` is a validation set of your own.
     average : bool, default=True
         Whether the model is the average; if not, it is the winner alone.
+    features : transformer, optional
+        Makes the features of X, as in :class:`~smoothperf.MeasureClassifierCV`.
     n_jobs : int, optional
         Splits to work on at the same time, in threads; 1 by default, -1 for all cores.
     tol, max_iter, solver, smoothing, n_threads, low_memory
@@ -88,17 +88,17 @@ class MeasureRankerCV(LinearRanker):
     Attributes
     ----------
     trained_for_ : RankingCandidate
-        What has won: its ``measure`` and its ``bound``.
+        The winner: its ``measure`` and its ``bound``.
     alpha_ : float
         Its alpha.
     averaged_ : dict of str to float
         The shares of what was averaged, the winner first; they sum to 1. One entry if there was nothing to average.
     cv_results_ : dict
-        What was tried, in the form of scikit-learn's searches: "params" with measure, bound, target (of the tight bound
-        of NDCG, or "") and alpha, and "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score".
-        NaN where a split did not try something: that was out of the race.
+        All that was tried, in the form of scikit-learn's searches: "params" with measure, bound, target (of the tight
+        bound of NDCG, or "") and alpha, and "split0_test_score", ..., "mean_test_score", "std_test_score",
+        "rank_test_score". NaN where a split did not try something, which had been dropped before.
     best_index_ : int
-        Where the chosen one is in ``cv_results_``.
+        Position of the chosen one in ``cv_results_``.
     best_score_ : float
         The mean score of the winner on held-out queries.
     coef_ : ndarray of shape (n_features,)
@@ -122,6 +122,8 @@ class MeasureRankerCV(LinearRanker):
     True
     """
 
+    single = MeasureRanker
+
     def __init__(
         self,
         measure: str | QueryMeasure = "ndcg@10",
@@ -131,6 +133,7 @@ class MeasureRankerCV(LinearRanker):
         n_alphas: int = LEVELS,
         cv: Any = 5,
         average: bool = True,
+        features: Any = None,
         n_jobs: int | None = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -148,6 +151,7 @@ class MeasureRankerCV(LinearRanker):
         self.n_alphas = n_alphas
         self.cv = cv
         self.average = average
+        self.features = features
         self.n_jobs = n_jobs
         self.tol = tol
         self.max_iter = max_iter
@@ -167,35 +171,34 @@ class MeasureRankerCV(LinearRanker):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Choose, and fit to all rows; arguments as in :meth:`MeasureRanker.fit`.
+        """Choose, and fit to all rows.
 
-        Weights count in training and in the scores on held-out queries. Of a store, rows of folds are copied into
-        memory.
+        Parameters
+        ----------
+        X, y, qid, group
+            As in :meth:`MeasureRanker.fit`; of a store, rows of folds are copied into memory.
+        sample_weight : array-like of shape (n,), optional
+            As in :meth:`MeasureRanker.fit`; weights count in the scores on held-out queries, too.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         task = QueryTask(measure=get_query_measure(self.measure))
         candidates = task.candidates(self.bound)
         solver = solver_of(self)
         check_n_threads(self.n_threads)
         rows = self._rows(X, y, qid, group, sample_weight)
+        whole = self._prepare(rows)
         if self.bound == "auto":  # grades may be huge where the measure does not look at their size
             candidates = tuple(one for one in candidates if one.measure.takes(rows.known.grades))
-        for candidate in candidates:
-            Training(task, candidate, rows, solver).check()
-        levels = levels_for(rows.X, rows.known.weights, self.alphas, self.n_alphas)
-        choice = Choice(task, candidates, levels, literal=self.alphas is not None)
-        choice.compare(rows, solver, self)
-        with use_threads(self.n_threads):
-            callback = make_callback(self.verbose, self.callback)
-            chosen = choice.winner(rows, solver, callback)
-            others = self._others(choice, rows, chosen, solver, callback)
-        report_end(chosen.result, solver.tol, self.verbose)
+        choice, chosen = self._choose(task, {one: one for one in candidates}, rows, whole, solver)
+        others = self._others(choice, whole, chosen, solver) if self.average else {}
         self._keep(chosen.result)
         self._keep_average({chosen.candidate: (1.0, chosen.result), **others}, rows.known)
-        self.n_iter_ = max(
-            1, chosen.result.n_iter
-        )  # scikit-learn wants at least 1, also where the start is good enough
-        for name, value in choice.results(rows, solver, chosen).items():
-            setattr(self, name, value)
+        self.n_iter_ = max(1, chosen.result.n_iter)  # scikit-learn wants at least 1, also where the start is good
+        self._keep_choice(choice, whole, solver, chosen)
         return self
 
     def _others(
@@ -204,18 +207,16 @@ class MeasureRankerCV(LinearRanker):
         rows: QueryRows,
         chosen: Chosen[RankingCandidate],
         solver: ConvexSolver,
-        callback: Callback | None,
     ) -> dict[RankingCandidate, tuple[float, Result]]:
-        """What else is averaged: shares beside the winner's 1, and fits to all rows."""
+        """Candidates to average with the winner: their shares beside its 1, and their fits to all rows."""
         others: dict[RankingCandidate, tuple[float, Result]] = {}
-        if not self.average:
-            return others
         result = chosen.result
         for (candidate, level), share in shares_of(choice, chosen.candidate, chosen.level).items():
             if candidate == chosen.candidate or result.status is Status.STOPPED:
                 continue
-            result = choice.fit_to_all(rows, candidate, level, solver, callback).result
-            report_end(result, solver.tol, self.verbose)
+            with use_threads(self.n_threads):
+                result = choice.fit_to_all(rows, candidate, level, solver, self._callback()).result
+            self._report(result, solver.tol)
             others[candidate] = share, result
         return others
 
@@ -234,22 +235,17 @@ class MeasureRankerCV(LinearRanker):
     def as_ranker(self) -> MeasureRanker:
         """Return the fitted model as a MeasureRanker with ``alpha_`` and these weights, averaged or not.
 
-        Its ``measure`` is the one to be good at, which is not always the one that it was trained with: that is in
-        ``trained_for_``.
+        Returns
+        -------
+        MeasureRanker
+            Its ``measure`` is the one to be good at, which is not always the one that it was trained with: that is in
+            ``trained_for_``.
         """
         check_is_fitted(self)
-        mine = self.get_params(deep=False)
-        shared = {name: mine[name] for name in MeasureRanker().get_params(deep=False) if name in mine}
         solver = "lbfgs" if self.solver == "auto" else self.solver  # which is another for single rankers
-        ranker = MeasureRanker(**{**shared, "alpha": self.alpha_, "bound": "auto", "solver": solver})
-        for name, value in vars(self).items():
-            if is_fitted_attribute(name) and name not in OF_THE_CHOICE:
-                setattr(ranker, name, value)
-        return ranker
+        return self._as_single(alpha=self.alpha_, bound="auto", solver=solver)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`as_ranker` to a file that :func:`smoothperf.load` reads."""
-        self.as_ranker().save(path)
+    _as_saved = as_ranker
 
 
 def _deviation(queries: Queries, result: Result) -> float:
@@ -263,7 +259,7 @@ def _deviation(queries: Queries, result: Result) -> float:
 def shares_of(
     choice: Choice[Queries, RankingCandidate], winner: RankingCandidate, index: int
 ) -> dict[tuple[RankingCandidate, int], float]:
-    """What each candidate counts in an average, at its best level, beside the winner's 1; (average-shares)."""
+    """Share of each candidate in an average, at its best level, beside the winner's 1; (average-shares)."""
     measure, splits = choice.task.measure, choice.splits
 
     def of_queries(key: tuple[RankingCandidate, int]) -> Array:
@@ -288,7 +284,7 @@ def shares_of(
 
 
 def _weights_that_count(measure: QueryMeasure, queries: Queries) -> Array:
-    """What the queries that count weigh."""
+    """Weights of the queries that count."""
     left_out = np.isnan(measure.of_queries(queries, np.zeros(queries.here_count)))
     return measure.weights(queries)[~left_out]
 

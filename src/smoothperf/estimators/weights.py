@@ -1,4 +1,4 @@
-r"""What a fitted linear model weighs: its features by name, those that matter most first.
+r"""Weights of a fitted linear model: its features by name, those that matter most first.
 
 The score of a row x is ``sum_j w_j x_j + b``, higher for the positive label. A weight by itself depends on the unit of
 its feature. Times the spread of that feature, the standard deviation of its column, it is by how much the score moves

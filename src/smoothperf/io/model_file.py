@@ -289,7 +289,10 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
             rows = zip(*(columns[column.name].tolist() for column in fields(TraceRow)), strict=True)
             return Trace([TraceRow(*row) for row in rows])
         case "object":
-            part = PARTS[value["class"]](**contents("fields"))
+            found = contents("fields")
+            if found.get("as_printed") is False:  # ROCArea of earlier versions, which could also be something else
+                del found["as_printed"]
+            part = PARTS[value["class"]](**found)
             check_attributes(part)
             return part
         case "model":

@@ -59,7 +59,7 @@ class Goal(Measure):
     --------
     >>> from smoothperf import AveragePrecision
     >>> isinstance(AveragePrecision(), Goal), AveragePrecision().trained_with
-    (True, ROCArea(as_printed=False))
+    (True, ROCArea())
     """
 
     trained_with: ClassVar[Measure] = ROCArea()

@@ -118,7 +118,7 @@ def get_measure(measure: str | Measure) -> Measure:
     >>> get_measure("f0.5")
     FBeta(beta=0.5)
     >>> get_measure("ROC AUC"), get_measure("recall_at_100")
-    (ROCArea(as_printed=False), RecallAtK(k=100))
+    (ROCArea(), RecallAtK(k=100))
     """
     if isinstance(measure, Measure):
         return measure

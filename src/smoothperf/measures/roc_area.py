@@ -13,8 +13,7 @@ weighted sum of ``beta^2``, so ``D = M/2`` and ``R - kappa/2 <= R_mu <= R``. Pai
   R_mu, by (bin-loss) next to nothing below it.
 
 Departures from the paper: equation (3) as printed charges ``max(d, 1 - d)`` per pair with ``d = f_i - f_j``, which
-grows with a *correct* margin; the hinge is what is meant (docs/maths.md, slips). ``ROCArea(as_printed=True)`` keeps
-the printed form for reproduction. The paper sorts both classes.
+grows with a *correct* margin; the hinge is what is meant (docs/maths.md, slips). The paper sorts both classes.
 """
 
 from __future__ import annotations
@@ -171,58 +170,9 @@ class ROCAreaRisk(Risk):
         return mean_over_pairs(self._pairs, scores, margin=margin, kappa=kappa, gradient=gradient, direction=direction)
 
 
-class PrintedROCAreaRisk(ROCAreaRisk):
-    """Equation (3) as the paper prints it: ``max(d, 1 - d) = 1/2 + max(0, d - 1/2) + max(0, 1/2 - d)`` per pair.
-
-    Both hinges are those of :class:`ROCAreaRisk` with margins 1/2 and -1/2, the second on the negated scores. For
-    reproduction only: it pulls every pair to the margin 1/2 instead of rewarding a larger one.
-    """
-
-    has_loss_free: ClassVar[bool] = False
-
-    def loss_free(self, scores: Array) -> RiskValue:
-        """Not for this one."""
-        return Risk.loss_free(self, scores)
-
-    def exact(self, scores: Array) -> RiskValue:
-        """``R`` as printed, and a subgradient."""
-        return self._two_sided(scores, kappa=0.0)
-
-    def exact_value(self, scores: Array) -> float:
-        """``R`` as printed; the gradient is a by-product."""
-        return self.exact(scores).value
-
-    def smoothed(
-        self, scores: Array, mu: float, hint: object = None, direction: Array | None = None, out: Array | None = None
-    ) -> RiskValue:
-        """``R_mu`` of the printed form: ``beta_ij`` in [-1, 1] as in the paper's section 3.2."""
-        return self._two_sided(scores, kappa=mu * self._mass, out=out)
-
-    def _two_sided(self, scores: Array, *, kappa: float, out: Array | None = None) -> RiskValue:
-        below = self._hinges(scores, margin=0.5, kappa=kappa, gradient=out)
-        above = self._hinges(-scores, margin=-0.5, kappa=kappa)
-        gradient = np.subtract(below.plane.gradient, above.plane.gradient, out=below.plane.gradient)
-        rounding = below.plane.rounding + above.plane.rounding
-        assert below.exact is not None
-        assert above.exact is not None
-        exact = 0.5 + below.exact.high + above.exact.high
-        return RiskValue(
-            Plane(gradient, 0.5 + below.plane.offset + above.plane.offset, rounding),
-            0.5 + below.value + above.value,
-            0.5 + below.height + above.height,
-            exact=Interval(exact, exact),
-        )
-
-
 @dataclass(frozen=True)
 class ROCArea(Measure):
     """Area under the ROC curve: how often a positive scores above a negative.
-
-    Parameters
-    ----------
-    as_printed : bool, default=False
-        Train with equation (3) of the paper as it is printed, for reproduction only (docs/maths.md says what is
-        wrong with it).
 
     Examples
     --------
@@ -234,12 +184,11 @@ class ROCArea(Measure):
     0.7
     """
 
-    as_printed: bool = False
     name: ClassVar[str] = "roc_area"
 
     def risk(self, examples: Examples) -> ROCAreaRisk:
         """Return the convex risk (roc-risk)."""
-        return (PrintedROCAreaRisk if self.as_printed else ROCAreaRisk)(examples)
+        return ROCAreaRisk(examples)
 
     def score_of(self, examples: Examples, scores: Array) -> float:
         """Area under the ROC curve; a tied pair counts one half."""

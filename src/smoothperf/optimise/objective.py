@@ -75,7 +75,7 @@ class RegularizedRisk:
                 f"X has {design.shape[0]} rows but y has {risk.examples.here_count} labels; they must match."
             )
         self.design = design
-        self.risk = risk if offset is None else Shifted(risk, offset)
+        self.risk = with_offset(risk, offset)
         self.offset = offset
         self.communicator = risk.examples.communicator
         self.penalty: BoundPenalty = as_penalty(penalty).on(design.shape[1])
@@ -145,6 +145,11 @@ class StartingWithScores(RegularizedRisk):
             out[:] = scores
             return out
         return super().matvec(coef, out)
+
+
+def with_offset(risk: Risk, offset: Array | None) -> Risk:
+    """The risk of what is added to an offset; the risk itself where there is none."""
+    return risk if offset is None else Shifted(risk, offset)
 
 
 def _check_magnitude(norm: float, alpha: float) -> None:

@@ -54,8 +54,7 @@ from .base import ConvexSolver, Solver, planes_to_keep
 from .certificate import Bundle, Planes
 from .first_alpha import FirstAlpha, where_they_vanish
 from .monitor import Callback
-from .objective import RegularizedRisk, StartingWithScores
-from .offset import Shifted
+from .objective import RegularizedRisk, StartingWithScores, with_offset
 from .penalties import Penalty, Quadratic, Separable
 from .result import Pairs, Result, Start, Status, TraceRow
 from .retargeting import Retargeting, value_of_start
@@ -114,7 +113,7 @@ class ConvexPath(ABC):
 
     def __init__(self, design: Design, risk: Risk, solver: Solver, offset: Array | None = None):
         self._design, self._solver = design, solver
-        self._risk = risk if offset is None else Shifted(risk, offset)
+        self._risk = with_offset(risk, offset)
         self._planes: Planes | None = None
         self._pairs: Pairs | None = None
         # What it took to find where to begin; charged to the first solution.

@@ -9,7 +9,7 @@ report are written once, against these.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -29,7 +29,6 @@ Array = NDArray[np.float64]
 RowNumbers = NDArray[np.intp]
 #: Upper bounds of a measure's loss: the convex one, and a closer one that is not convex.
 BOUNDS = ("convex", "tight")
-T = TypeVar("T")
 
 
 class Candidate(Protocol):
@@ -45,14 +44,21 @@ class Candidate(Protocol):
 
     @property
     def baseline(self) -> bool:
-        """Whether it is what anybody would use, so that others must be better."""
+        """Whether it is a baseline, so that others must be better."""
 
     def words(self) -> dict[str, Any]:
-        """What it is called in ``cv_results_``."""
+        """Its names in ``cv_results_``."""
 
 
 C = TypeVar("C", bound=Candidate)
 K = TypeVar("K", bound=Supervision)
+
+
+def rows_of(X: Any, numbers: RowNumbers) -> Any:
+    """Some rows of a matrix, a data frame or a table, by number or as a mask."""
+    if hasattr(X, "rows"):
+        return X.rows(numbers)
+    return X.iloc[numbers] if hasattr(X, "iloc") else X[numbers]
 
 
 class Rows(ABC, Generic[K]):
@@ -63,12 +69,16 @@ class Rows(ABC, Generic[K]):
     X : matrix or Design
         The features.
     offset : ndarray, optional
-        Scores to begin with.
+        Scores f0 to which those of the model are added.
+    features : transformer, optional
+        Not fitted; it makes features of X (:mod:`.features`). None if X has them.
     low_memory : bool
         Whether to do without a copy of column indices.
 
     Attributes
     ----------
+    columns : Columns or None
+        What a transformer that made X says of its columns.
     known : Supervision
         Labels or grades, with the weights that count in training.
     judged : Supervision
@@ -77,9 +87,12 @@ class Rows(ABC, Generic[K]):
 
     known: K
 
-    def __init__(self, X: Any, offset: Array | None = None, *, low_memory: bool = False):
+    columns: Any = None
+
+    def __init__(self, X: Any, offset: Array | None = None, *, features: Any = None, low_memory: bool = False):
         self.X = X
         self.offset = offset
+        self.features = features
         self.low_memory = low_memory
         self._starts: dict[Hashable, ConvexStart] = {}
 
@@ -89,7 +102,7 @@ class Rows(ABC, Generic[K]):
         return as_design(self.X, low_memory=self.low_memory)
 
     def start(self, key: Hashable, make: Callable[[], ConvexStart]) -> ConvexStart:
-        """Where the tight bounds of some candidates start; made once for all that have the same key."""
+        """Start of the tight bounds of some candidates; made once for all that have the same key."""
         if key not in self._starts:
             self._starts[key] = make()
         return self._starts[key]
@@ -103,9 +116,14 @@ class Rows(ABC, Generic[K]):
         """Those of training, unless a kind of rows knows others."""
         return self.known
 
+    @property
+    @abstractmethod
+    def targets(self) -> NDArray[Any]:
+        """Labels or grades, from which features may learn."""
+
     @abstractmethod
     def size_words(self) -> str:
-        """How many rows or queries there are, in words."""
+        """Number of rows or queries, in words."""
 
     @abstractmethod
     def part(self, numbers: RowNumbers) -> Self:
@@ -132,18 +150,18 @@ class HeldOut(Generic[K, C]):
 
 @dataclass(frozen=True)
 class Ending:
-    """What a run has led to.
+    """Model that a run has led to.
 
     Attributes
     ----------
     coef : ndarray
         Weights of the features.
     intercept : float
-        What is added to their scores: the bias less the threshold.
+        Number that is added to their scores: the bias less the threshold.
     threshold : float
-        Where the scores of the run are cut.
+        Threshold of the scores of the run.
     excess : float
-        How far J at w = 0 can be above its minimum; how far it is above what was found, for a tight bound.
+        Distance by which J at w = 0 can be above its minimum; of a tight bound, above what was found.
     empty : bool
         Whether no weights would be as good, within a tolerance.
     """
@@ -156,12 +174,12 @@ class Ending:
 
 
 class Task(ABC, Generic[K, C]):
-    """What is trained for, on rows of one kind.
+    """Training for a measure, on rows of one kind.
 
     Attributes
     ----------
     measure : Measure or QueryMeasure
-        What to be good at.
+        The measure to be good at.
     cautious : bool
         Whether the choice prefers baselines unless another candidate is clearly better.
     baseline_names : frozenset of str
@@ -174,15 +192,19 @@ class Task(ABC, Generic[K, C]):
 
     @abstractmethod
     def candidate(self, bound: str) -> C:
-        """What a single fit trains with."""
+        """The candidate of a single fit."""
 
     @abstractmethod
     def candidates(self, bound: str | Sequence[Any]) -> tuple[C, ...]:
-        """What to choose from, baselines first; "auto" offers what may be worth while."""
+        """Candidates to choose from, baselines first; "auto" offers what may be worth while."""
 
     @abstractmethod
     def risk(self, candidate: C, known: K) -> Risk:
         """The risk of a candidate on rows."""
+
+    def on(self, rows: Rows[K]) -> Self:
+        """The task for rows, whose features may have been made of them."""
+        return self
 
     def design(self, candidate: C, features: Design) -> Design:
         """X as a candidate is trained with."""
@@ -249,36 +271,6 @@ class Task(ABC, Generic[K, C]):
     @abstractmethod
     def judge_finely(self, judged: K, scores: Array) -> float:
         """A score that tells apart what the measure cannot."""
-
-
-def given_candidates(
-    bound: Sequence[Any], kind: type[T], named: Callable[[Any, Any], T], *, example: str
-) -> tuple[T, ...]:
-    """Candidates of a kind as users list them: such as they are, or made of pairs (measure, bound)."""
-    if len(bound) == 0:
-        raise ValueError(f'bound is an empty list; give pairs such as ("{example}", "tight"), or "auto".')
-    return tuple(given if isinstance(given, kind) else named(*_pair(given)) for given in bound)
-
-
-def _pair(given: Any) -> Sequence[Any]:
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise ValueError(f'bound must be "auto", "convex", "tight" or a list of (measure, bound), got {given!r} in it.')
-    return given
-
-
-def checked_splits(splits: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Splits, of which there must be some."""
-    found = list(splits)
-    if not found:
-        raise ValueError("cv has no splits: give a number of folds, a splitter, or pairs of (train, test) row numbers.")
-    return found
-
-
-def checked_share(cv: Any) -> float:
-    """A share of rows to hold out."""
-    if not 0.0 < cv < 1.0:
-        raise ValueError(f"cv must be a number of folds, a share between 0 and 1 or a splitter, got {cv!r}.")
-    return float(cv)
 
 
 def scores_of(X: Any, coef: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Where scores are cut: a bias that is trained with the weights, and an operating point that is chosen afterwards.
+"""Intercepts: a bias that is trained with the weights, and an operating point that is chosen afterwards.
 
 Measures that compare scores (ROC area, PRBEP, precision@k) do not change when all scores shift. They train no bias;
 the operating point alone makes the intercept. Measures that cut at score 0 (``Measure.fits_bias``: error rates, F-beta)
@@ -27,12 +27,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Bias:
-    """How a measure wants the intercept to come about.
+    """Intercept of a measure: trained, chosen afterwards, or none.
 
     Parameters
     ----------
     measure : Measure
-        What is trained for.
+        The task.
     fit_intercept : bool
         Whether there is an intercept at all.
     height : float
@@ -82,7 +82,7 @@ class Bias:
         return coef, bias - threshold if self.fit_intercept else 0.0
 
     def excess_of_zero(self, objective: RegularizedRisk, result: Result | Solution) -> float:
-        """How far J without any feature can be above its minimum, for no bias or the one that was found.
+        """Distance of J without any feature above its minimum, at most, for no bias or the one that was found.
 
         Where there is no bound of the minimum, how far it is above what was found.
         """

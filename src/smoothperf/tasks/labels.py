@@ -1,10 +1,4 @@
-"""Labels of two kinds: rows, what may be trained for a measure of them, splits, cuts.
-
-The convex risk of a measure can collapse on noisy data, its tight one can overfit where positives are few. Log loss and
-squared hinge do neither, and are what people would use instead: they are the baselines of a choice.
-Which candidates earn their time was measured on thirteen data sets (docs/does-it-pay.md): beside the measure's own
-tight risk the convex one of the break-even point, which is cheap, and good where it does not collapse. For F1 the tight
-break-even point stands in, as F1's own takes five times as long and gains little more.
+"""Labels of two kinds: rows, and how they are trained on for a measure of them.
 
 A tight bound starts from the minimiser for ROC area of the features alone, with a bias, where one is trained, that
 takes as many for positive as there are; that of a sum over examples (error rates) from the measure's own convex risk.
@@ -12,98 +6,24 @@ takes as many for positive as there are; that of a sum over examples (error rate
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils import compute_class_weight
 
-from .._validation import choice, positive_number, whole_number
+from .._validation import positive_number
 from ..design import Design
-from ..io.model_file import kept_in_files
-from ..measures import (
-    PRBEP,
-    AveragePrecision,
-    Examples,
-    FBeta,
-    Goal,
-    Jaccard,
-    LogLoss,
-    Measure,
-    PartialROCArea,
-    PrecisionAtK,
-    RecallAtFPR,
-    RecallAtK,
-    Risk,
-    ROCArea,
-    SquaredHinge,
-    get_measure,
-)
+from ..measures import PRBEP, Examples, Measure, Risk, ROCArea
 from ..optimise import Result
 from ..optimise.objective import RegularizedRisk
 from ..optimise.path import Solution
 from ..optimise.penalties import Penalty, Quadratic
-from .base import (
-    BOUNDS,
-    Array,
-    Ending,
-    HeldOut,
-    RowNumbers,
-    Rows,
-    Task,
-    checked_share,
-    checked_splits,
-    given_candidates,
-)
+from .base import Array, Ending, RowNumbers, Rows, rows_of
 from .bias import Bias
-
-#: With fewer examples of the smaller class than the first number, folds are drawn as often as the second says.
-FEW_EXAMPLES, REPEATS = 200, 3
-
-
-@kept_in_files
-@dataclass(frozen=True)
-class Candidate:
-    """A risk to train with.
-
-    Parameters
-    ----------
-    measure : Measure
-        Whose risk it is.
-    bound : {"convex", "tight"}
-        Which one.
-    l1_ratio : float, default=0.0
-        Share of absolute values in the penalty.
-
-    Examples
-    --------
-    >>> print(Candidate(PRBEP(), "tight"))
-    prbep, tight
-    """
-
-    measure: Measure
-    bound: str = "convex"
-    l1_ratio: float = 0.0
-
-    @property
-    def baseline(self) -> bool:
-        """Whether it is one of those that anybody would use, and another must be better than."""
-        return isinstance(self.measure, (LogLoss, SquaredHinge))
-
-    def words(self) -> dict[str, Any]:
-        """What it is called in ``cv_results_``."""
-        return {"measure": self.measure.name, "bound": self.bound, "l1_ratio": self.l1_ratio}
-
-    def __str__(self) -> str:
-        ratio = f", l1_ratio {self.l1_ratio:g}" if self.l1_ratio else ""
-        return f"{self.measure.name}, {self.bound}{ratio}"
-
-
-BASELINES = (Candidate(LogLoss()), Candidate(SquaredHinge()))
+from .label_choice import Candidate, LabelChoice
 
 
 class LabelRows(Rows[Examples]):
@@ -121,7 +41,7 @@ class LabelRows(Rows[Examples]):
         Weights of rows, in training and in scores.
     class_weight : dict or "balanced", optional
         Weights of classes, in training and where scores are cut.
-    offset, low_memory
+    offset, features, low_memory
         As in :class:`~smoothperf.tasks.base.Rows`; scores are higher for the positive label.
     """
 
@@ -134,9 +54,10 @@ class LabelRows(Rows[Examples]):
         class_weight: Any = None,
         offset: Array | None = None,
         *,
+        features: Any = None,
         low_memory: bool = False,
     ):
-        super().__init__(X, offset, low_memory=low_memory)
+        super().__init__(X, offset, features=features, low_memory=low_memory)
         self.pair = pair
         self.positive = positive
         self.sample_weight = sample_weight
@@ -145,7 +66,7 @@ class LabelRows(Rows[Examples]):
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many rows are negative and how many positive, whatever they weigh."""
+        """Numbers of negative and of positive rows, whatever they weigh."""
         return self.positive.size - self.known.positives, self.known.positives
 
     @property
@@ -153,20 +74,26 @@ class LabelRows(Rows[Examples]):
         """The labels, without the weights of classes."""
         return Examples(self.positive, self.sample_weight)
 
+    @property
+    def targets(self) -> NDArray[Any]:
+        """The labels."""
+        return self.pair[self.positive.astype(np.intp)]
+
     def size_words(self) -> str:
-        """How many rows there are, in words."""
+        """Number of rows, in words."""
         return f"{self.positive.size:,} rows"
 
     def part(self, numbers: RowNumbers) -> Self:
         """Some of the rows; class weights are those of the part."""
         weights = self.sample_weight
         return type(self)(
-            self.X[numbers],
+            rows_of(self.X, numbers),
             self.pair,
             self.positive[numbers],
             None if weights is None else weights[numbers],
             self.class_weight,
             None if self.offset is None else self.offset[numbers],
+            features=self.features,
             low_memory=self.low_memory,
         )
 
@@ -184,44 +111,42 @@ def example_weights(
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelTask(Task[Examples, Candidate]):
+class LabelTask(LabelChoice):
     """Training for a measure of labels of two kinds.
 
     Attributes
     ----------
     measure : Measure
-        What to be good at.
+        The measure to be good at.
     fit_intercept, intercept_scaling
-        How the intercept comes about; see :class:`~smoothperf.tasks.bias.Bias`.
+        Parameters of the intercept; see :class:`~smoothperf.tasks.bias.Bias`.
     penalties : mapping
         Penalties in strength 1, of features alone, by their l1_ratio.
+    penalty_for : callable, optional
+        Makes such a mapping for rows whose features were made of them; None if all rows have the same features.
     """
 
     measure: Measure
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     penalties: Mapping[float, Penalty] = field(default_factory=lambda: {0.0: Quadratic(1.0)})
+    penalty_for: Callable[[Rows[Any]], Mapping[float, Penalty]] | None = None
 
-    cautious: ClassVar[bool] = True
-    baseline_names: ClassVar[frozenset[str]] = frozenset(one.measure.name for one in BASELINES)
+    def on(self, rows: Rows[Any]) -> Self:
+        """The task with the penalties of these rows' features."""
+        return self if self.penalty_for is None else replace(self, penalties=self.penalty_for(rows))
 
     def __post_init__(self) -> None:
         positive_number("intercept_scaling", self.intercept_scaling)
 
     def bias(self, candidate: Candidate) -> Bias:
-        """How the measure of a candidate wants the intercept to come about."""
+        """Intercept of the measure of a candidate."""
         return Bias(candidate.measure, self.fit_intercept, self.intercept_scaling)
 
     def candidate(self, bound: str) -> Candidate:
         """The risk of the measure, or of the one that a goal is trained with."""
         (l1_ratio,) = self.penalties
         return Candidate(self.measure, bound, l1_ratio)
-
-    def candidates(self, bound: str | Sequence[Any]) -> tuple[Candidate, ...]:
-        """All that :func:`candidates_for` offers, with every l1_ratio."""
-        return tuple(
-            replace(one, l1_ratio=ratio) for one in candidates_for(self.measure, bound) for ratio in self.penalties
-        )
 
     def risk(self, candidate: Candidate, known: Examples) -> Risk:
         """That of the measure."""
@@ -278,155 +203,3 @@ class LabelTask(Task[Examples, Candidate]):
         coef, intercept = bias.cut(found.coef, known, objective.whole_scores(found.scores))
         excess = bias.excess_of_zero(objective, found)
         return Ending(coef, intercept, bias.split(found.coef)[1] - intercept, excess, excess <= tol)
-
-    def splits(self, cv: Any, rows: LabelRows) -> list[tuple[Any, Any]]:
-        """Stratified folds, or what a splitter says; both parts have both classes."""
-        return label_splits(cv, rows.positive)
-
-    def judge(self, judged: Examples, scores: Array) -> float:
-        """The measure."""
-        return self.measure.score(judged.positive, scores, judged.weights)
-
-    def judge_finely(self, judged: Examples, scores: Array) -> float:
-        """Average precision."""
-        return AveragePrecision().score(judged.positive, scores, judged.weights)
-
-    def judge_alone(self, held_out: HeldOut[Examples, Candidate], scores: Array) -> float:
-        """The measure in one split, cut as suits it best there."""
-        cut = 0.0
-        if self.measure.judges_decisions:
-            cut = self.measure.tuned_threshold(held_out.known.positive, scores, held_out.known.weights)
-        return self.judge(held_out.judged, scores - cut)
-
-    def judge_together(self, splits: Sequence[HeldOut[Examples, Candidate]], key: tuple[Candidate, int]) -> Array:
-        """The measure in every split, with one cut for all."""
-        cut = self.cut_of(splits, key) if self.measure.judges_decisions else 0.0
-        return np.array(
-            [self.judge(each.judged, each.scores[key] - cut) if key in each.scores else np.nan for each in splits]
-        )
-
-    def cut_of(self, splits: Sequence[HeldOut[Examples, Candidate]], key: tuple[Candidate, int]) -> float:
-        """Where the measure cuts the scores of held-out rows; what a goal promises, it promises by rows, not splits."""
-        return self.measure.tuned_threshold(*stacked_scores(splits, key, once=isinstance(self.measure, Goal)))
-
-
-def stacked_scores(
-    splits: Sequence[HeldOut[Examples, Candidate]], key: tuple[Candidate, int], *, once: bool = False
-) -> tuple[NDArray[np.bool_], Array, Array | None]:
-    """Labels, scores and weights, for cuts, of the held-out rows of all splits; perhaps each row once."""
-    parts = [split for split in splits if key in split.scores]
-    positive = np.concatenate([split.known.positive for split in parts])
-    scores = np.concatenate([split.scores[key] for split in parts])
-    weights = None
-    if parts[0].known.weights is not None:
-        weights = np.concatenate([split.known.weights for split in parts if split.known.weights is not None])
-    if not once:
-        return positive, scores, weights
-    first = np.sort(np.unique(np.concatenate([split.numbers for split in parts]), return_index=True)[1])
-    return positive[first], scores[first], None if weights is None else weights[first]
-
-
-def candidates_for(measure: Measure, bound: str | Sequence[Any] = "auto") -> tuple[Candidate, ...]:
-    """Return what to choose from, baselines first.
-
-    Parameters
-    ----------
-    measure : Measure
-        What to be good at.
-    bound : {"auto", "convex", "tight"} or sequence of (measure, bound)
-        "auto" offers what may be worth while, "convex" or "tight" nothing but that risk of the measure; or the
-        candidates themselves.
-
-    Examples
-    --------
-    >>> [str(candidate) for candidate in candidates_for(get_measure("prbep"))]
-    ['log_loss, convex', 'squared_hinge, convex', 'prbep, tight', 'prbep, convex']
-    >>> [str(candidate) for candidate in candidates_for(get_measure("f1"), [("f1", "tight"), ("roc_area", "convex")])]
-    ['f1, tight', 'roc_area, convex']
-    """
-    if not isinstance(bound, str):
-        return given_candidates(bound, Candidate, _named, example="prbep")
-    if choice("bound", bound, ("auto", *BOUNDS)) != "auto":
-        return (Candidate(measure.trained_with if isinstance(measure, Goal) else measure, bound),)
-    if Candidate(measure).baseline:
-        return (Candidate(measure),)
-    others = [candidate for candidate in _others(measure) if candidate not in BASELINES]
-    return (*BASELINES, *dict.fromkeys(others))
-
-
-def _others(measure: Measure) -> tuple[Candidate, ...]:
-    """The candidates that must be better than the baselines."""
-    break_even = Candidate(PRBEP(), "tight"), Candidate(PRBEP())
-    if isinstance(measure, ROCArea):
-        return (Candidate(measure),)
-    if isinstance(measure, (PartialROCArea, PRBEP, PrecisionAtK, RecallAtK)):
-        return Candidate(measure, "tight"), Candidate(PRBEP())
-    if measure == FBeta() or isinstance(measure, Jaccard):
-        return break_even  # whose best cut is near theirs, at a fraction of the time
-    if isinstance(measure, RecallAtFPR):
-        return Candidate(PartialROCArea(measure.fpr), "tight"), Candidate(PRBEP())
-    if isinstance(measure, Goal):
-        return break_even
-    return Candidate(measure, "tight"), Candidate(measure)
-
-
-def _named(measure: Any, bound: Any) -> Candidate:
-    return Candidate(get_measure(measure), choice("bound", bound, BOUNDS))
-
-
-def label_splits(cv: Any, positive: NDArray[np.bool_]) -> list[tuple[Any, Any]]:
-    """Numbers of the rows to train on and of those to hold out, for every split.
-
-    Examples
-    --------
-    >>> train, test = label_splits(2, np.array([True, False, True, False]))[0]
-    >>> train.size, test.size
-    (2, 2)
-    """
-    if isinstance(cv, (float, np.floating)):
-        cv = StratifiedShuffleSplit(n_splits=1, test_size=checked_share(cv), random_state=0)
-    elif isinstance(cv, (int, np.integer)):
-        folds = _folds_that_exist(whole_number("cv", cv, at_least=2), positive)
-        # Rows may come in an order that means something.
-        cv = StratifiedKFold(folds, shuffle=True, random_state=0)
-        if (times := times_drawn(positive)) > 1:
-            cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=times, random_state=0)
-    splits = checked_splits(check_cv(cv, positive, classifier=True).split(positive, positive))
-    for train, test in splits:
-        for part, rows in (("training", train), ("held-out", test)):
-            if np.unique(positive[rows]).size < 2:
-                raise ValueError(f"cv leaves a {part} part with one class only; use fewer or stratified folds.")
-    return splits
-
-
-def _folds_that_exist(wanted: int, positive: NDArray[np.bool_]) -> int:
-    """As many folds as wanted, or as there are examples of the smaller class."""
-    fewest = _smaller_class(positive)
-    if fewest < 2:
-        raise ValueError(
-            f"cv={wanted} needs at least 2 examples of each class, but one class has {fewest}: there is nothing to "
-            "choose alpha by. Use MeasureClassifier with a given alpha."
-        )
-    if wanted > fewest:
-        warnings.warn(
-            f"cv={wanted}, but one class has {fewest} examples only, so that {fewest} folds are used.",
-            UserWarning,
-            stacklevel=6,
-        )
-    return min(wanted, fewest)
-
-
-def times_drawn(positive: NDArray[np.bool_]) -> int:
-    """How often folds are drawn: which rows share one decides much where the smaller class has few examples.
-
-    Examples
-    --------
-    >>> times_drawn(np.arange(1000) < 200), times_drawn(np.arange(1000) < 199)
-    (1, 3)
-    """
-    return REPEATS if _smaller_class(positive) < FEW_EXAMPLES else 1
-
-
-def _smaller_class(positive: NDArray[np.bool_]) -> int:
-    """How many examples it has."""
-    return int(min(positive.sum(), (~positive).sum()))

@@ -63,7 +63,7 @@ def _split(
     import numpy as np
 
     from ...measures import get_query_measure
-    from ...tasks.queries import query_splits
+    from ...tasks.query_choice import query_splits
 
     queries = queries_of(documents)
     counted = get_query_measure(measure).counted(queries)

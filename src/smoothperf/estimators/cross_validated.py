@@ -1,0 +1,101 @@
+"""Base of the estimators that choose among candidates and strengths on held-out rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..io.model_file import is_fitted_attribute
+from ..optimise import ConvexSolver
+from ..tasks.base import C, K, Rows, Task
+from ..tasks.training import Training
+from ..threads import use_threads
+from .choice import Choice, Chosen, Step, levels_for
+from .linear import CertifiedModel
+
+Array = NDArray[np.float64]
+M = TypeVar("M", bound=CertifiedModel)
+#: Attributes that a model has only if there was a choice.
+OF_THE_CHOICE = ("cv_results_", "best_index_", "best_score_", "alpha_", "l1_ratio_")
+
+
+class CrossValidated(CertifiedModel, Generic[M]):
+    """Base of the estimators that choose: the choice, its attributes, and the single model of type M that it leads to.
+
+    Attributes
+    ----------
+    single : type
+        The estimator that the fitted model is one of.
+    """
+
+    single: ClassVar[type[Any]]
+    alphas: ArrayLike | None
+    n_alphas: int
+    cv: Any
+    n_jobs: int | None
+    progress: Callable[[Step], None] | None
+    trained_for_: Any
+    alpha_: float
+    cv_results_: dict[str, Any]
+    best_index_: int
+    best_score_: float
+
+    def _choose(
+        self, task: Task[K, C], candidates: Mapping[C, C], rows: Rows[K], whole: Rows[K], solver: ConvexSolver
+    ) -> tuple[Choice[K, C], Chosen[C]]:
+        """Compare candidates, of which the values are what users call them, and fit the best to all rows.
+
+        Splits are made of the rows as they were given, so that features are learnt anew in each; ``whole`` has those of
+        all rows.
+        """
+        for candidate in candidates.values():
+            Training(task, candidate, whole, solver).check()
+        levels = levels_for(whole.X, rows.known.weights, self.alphas, self.n_alphas)
+        choice = Choice(task, candidates, levels, literal=self.alphas is not None)
+        choice.compare(rows, solver, self)
+        with use_threads(self.n_threads):
+            chosen = choice.winner(whole, solver, self._callback())
+        self._report(chosen.result, solver.tol, rows.offset)
+        return choice, chosen
+
+    def _keep_choice(self, choice: Choice[K, C], rows: Rows[K], solver: ConvexSolver, chosen: Chosen[C]) -> None:
+        """Make what was tried and chosen attributes of the fitted model."""
+        tried = choice.results(rows, solver, chosen)
+        self.trained_for_ = tried.candidate
+        self.cv_results_ = tried.table
+        self.best_index_ = tried.best
+        self.best_score_ = float(tried.table["mean_test_score"][tried.best])
+        self.alpha_ = tried.alpha
+
+    def _as_single(self, **chosen: Any) -> M:
+        """The fitted model as a single one, whose parameters are these, those that both have, and defaults."""
+        check_is_fitted(self)
+        own = self.get_params(deep=False)
+        model: M = self.single(**{name: own[name] for name in self.single().get_params() if name in own} | chosen)
+        model.__dict__.update(
+            {
+                name: value
+                for name, value in vars(self).items()
+                if is_fitted_attribute(name) and name not in OF_THE_CHOICE
+            }
+        )
+        return model
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model that was chosen to a file that :func:`smoothperf.load` reads, as a single estimator.
+
+        Parameters
+        ----------
+        path : path-like
+            The file; it is written whole or not at all.
+        """
+        self._as_saved().save(path)
+
+    def _as_saved(self) -> M:
+        """The model that is saved."""
+        raise NotImplementedError

@@ -1,0 +1,5 @@
+"""What a model is linear in: columns of tables, and shapes of columns."""
+
+from .shapes import Shapes
+
+__all__ = ["Shapes"]

@@ -1,0 +1,259 @@
+r"""Shapes of columns: a model that is linear in them bends with the columns, one curve for each.
+
+A column with knots at quantiles of its distinct values has B-splines ``B_1 .. B_m`` of a degree q, bumps that sum
+up to 1. Their sums from one on,
+
+    I_j(x) = sum_{i >= j} B_i(x),    j = 2 .. m                                                            (i-splines)
+
+rise from 0 to 1 one after the other, so that ``s(x) = sum_j c_j I_j(x)`` has the B-spline coefficients
+``c_2 + .. + c_j``: a quadratic penalty of c is one of differences, pulling s towards a constant, and with ``c >= 0``
+s rises (for q <= 2 it rises only so). Few distinct values ``v_1 < v_2 < ..`` are steps ``[x >= v_j]``, the same with
+q = 0. Beside its curve a column stands itself, in units of its spread, so that a straight line is cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import BSpline
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._validation import whole_number
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What was learnt about a column.
+
+    Attributes
+    ----------
+    knots : ndarray
+        Where pieces of the curve meet, the ends of its range among them; of steps the values where they are.
+    degree : int
+        Degree of the pieces, 0 for steps.
+    median : float
+        What stands for a value that is missing.
+    centre, spread : float
+        Of the column itself, as a feature; ``spread`` is 0 if it is none.
+    has_missing : bool
+        Whether values were missing.
+    """
+
+    knots: Array
+    degree: int
+    median: float
+    centre: float
+    spread: float
+    has_missing: bool
+
+    @classmethod
+    def of(cls, values: NDArray[Any], n_knots: int, degree: int, *, linear: bool) -> Curve:
+        """Learn from a column."""
+        known = values[~np.isnan(values)].astype(np.float64)
+        distinct = np.unique(known)
+        missing = known.size < values.size
+        if distinct.size < 2:
+            return cls(distinct[1:], 0, float(distinct[0]) if distinct.size else 0.0, 0.0, 0.0, missing)
+        steps = distinct.size <= n_knots
+        knots = distinct[1:] if steps else np.quantile(distinct, np.linspace(0.0, 1.0, n_knots))
+        with np.errstate(over="ignore"):
+            spread = float(known.std())
+        if not linear or distinct.size == 2 or not 0.0 < spread < np.inf:
+            spread = 0.0
+        return cls(knots, 0 if steps else degree, float(np.median(known)), float(known.mean()), spread, missing)
+
+    @property
+    def names(self) -> list[str]:
+        """What is written behind the column's name for each feature."""
+        if self.degree:
+            bends = [f"[{j}]" for j in range(1, self.knots.size + self.degree - 1)]
+        else:
+            bends = [f">={value:.6g}" for value in self.knots.tolist()]
+        return [*([""] if self.spread else []), *bends, *([" missing"] if self.has_missing else [])]
+
+    def write(self, values: NDArray[Any], out: NDArray[Any]) -> None:
+        """Fill the features of a column."""
+        missing = np.isnan(values)
+        x = np.where(missing, self.median, values).astype(np.float64)
+        if self.has_missing:
+            out[:, -1] = missing
+            out = out[:, :-1]
+        if self.degree:
+            x = np.clip(x, self.knots[0], self.knots[-1])
+        if self.spread:
+            out[:, 0] = (x - self.centre) / self.spread
+            out = out[:, 1:]
+        if self.degree:
+            q, ends = self.degree, self.knots[[0, -1]]
+            clamped = np.concatenate([np.repeat(ends[0], q), self.knots, np.repeat(ends[1], q)])
+            m = self.knots.size + q - 1
+            out[:] = BSpline(clamped, np.tri(m)[:, 1:], q)(x)
+        else:
+            out[:] = x[:, None] >= self.knots
+
+
+class Shapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Curves of columns, as features of a linear model.
+
+    Parameters
+    ----------
+    n_knots : int, default=8
+        Knots of each curve, at quantiles of the distinct values; columns with no more distinct values become steps.
+    degree : {1, 2, 3}, default=2
+        Degree of the splines.
+    linear : bool, default=True
+        Whether the column itself, standardised, stands beside its curve.
+    monotonic_cst : array-like of shape (d,) or dict, optional
+        1 where the effect of a column must not fall as it rises, -1 where it must not rise, 0 for either; a dict by
+        name or number. A model keeps it whose weights are within ``coef_bounds_``.
+    dtype : dtype, default=float32
+        Type of the features. (Measured with 1e5 rows of 40 columns, 360 features: 144 MB in place of 288.)
+
+    Attributes
+    ----------
+    curves_ : list of Curve
+        What was learnt about each column.
+    source_ : ndarray of shape (n_features_out,)
+        The number of the column that each feature is made of.
+    coef_bounds_ : ndarray of shape (2, n_features_out)
+        Lowest and highest weights of the features with which the effects are as ``monotonic_cst`` says.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(0.0, 1.0, 50)[:, None]
+    >>> shapes = Shapes(n_knots=3, linear=False).fit(x)
+    >>> shapes.transform([[0.0], [0.5], [1.0]]).round(2)
+    array([[0. , 0. , 0. ],
+           [1. , 0.5, 0. ],
+           [1. , 1. , 1. ]], dtype=float32)
+    >>> shapes.get_feature_names_out().tolist()
+    ['x0[1]', 'x0[2]', 'x0[3]']
+    """
+
+    def __init__(
+        self,
+        n_knots: int = 8,
+        degree: int = 2,
+        *,
+        linear: bool = True,
+        monotonic_cst: Any = None,
+        dtype: Any = np.float32,
+    ):
+        self.n_knots = n_knots
+        self.degree = degree
+        self.linear = linear
+        self.monotonic_cst = monotonic_cst
+        self.dtype = dtype
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find knots and steps.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Columns of numbers; NaN where one is missing.
+        y : None
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
+        n_knots = whole_number("n_knots", self.n_knots, at_least=2)
+        if self.degree not in (1, 2, 3):
+            raise ValueError(f"degree must be 1, 2 or 3, got {self.degree!r}.")
+        X = self._checked(X, reset=True)
+        signs = self._signs()
+        self.curves_ = [Curve.of(column, n_knots, self.degree, linear=self.linear) for column in X.T]
+        sizes = [len(curve.names) for curve in self.curves_]
+        self.source_ = np.repeat(np.arange(len(sizes)), sizes)
+        sign = signs[self.source_]
+        ends = np.cumsum(sizes)
+        sign[[end - 1 for end, curve in zip(ends, self.curves_, strict=True) if curve.has_missing]] = 0
+        self.coef_bounds_ = np.array([np.where(sign > 0, 0.0, -np.inf), np.where(sign < 0, 0.0, np.inf)])
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the features of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Columns as in ``fit``. Beyond the knots curves are constant; a value that is missing has the curve's height
+            at the median, and a feature of its own where some were missing in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n, n_features_out)
+        """
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        result = np.empty((X.shape[0], self.source_.size), dtype=self.dtype)
+        for j, (values, curve) in enumerate(zip(X.T, self.curves_, strict=True)):
+            begin, end = np.searchsorted(self.source_, [j, j + 1])
+            curve.write(values, result[:, begin:end])
+        return result
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Return names: "age", "age[1]", .. of a curve, "age>=3" of a step, "age missing".
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns, as in scikit-learn.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        known = getattr(self, "feature_names_in_", None)
+        names = [f"x{j}" for j in range(self.n_features_in_)] if known is None else list(known)
+        if input_features is not None:
+            given = list(np.asarray(input_features, dtype=object))
+            if known is not None and given != names:
+                raise ValueError("input_features is not equal to feature_names_in_")
+            if len(given) != len(names):
+                raise ValueError(
+                    f"input_features should have length equal to number of features ({len(names)}), got {len(given)}"
+                )
+            names = given
+        found = [f"{name}{end}" for name, curve in zip(names, self.curves_, strict=True) for end in curve.names]
+        return np.array(found, dtype=object)
+
+    def _checked(self, X: Any, *, reset: bool) -> NDArray[Any]:
+        checked: NDArray[Any] = validate_data(
+            self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan"
+        )
+        return checked
+
+    def _signs(self) -> NDArray[np.int_]:
+        """What is asked of each column."""
+        d, given = self.n_features_in_, self.monotonic_cst
+        if given is None:
+            return np.zeros(d, dtype=int)
+        if isinstance(given, Mapping):
+            names = list(getattr(self, "feature_names_in_", range(d)))
+            if unknown := [key for key in given if key not in names]:
+                raise ValueError(f"monotonic_cst has no column {unknown[0]!r} to speak of; there are {names[:5]}.")
+            given = [given.get(name, 0) for name in names]
+        signs = np.asarray(given)
+        if signs.shape != (d,) or not np.isin(signs, (-1, 0, 1)).all():
+            raise ValueError(f"monotonic_cst must be -1, 0 or 1 for each of {d} columns, got {self.monotonic_cst!r}.")
+        return signs.astype(int)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags

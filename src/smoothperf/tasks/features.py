@@ -1,0 +1,64 @@
+"""Features made of rows by a transformer: scales, words, knots are learnt from the rows trained on, from no others."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
+
+from .base import RowNumbers, Rows
+
+R = TypeVar("R", bound=Rows[Any])
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a transformer says of the columns that it makes.
+
+    Attributes
+    ----------
+    names : ndarray of str or None
+        Their names.
+    bounds : ndarray of shape (2, d) or None
+        Lowest and highest weights that it allows, such as those of monotone shapes; finite ones are 0.
+    """
+
+    names: Any = None
+    bounds: Any = None
+
+
+def prepared(rows: R) -> tuple[R, Any]:
+    """The rows with their features, and the transformer that these rows have taught; None if X has its features."""
+    if rows.features is None:
+        return rows, None
+    fitted = clone(rows.features)
+    return _with_features(rows, fitted, fitted.fit_transform(rows.X, rows.targets)), fitted
+
+
+def split_rows(rows: R, train: RowNumbers, test: RowNumbers) -> tuple[R, R]:
+    """Rows to train on and rows held out, with features that the former have taught."""
+    before, fitted = prepared(rows.part(train))
+    after = rows.part(test)
+    return before, after if fitted is None else _with_features(after, fitted, fitted.transform(after.X))
+
+
+def _with_features(rows: R, fitted: Any, X: Any) -> R:
+    rows = copy(rows)
+    rows.X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True)
+    rows.features, rows._starts = None, {}
+    last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+    rows.columns = Columns(names_made_by(fitted), getattr(last, "coef_bounds_", None))
+    return rows
+
+
+def names_made_by(fitted: Any) -> Any:
+    """Names of the features that a transformer makes; None if it, or a step of a pipeline, does not say."""
+    try:
+        return fitted.get_feature_names_out()
+    except AttributeError:
+        return None
