@@ -38,7 +38,6 @@ from ..estimators.classifier_cv import MeasureClassifierCV
 from ..evaluation import Ranking, column_of, interval, resamples, title_of
 from ..measures import Examples, Measure, get_measure
 from ..tasks.base import HeldOut, K, Rows, Task
-from ..tasks.label_choice import label_splits
 from ..tasks.labels import LabelTask
 
 Array = NDArray[np.float64]
@@ -172,7 +171,7 @@ class Labels(Kind[Examples]):
     def splits(self, rows: Any, folds: int, seed: int = 0) -> list[tuple[Any, Any]]:
         """Stratified folds; no more than there are rows of the rarer class."""
         splitter = StratifiedKFold(min(folds, *rows.counts), shuffle=True, random_state=seed)
-        return label_splits(splitter, rows.positive)
+        return self.tasks["roc_area"].splits(splitter, rows)
 
     def check(self, rows: Any, folds: int) -> None:
         """Refuse rows of which there are too few to be judged by so many folds."""
