@@ -26,7 +26,7 @@ LONG = (
     "cluster/test_ranker.py",
     "estimators/test_penalties.py",
     "cli/test_measures.py",
-    "comparison/test_labels.py",
+    "comparison/test_table.py",
 )
 
 

@@ -192,6 +192,23 @@ def test_missing_matplotlib_says_what_to_install(runs, monkeypatch):
         plots.convergence(runs)
 
 
+def test_comparison_draws_a_dot_with_its_interval_for_each_model_and_measure():
+    models = {
+        "for F1": {"F1": (0.8, 0.7, 0.9), "accuracy": (0.6, 0.5, 0.65)},
+        "LinearSVC": {"F1": (0.7, 0.6, 0.8), "accuracy": (0.7, 0.6, 0.75)},
+    }
+    figure = plots.comparison(models, title="new rows")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["F1", "accuracy"]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == list(models)
+    for axes, name in zip(figure.axes, ("F1", "accuracy"), strict=True):
+        for place, values in enumerate(models.values()):
+            interval, dot = axes.get_lines()[2 * place : 2 * place + 2]
+            assert (dot.get_xdata()[0], *interval.get_xdata()) == values[name]
+            assert dot.get_ydata()[0] == place
+    with pytest.raises(ValueError, match="models must all have the same measures"):
+        plots.comparison({"one": {"F1": (0.8, 0.7, 0.9)}, "other": {}})
+
+
 def test_path_draws_scores_and_certified_objectives():
     X, y = load_breast_cancer(return_X_y=True)
     X = X / X.max(axis=0)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .estimators.path import RegularizationPath
 
-__all__ = ["convergence", "convergence_grid", "path", "save"]
+__all__ = ["comparison", "convergence", "convergence_grid", "path", "save"]
 
 Array = NDArray[np.float64]
 
@@ -62,9 +62,9 @@ def convergence(
     runs : mapping of str to Trace
         The trace of every run by its label, for example ``{"L-BFGS": result.trace}``.
     best_lower_bound : float, optional
-        What to measure from; the best lower bound in the traces by default.
+        Zero of the y axis; the best lower bound in the traces by default.
     axis : {"passes", "seconds"}, default="passes"
-        What to draw against.
+        Quantity on the x axis.
     gaps : bool, default=True
         Whether to draw the certified gap too, as a thin dashed line: what the run itself knew at the time.
     tol : float, optional
@@ -74,7 +74,7 @@ def convergence(
     legend : bool, default=True
         Whether to explain the lines inside the axes.
     ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure by default.
+        Axes to draw on; those of a new figure by default.
 
     Returns
     -------
@@ -199,11 +199,11 @@ def path(
     title : str, optional
         Above everything.
     data : str, optional
-        What the path was trained on, below the title.
+        Name of the training data, below the title.
     weights : bool, default=False
         Whether to draw how the weights of features come in, between the two; worth while where most are zero.
     feature_names : sequence of str, optional
-        What to call the features with the largest weights; their numbers by default.
+        Names of features, for those with the largest weights; their numbers by default.
 
     Returns
     -------
@@ -278,7 +278,7 @@ def _draw_weights(ax: Axes, found: RegularizationPath, feature_names: Sequence[s
 
 
 def _end(line: Any) -> float:
-    """Where a line ends, at the smallest alpha."""
+    """Return the height of a line at its end, the smallest alpha."""
     return float(line.get_ydata()[-1])
 
 
@@ -287,6 +287,46 @@ def _collapsed(found: RegularizationPath) -> tuple[float, float]:
     last = int(np.flatnonzero(found.zero_is_best)[-1])
     after = min(last + 1, found.alphas.shape[0] - 1)
     return float(np.sqrt(found.alphas[last] * found.alphas[after])), float(found.alphas[0])
+
+
+def comparison(models: Mapping[str, Mapping[str, tuple[float, float, float]]], *, title: str | None = None) -> Figure:
+    """Draw several models by several measures: a panel for each measure, a dot with its interval for each model.
+
+    Parameters
+    ----------
+    models : mapping of str to mapping of str to (float, float, float)
+        Value and both ends of an interval, by model and by measure; the same measures for all models.
+    title : str, optional
+        Above everything.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> figure = comparison({"for F1": {"F1": (0.8, 0.7, 0.9)}, "LinearSVC": {"F1": (0.7, 0.6, 0.8)}})
+    >>> figure.axes[0].get_title(loc="left"), len(figure.axes)
+    ('F1', 1)
+    """
+    figure_class = require_matplotlib()
+    measures = {tuple(values) for values in models.values()}
+    if len(measures) != 1:
+        raise ValueError(f"models must all have the same measures in the same order, got {sorted(measures)}.")
+    names = measures.pop()
+    figure = figure_class(figsize=(1.6 + 1.9 * len(names), 1.2 + 0.35 * len(models)), layout="constrained")
+    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
+    for ax, name in zip(panels, names, strict=True):
+        for place, (colour, values) in enumerate(zip(cycle(COLOURS), models.values(), strict=False)):
+            value, low, high = values[name]
+            ax.plot([low, high], [place, place], color=colour, **OBJECTIVE)
+            ax.plot([value], [place], color=colour, marker="o", markersize=5.0)
+        _plain_axes(ax, xlabel="", ylabel="", title=name)
+    panels[0].set_yticks(range(len(models)), list(models))
+    panels[0].set_ylim(len(models) - 0.5, -0.5)
+    if title is not None:
+        figure.suptitle(title, x=0.02, ha="left", color=INK, fontsize="medium")
+    return figure
 
 
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
@@ -298,7 +338,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> P
     Parameters
     ----------
     figure : matplotlib Figure
-        What to write.
+        The figure.
     path : path-like
         Where, for example ``convergence.png`` or ``convergence.pdf``. The folder must exist.
     dpi : float, default=150

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-MODELS = ["for PRBEP", "for ROC area", "LogisticRegression", "LinearSVC"]
+MODELS = ["for PRBEP", "for ROC area", "LogisticRegression", "LinearSVC", "HistGradientBoosting"]
 MEASURES = ["prbep", "roc_area", "average_precision", "f1", "accuracy"]
 
 
@@ -42,16 +42,17 @@ def test_words_for_every_measure(printed):
 
 def test_progress_is_on_standard_error(printed):
     lines = printed.stderr.splitlines()
-    assert len(lines) == 4
+    assert len(lines) == len(MODELS)
     assert re.fullmatch(r"for PRBEP, split 1 of 1: [\d.]+ s", lines[0])
 
 
 def test_json_by_cross_validation(run_json, train_file):
     found = run_json("compare", train_file, "--folds", 2, "--bootstrap", 20, "-m", "roc_area", "--solver", "bmrm")
-    assert [model["name"] for model in found["models"]] == ["for ROC area", "LogisticRegression", "LinearSVC"]
+    assert [model["name"] for model in found["models"]] == ["for ROC area", *MODELS[2:]]
     assert found["splits"] == 2
     assert found["test"] is None
     assert len(found["verdicts"]) == 5
+    assert found["trees_ahead"] is None or found["trees_ahead"].startswith("HistGradientBoosting is ahead")
     for model in found["models"]:
         assert set(model["measures"]) == set(MEASURES)
         for measure in model["measures"].values():
@@ -59,6 +60,13 @@ def test_json_by_cross_validation(run_json, train_file):
             assert len(measure["chosen"]) == 2
     for name in MEASURES:
         assert any(model["measures"][name]["best_or_tied"] for model in found["models"])
+
+
+def test_figure(run, train_file, test_file, tmp_path):
+    few = ("compare", train_file, "--test", test_file, "--bootstrap", 5, "-m", "roc_area", "--figure")
+    assert f"Saved: {tmp_path / 'table.png'}" in run(*few, tmp_path / "table.png").stdout
+    assert (tmp_path / "table.png").read_bytes().startswith(b"\x89PNG")
+    assert "no folder" in run(*few, tmp_path / "none" / "table.png", code=2).stderr
 
 
 def test_missed_tolerances_are_said(run, train_file, test_file):

@@ -8,7 +8,7 @@ import pytest
 
 from problems import graded
 from smoothperf import NDCG, MeasureRanker, QueryROCArea, load
-from smoothperf.cli.ranking.predict import ranks_within
+from smoothperf.cli.kinds.queries import ranks_within
 from smoothperf.measures import get_query_measure
 
 NAMES = np.array(["red shoes", "green tea", "old map"])
@@ -284,11 +284,10 @@ def test_report_of_a_ranker(run_json, files, ranker, tmp_path):
 
 
 def test_compare_rankers(run_json, files, monkeypatch):
-    from smoothperf.comparison import queries
+    from smoothperf.comparison import rankings
 
-    monkeypatch.setattr(queries, "C_GRID", (1e-2, 1.0))
-    monkeypatch.setattr(queries, "LEAVES", (2,))
-    monkeypatch.setattr(queries, "TREES", (2, 4))
+    monkeypatch.setattr(rankings, "C_GRID", (1e-2, 1.0))
+    monkeypatch.setattr(rankings, "TREES", ((2, 2), (2, 4)))
     found = run_json("compare", files / "train.svm", "--test", files / "test.svm", "--bootstrap", 20, code=None)
     names = [line["name"] for line in found["models"]]
     assert names[:4] == ["for NDCG@10", "pairs", "Ridge", "LogisticRegression"]
@@ -346,9 +345,9 @@ def test_an_unusual_measure_is_not_taken_for_the_usual_one(run, run_json, files,
 
 def test_huge_grades(run, files, tmp_path, monkeypatch):
     """They are for measures that do not look at their size."""
-    from smoothperf.comparison import queries
+    from smoothperf.comparison import table
 
-    monkeypatch.setattr(queries, "C_GRID", (1e-2, 1.0))
+    monkeypatch.setattr(table, "C_GRID", (1e-2, 1.0))
     X, y, qid = _documents(24, 0)
     data, model = tmp_path / "huge.svm", tmp_path / "model"
     data.write_text(_svmlight(X, 2000 * y, qid))

@@ -72,8 +72,8 @@ def test_every_alias_leads_to_a_measure():
         (None, r"measure must be one of .* or a Measure object, got None\.$"),
         ("error_rate@1", r"'error_rate@1' cannot be read: '1' is not two costs.* Write it like 'error_rate@10:1'\."),
         ("error_rate@a:1", r"cannot be read: 'a' is not a number"),
-        ("ndcg@10", r"got 'ndcg@10'\. It is a measure of rankings: use MeasureRanker\.$"),
-        (NDCG(), r"got NDCG\(.*\)\. It is a measure of rankings: use MeasureRanker\.$"),
+        ("ndcg@10", r"got 'ndcg@10'\. It is a measure of rankings: use MeasureRanker, or get_query_scorer\.$"),
+        (NDCG(), r"got NDCG\(.*\)\. It is a measure of rankings: use MeasureRanker, or get_query_scorer\.$"),
         ("prbep@3", r"measure 'prbep@3' cannot be read: 'prbep' has no '3'; write 'prbep' alone"),
         ("f1@0.5", r"'f1' has no '0.5'; write 'f1' alone"),
         (

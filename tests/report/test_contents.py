@@ -19,7 +19,7 @@ from smoothperf import PRBEP, MeasureClassifier
 from smoothperf.evaluation import resamples
 from smoothperf.optimise import LBFGS, Status, Trace, TraceRow
 from smoothperf.report import gather, render_report
-from smoothperf.report.contents import BINS, _raw_thresholds
+from smoothperf.report.labels import BINS, _raw_thresholds
 from smoothperf.report.thinning import separating_thresholds
 from smoothperf.report.training import TRACE_COLUMNS, traced
 

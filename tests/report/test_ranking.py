@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from problems import graded
 from smoothperf import NDCG, MeasureRanker, MeasureRankerCV, ZeroModelWarning
 from smoothperf.measures import Queries, get_query_measure
-from smoothperf.report import gather_ranking, render_ranking_report
-from smoothperf.report.queries.contents import WORST
-from smoothperf.report.queries.single_feature import best_single_feature
+from smoothperf.report import gather_ranking, render_report
+from smoothperf.report.rankings import WORST, best_single_feature
 
 from .test_page import HOSTILE, Elements
 
@@ -28,9 +27,7 @@ def ranker():
 
 
 def gathered(model, X, y, qid, **options):
-    queries = Queries.of(y, qid)
-    first = queries.starts[:-1] if queries.rows is None else queries.rows[queries.starts[:-1]]
-    return gather_ranking(model, X, queries, query_names=[f"query {name}" for name in qid[first]], **options)
+    return gather_ranking(model, X, y, [f"query {name}" for name in qid], **options)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +89,7 @@ def test_of_many_features_those_are_tried_that_the_model_makes_most_of(make):
 
 
 def test_page_is_sound(contents):
-    page = render_ranking_report(contents)
+    page = render_report(contents)
     found = Elements(page)
     assert not found.unbalanced
     assert not found.open
@@ -116,7 +113,7 @@ def test_names_cannot_break_out(contents):
         single=replace(contents.single, name=HOSTILE),
         worst=[replace(contents.worst[0], name=HOSTILE)],
     )
-    page = render_ranking_report(hostile)
+    page = render_report(hostile)
     assert not Elements(page).unbalanced
     assert "<script" not in page
     assert "<img" not in page
@@ -126,7 +123,7 @@ def test_a_model_that_tells_nothing_says_so():
     X, y, qid = documents()
     with pytest.warns(ZeroModelWarning):
         model = MeasureRanker("ndcg@5", alpha=1e6, bound="convex").fit(X, y, qid=qid)
-    page = render_ranking_report(gathered(model, X, y, qid, n_resamples=5))
+    page = render_report(gathered(model, X, y, qid, n_resamples=5))
     assert "This model tells nothing" in page
 
 
@@ -135,7 +132,7 @@ def test_another_measure_shows_ndcg_at_ten():
     model = MeasureRanker("pairs", alpha=1e-2).fit(X, y, qid=qid)
     contents = gathered(model, X, y, qid, n_resamples=5)
     assert contents.spread_of == "ndcg@10"
-    assert "bounds" in render_ranking_report(contents)  # a convex risk has a lower bound to show
+    assert "bounds" in render_report(contents)  # a convex risk has a lower bound to show
 
 
 def test_an_average_says_whose_certificate_it_shows():
@@ -143,7 +140,7 @@ def test_an_average_says_whose_certificate_it_shows():
     tried = [("pairs", "convex"), ("squared_loss", "convex")]
     for average, words in ((True, "for NDCG@5, an average of 2"), (False, "chosen for NDCG@5, trained with")):
         chosen = MeasureRankerCV("ndcg@5", bound=tried, alphas=[0.1], cv=2, average=average).fit(X, y, qid=qid)
-        page = render_ranking_report(gathered(chosen.as_ranker(), X, y, qid, n_resamples=5))
+        page = render_report(gathered(chosen.as_ranker(), X, y, qid, n_resamples=5))
         assert words in page
         assert ("The model is an average: " in page) == average
         if average:

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from . import compare, convert, demo, evaluate, path, predict, report, train, weights
-from ._errors import OneLineUsageErrors
+from ._errors import OneLineUsageErrors, one_line_errors
+from ._options import with_groups
 
 app = typer.Typer(cls=OneLineUsageErrors, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 for _command in (
@@ -24,7 +25,7 @@ for _command in (
     path.path,
     demo.demo,
 ):
-    app.command()(_command)
+    app.command()(one_line_errors(with_groups(_command)))
 
 
 def _show_version(wanted: bool) -> None:

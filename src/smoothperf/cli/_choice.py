@@ -1,4 +1,4 @@
-"""What :class:`~smoothperf.MeasureClassifierCV` or a ranker has chosen, in words and for machines."""
+"""The outcome of a choice, of a classifier or a ranker, in words and for machines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ if TYPE_CHECKING:
     from ..estimators.classifier_cv import MeasureClassifierCV
     from ..estimators.ranker_cv import MeasureRankerCV
     from ..io import Dataset
+    from .kinds import Kind
 
 #: Means over folds that differ by less are equal: they may be sums of the same numbers.
 ROUNDING = 1e-9
 
 
-def choice_lines(
-    model: MeasureClassifierCV | MeasureRankerCV, title: str, where: str, held_out: str = "rows"
-) -> list[str]:
+def choice_lines(model: MeasureClassifierCV | MeasureRankerCV, title: str, where: str, held_out: str) -> list[str]:
     """Say what was chosen, how it did on rows held out, and how it compares with the best on the other side.
 
     Safe risks (log loss and squared hinge; squared losses and pairs) are on one side, those that must be better on the
@@ -52,11 +51,9 @@ def averaged(model: Any) -> dict[str, float]:
     return shares
 
 
-def held_out_words(model: MeasureClassifierCV, y: Any) -> str:
-    """Return how many folds of rows with labels y there were, and how often they were drawn if not once."""
-    from ..tasks.label_choice import times_drawn
-
-    times = times_drawn(y == model.pos_label_)
+def held_out_words(kind: Kind, model: MeasureClassifierCV | MeasureRankerCV, examples: Dataset, folds: int) -> str:
+    """Return how many folds there were, and how often they were drawn if not once."""
+    times = kind.times_drawn(model, examples, folds)
     folds = sum(name.startswith("split") for name in model.cv_results_) // times
     return f"{folds} folds" if times == 1 else f"{folds} folds, {times} times"
 
@@ -77,19 +74,3 @@ def _best(model: MeasureClassifierCV | MeasureRankerCV, *, baseline: bool) -> di
     names = model.task_kind.baseline_names
     found = [row for row in _tried(model) if (row["measure"] in names) == baseline and math.isfinite(row["score"])]
     return max(found, key=lambda row: row["score"], default=None)
-
-
-def stacked(examples: Dataset, others: Dataset) -> tuple[Any, Any, list[tuple[Any, Any]]]:
-    """Return the rows of two files one below the other, their labels, and the split between them."""
-    import numpy as np
-    from scipy.sparse import issparse, vstack
-
-    from ..estimators.problem import encode_labels
-    from ..estimators.scores import known_labels
-
-    n, more = examples.X.shape[0], others.X.shape[0]
-    classes, _ = encode_labels(examples.y)
-    known_labels(others.y, classes, length=more)
-    pair = (examples.X, others.X)
-    X = vstack(pair, format="csr") if issparse(pair[0]) or issparse(pair[1]) else np.vstack(pair)
-    return X, np.concatenate([examples.y, others.y]), [(np.arange(n), np.arange(n, n + more))]

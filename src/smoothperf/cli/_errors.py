@@ -1,4 +1,4 @@
-"""How commands end when they cannot go on: one line on standard error, never a traceback."""
+"""The end of commands that cannot go on: one line on standard error, never a traceback."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Contest:
-    """Ours and theirs, and our model itself."""
+class Judgement:
+    """Ours and theirs side by side, and our model itself."""
 
     measure: str
     ours: Judged
@@ -79,7 +79,7 @@ class Contest:
 
 def judge(
     X: Any, y: NDArray[Any], X_new: Any, y_new: NDArray[Any], measure: str, tell: Callable[[str], None]
-) -> Contest:
+) -> Judgement:
     """Train both, and judge them by the measure on new rows; ``tell`` gets a line before each of the steps."""
     tell(f"Choosing a model for {title_of(measure)} by rows held out")
     begin = time.perf_counter()
@@ -95,7 +95,7 @@ def judge(
     values = [ranking.score(by) for ranking in rankings]
     draws = resamples(y_new > 0, RESAMPLES, seed=0)
     samples = np.array([[ranking.score(by, multiplicity=draw) for ranking in rankings] for draw in draws])
-    return Contest(
+    return Judgement(
         measure,
         Judged(
             f"for {title_of(measure)}",

@@ -1,9 +1,13 @@
-"""Arguments and options that several commands have, with the same words everywhere."""
+"""Arguments and options that several commands have, with the same words everywhere, alone or in groups."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_origin
 
 import typer
 
@@ -12,49 +16,6 @@ DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV, Parquet
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples with labels: {DATA_FORMATS}.")]
 NewData = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples: {DATA_FORMATS}.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that 'smoothperf train' saved.")]
-Label = Annotated[
-    str | None, typer.Option("--label", metavar="COLUMN", help="Column with the labels, for CSV and Parquet.")
-]
-Query = Annotated[
-    str | None,
-    typer.Option(
-        "--query",
-        metavar="COLUMN",
-        show_default=False,
-        help="Column with the query of each row, for rankings from CSV and Parquet; svmlight has qid:.",
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="NAME", help="svmlight, npz, csv, parquet or store, if it cannot be told from the file."
-    ),
-]
-ZeroBased = Annotated[
-    bool | None,
-    typer.Option(
-        "--zero-based/--one-based",
-        show_default=False,
-        help="How indices count in svmlight files. By default from 0 if index 0 occurs in the training data.",
-    ),
-]
-DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        metavar="FOLDER",
-        show_default=False,
-        help="Folder with data sets, searched before the cache; SMOOTHPERF_DATA by default.",
-    ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", metavar="N", min=1, show_default=False, help="Threads; all cores by default."),
-]
-Tolerance = Annotated[
-    float, typer.Option("--tol", metavar="GAP", help="Stop when the certified gap to the optimum is at most this.")
-]
-MaxIter = Annotated[int, typer.Option("--max-iter", metavar="N", help="Most iterations.")]
 MeasureName = Annotated[
     str | None,
     typer.Option(
@@ -108,17 +69,16 @@ SolverName = Annotated[
         help="auto, which is lbfgs, or nesterov, newton or bmrm.",
     ),
 ]
+Figure = Annotated[
+    Path | None,
+    typer.Option("--figure", metavar="FILE", help="Draw it too, as .png, .pdf or .svg (needs matplotlib)."),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
 Resamples = Annotated[
     int, typer.Option("--bootstrap", metavar="N", min=1, help="How many resamples the intervals come from.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no information beside the result.")]
-
-
-def solver_for_classes(solver: str) -> str:
-    """Return the solver that is meant where rows have no queries."""
-    return "lbfgs" if solver == "auto" else solver
 
 
 def kind_of_scaling(scale: str | None, *, stored: bool = False) -> str:
@@ -129,3 +89,87 @@ def kind_of_scaling(scale: str | None, *, stored: bool = False) -> str:
     if scale is None:
         return "none" if stored else "standard"
     return choice("--scale", scale, KINDS)
+
+
+class Options:
+    """Options that belong together: a command has all of a class of them, whose arguments they are, as one argument."""
+
+
+@dataclass(frozen=True)
+class Form(Options):
+    """The form of a file, as far as the user says so: options of all commands that read one."""
+
+    label: Annotated[
+        str | None, typer.Option("--label", metavar="COLUMN", help="Column with the labels, for CSV and Parquet.")
+    ] = None
+    query: Annotated[
+        str | None,
+        typer.Option(
+            "--query",
+            metavar="COLUMN",
+            show_default=False,
+            help="Column with the query of each row, for rankings from CSV and Parquet; svmlight has qid:.",
+        ),
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="NAME", help="svmlight, npz, csv, parquet or store, if it cannot be told from the file."
+        ),
+    ] = None
+    zero_based: Annotated[
+        bool | None,
+        typer.Option(
+            "--zero-based/--one-based",
+            show_default=False,
+            help="How indices count in svmlight files. By default from 0 if index 0 occurs in the training data.",
+        ),
+    ] = None
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether a column is named that says which rows belong together."""
+        return self.query is not None
+
+
+@dataclass(frozen=True)
+class Effort(Options):
+    """Limits of training: options of all commands that train."""
+
+    tol: Annotated[
+        float, typer.Option("--tol", metavar="GAP", help="Stop when the certified gap to the optimum is at most this.")
+    ] = 1e-3
+    max_iter: Annotated[int, typer.Option("--max-iter", metavar="N", help="Most iterations.")] = 1000
+    threads: Annotated[
+        int | None,
+        typer.Option("--threads", metavar="N", min=1, show_default=False, help="Threads; all cores by default."),
+    ] = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return the same for an estimator."""
+        return {"tol": self.tol, "max_iter": self.max_iter, "n_threads": self.threads}
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Show typer the options of the groups that a command takes in place of these groups."""
+    arguments = inspect.signature(command, eval_str=True).parameters.values()
+    groups: dict[str, tuple[type, list[inspect.Parameter]]] = {}
+    shown: list[inspect.Parameter] = []
+    for argument in arguments:
+        kind = argument.annotation
+        if isinstance(kind, type) and issubclass(kind, Options):
+            options = inspect.signature(kind, eval_str=True).parameters.values()
+            wanted = [option for option in options if get_origin(option.annotation) is Annotated]
+            groups[argument.name] = kind, wanted
+            shown += wanted
+        else:
+            shown.append(argument)
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        for name, (kind, options) in groups.items():
+            given[name] = kind(**{option.name: given.pop(option.name) for option in options})
+        command(**given)
+
+    run.__signature__ = inspect.Signature([each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in shown])  # type: ignore[attr-defined]
+    return run

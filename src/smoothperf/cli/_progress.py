@@ -1,4 +1,4 @@
-"""Work in sight: a line that changes on a terminal, plain lines when piped; Ctrl-C stops a fit, and nothing is lost."""
+"""Progress: a line that changes on a terminal, plain lines when piped; Ctrl-C stops a fit, and nothing is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where words go: results to standard output, progress and notes to standard error, and JSON alone if asked for."""
+"""Console output: results to standard output, progress and notes to standard error, and JSON alone if asked for."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
+from ._options import AsJson, Options, Quiet
 from ._visible import visible, visible_json, visible_lines
 
 #: No table needs more columns of characters.
 WIDEST = 10_000
 
 
-class Screen:
-    """What a command says, and to whom.
+class Screen(Options):
+    """The console output of a command, which has its arguments, but for ``side``, as options.
 
     Parameters
     ----------
@@ -33,12 +34,16 @@ class Screen:
         Information on the side goes to standard error, because standard output is for the result.
     """
 
-    def __init__(self, *, as_json: bool = False, quiet: bool = False, side: bool = False):
+    def __init__(self, *, as_json: AsJson = False, quiet: Quiet = False, side: bool = False):
         self.as_json = as_json
         self.quiet = quiet
         self._out = Console(highlight=False)
         self.progress = Console(stderr=True, highlight=False, quiet=quiet)
         self._information = self.progress if side else self._out
+
+    def aside(self) -> Screen:
+        """Return the same with information on the side on standard error."""
+        return Screen(as_json=self.as_json, quiet=self.quiet, side=True)
 
     def say(self, text: str = "", *, wrap: bool = False) -> None:
         """Information that accompanies a result; prose may ``wrap``, lines with paths stay in one piece."""
@@ -46,7 +51,7 @@ class Screen:
             self._information.print(escape(visible_lines(text)), soft_wrap=not wrap)
 
     def result(self, *parts: str | Table) -> None:
-        """What the command is for: tables, and prose that wraps."""
+        """The result that a command is for: tables, and prose that wraps."""
         if not self.as_json:
             for part in parts:
                 if isinstance(part, str):

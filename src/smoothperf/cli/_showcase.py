@@ -1,4 +1,4 @@
-"""What ``smoothperf demo`` does; apart from the command so that ``smoothperf --help`` need not import all this."""
+"""The work of ``smoothperf demo``; apart from the command so that ``smoothperf --help`` need not import all this."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..optimise import BMRM, LBFGS, Callback, Nesterov, Result, Solver, Status, 
 from ..optimise.objective import RegularizedRisk
 from ..report import gather, render_report
 from ._errors import fail
-from ._judged import Contest, judge
+from ._judged import Judgement, judge
 from ._screen import Screen, table
 
 TOL = 1e-3
@@ -70,7 +70,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Run:
-    """What a solver made of a case."""
+    """A solver's run of a case."""
 
     solver: str
     result: Result
@@ -106,17 +106,17 @@ def show(output: Path, *, quick: bool) -> bool:
     for line in findings(cases):
         screen.say(line, wrap=True)
     topic = load_topic(quick=quick)
-    contest = compare(topic, screen)
+    judgement = compare(topic, screen)
     panels = {", ".join(case): {run.solver: run.result.trace for run in runs} for case, runs in cases.items()}
     figure = plots.convergence_grid(panels, tol=TOL, title="Three solvers on their way to the optimum")
     try:
         path = plots.save(figure, output / "convergence.png")
-        contest.model.save(model := output / f"{JUDGED_BY}.model")
-        page = write_report(contest, topic, output / "report.html", str(model), screen)
+        judgement.model.save(model := output / f"{JUDGED_BY}.model")
+        page = write_report(judgement, topic, output / "report.html", str(model), screen)
     except OSError as error:
         fail(f"cannot write the results: {error}")
     screen.say(f"Figure: {path}")
-    screen.say(f"Model for {contest.title}: {model}")
+    screen.say(f"Model for {judgement.title}: {model}")
     screen.say(f"Report on that model, to open in a browser: {page.resolve().as_uri()}")
     return all(run.converged for runs in cases.values() for run in runs)
 
@@ -183,27 +183,27 @@ def train(problem: Problem, measure: str, solver: str, callback: Callback) -> Ru
     return Run(solver, result, MEASURES[measure].score(problem.y_test, problem.X_test @ result.coef))
 
 
-def compare(problem: Problem, screen: Screen) -> Contest:
+def compare(problem: Problem, screen: Screen) -> Judgement:
     """Say what training for the measure is worth on new rows, beside logistic regression."""
     with screen.progress.status("") as status:
-        contest = judge(problem.X, problem.y, problem.X_test, problem.y_test, JUDGED_BY, status.update)
+        judgement = judge(problem.X, problem.y, problem.X_test, problem.y_test, JUDGED_BY, status.update)
     screen.say()
     screen.say(
-        f"Does training for {contest.title} pay? Judged on {problem.X_test.shape[0]:,} new rows of a "
+        f"Does training for {judgement.title} pay? Judged on {problem.X_test.shape[0]:,} new rows of a "
         f"generated problem, {int((problem.y_test > 0).sum()):,} of them positive:",
         wrap=True,
     )
     screen.say()
-    screen.result(contest.table(), "")
-    screen.say(contest.verdict(), wrap=True)
-    return contest
+    screen.result(judgement.table(), "")
+    screen.say(judgement.verdict(), wrap=True)
+    return judgement
 
 
-def write_report(contest: Contest, problem: Problem, path: Path, model_name: str, screen: Screen) -> Path:
+def write_report(judgement: Judgement, problem: Problem, path: Path, model_name: str, screen: Screen) -> Path:
     """Write the page on the model that was judged, which names its file in the lines that use it."""
     with screen.progress.status("Writing the report"):
         contents = gather(
-            contest.model,
+            judgement.model,
             problem.X_test,
             problem.y_test,
             model_name=model_name,

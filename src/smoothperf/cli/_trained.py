@@ -1,4 +1,4 @@
-"""What ``smoothperf train`` says of a model: in words, for machines, and as its exit code."""
+"""The end of ``smoothperf train``: a model in words, for machines, and as an exit code; and files with it so far."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ._choice import averaged
 from ._errors import INTERRUPTED, MISSED_TOLERANCE, TELLS_NOTHING, complain, fail
-from ._files import remember_data, summary
+from ._files import check_writable, remember_data
 from ._point import expectations
-from ._screen import Screen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..design.scaling import Scaling
     from ..io import Dataset
-    from ..measures import Measure
+    from .kinds import Kind
 
 
 class Trained:
@@ -31,6 +29,7 @@ class Trained:
 
     def __init__(
         self,
+        kind: Kind,
         model: Any,
         examples: Dataset,
         where: str,
@@ -42,86 +41,68 @@ class Trained:
     ):
         from ..evaluation import tells_nothing
 
-        self.model, self.examples, self.where, self.interrupted = model, examples, where, interrupted
-        self.choice, self.lines = choice, lines
-        scores, self.score = self._judged()
+        self.kind, self.model, self.examples = kind, model, examples
+        self.where, self.interrupted, self.choice, self.lines = where, interrupted, choice, lines
+        scores = kind.scores(model, examples.X)
+        self.score = kind.score(model, examples, scores)
+        self.about = kind.about(model)
         self.constant = tells_nothing(scores)
         self.converged = bool(model.result_.reached <= model.tol)
         self.expected = getattr(model, "expected_", None)
         self.notes = _notes(caught, constant=self.constant)
 
-    def _judged(self) -> tuple[NDArray[Any], float]:
-        """Return the scores of the rows, and what they are worth."""
-        from ..measures import get_measure
-
-        model, examples = self.model, self.examples
-        scores = model.positive_scores(examples.X)
-        return scores, get_measure(model.measure).score(examples.y == model.label_pair[1], scores)
-
-    @property
-    def title(self) -> str:
-        """What people call the measure."""
-        return title(self.model.measure)
-
-    @property
-    def bound(self) -> str:
-        """Which bound was minimised."""
-        return str(self.model.bound)
-
     def save(self, output: Path) -> None:
         """Write the model, without what is of this machine."""
         _save(self.model, self.examples, output)
 
-    def tell(self, screen: Screen, output: Path) -> None:
+    def tell(self, output: Path) -> None:
         """Say how it ended, as certified, and what the model is worth."""
+        screen = self.kind.screen
         for line in self.lines:
             screen.say(line)
-        self._tell_ending(screen)
-        screen.say(f"{self.title} on these rows: {self.score:.4f}")
+        self._tell_ending()
+        screen.say(f"{self.kind.title(self.model.measure)} on these rows: {self.score:.4f}")
         for line in [] if self.expected is None else expectations(self.expected, self.where):
             screen.say(line)
         screen.say(f"Saved: {output}")
         for note in self.notes:
             screen.note(note)
 
-    def _tell_ending(self, screen: Screen) -> None:
-        model, result = self.model, self.model.result_
+    def _tell_ending(self) -> None:
+        screen, model, result = self.kind.screen, self.model, self.model.result_
         work = f"{result.n_iter:,} iterations, {result.n_matvec + result.n_rmatvec:,} passes over the data"
         screen.say(f"Finished: {work}, {result.seconds:.2f} s", wrap=True)
-        if self.bound == "tight":
+        if self.about["bound"] == "tight":
             meaning = f"with which no convex step can gain more than {result.reached:.2g}"
         else:
             meaning = f"certified to be at most {result.reached:.2g} above the optimum"
-        screen.say(f"{self._objective_of()} {model.objective_:.6f}, {meaning}", wrap=True)
+        objective = "Objective of the chosen one" if len(averaged(model)) > 1 else "Objective"
+        screen.say(f"{objective} {model.objective_:.6f}, {meaning}", wrap=True)
         if penalty := self._penalty():
-            used, of = f"{model.n_features_in_model_:,}", f"{model.coef_.size:,}"
+            used, of = f"{self.about['features_in_model']:,}", f"{model.coef_.size:,}"
             screen.say(f"Features in the model: {used} of {of} ({', '.join(penalty)})", wrap=True)
         if not self.converged:
             why = "Interrupted: this is the best model so far." if self.interrupted else result.status.value
             screen.say(f"The tolerance of {model.tol:g} was not reached. {why}", wrap=True)
 
-    def _objective_of(self) -> str:
-        """What was minimised, in words."""
-        return "Objective"
-
     def _penalty(self) -> list[str]:
-        """What keeps features out of the model, in words."""
-        model = self.model
+        """Return what keeps features out of the model, in words; the penalty of some kinds leaves all in."""
+        ratio = self.about.get("l1_ratio", 0.0)
         return [
-            *([f"l1_ratio {model.l1_ratio:g}"] if model.l1_ratio else []),
-            *(["no negative weights"] if model.positive else []),
+            *([f"l1_ratio {ratio:g}"] if ratio else []),
+            *(["no negative weights"] if self.about.get("nonnegative") else []),
         ]
 
-    def document(self, kind: str, output: Path) -> dict[str, Any]:
+    def document(self, scaled: str, output: Path) -> dict[str, Any]:
         """Return the same for machines."""
         model, result = self.model, self.model.result_
         return {
             "command": "train",
-            **self._what(),
-            "bound": self.bound,
+            "data": self.kind.summary(self.examples),
+            **self.about,
             "alpha": model.alpha,
             "choice": self.choice,
-            "scale": kind,
+            "scale": scaled,
             "solver": model.solver,
             "tol": model.tol,
             "objective": model.objective_,
@@ -139,18 +120,6 @@ class Trained:
             "expected": self.expected,
             "notes": self.notes,
             "model": output,
-        }
-
-    def _what(self) -> dict[str, Any]:
-        """What was trained for, on what."""
-        return {
-            "data": summary(self.examples),
-            "measure": self.model.measure,
-            "pos_label": self.model.label_pair[1].item(),
-            "trained_with": self.model.trained_with.name,
-            "l1_ratio": self.model.l1_ratio,
-            "nonnegative": self.model.positive,
-            "features_in_model": self.model.n_features_in_model_,
         }
 
     def leave(self, output: Path) -> None:
@@ -176,6 +145,20 @@ class Checkpoints:
 
     checkpoint: Path | None = None
     resume: Path | None = None
+
+    def check(self, strength: float | None) -> None:
+        """Fail where they do not go together with a choice, or with a file that is there."""
+        for option, given in (("--checkpoint", self.checkpoint), ("--resume", self.resume)):
+            if given is not None and strength is None:
+                fail(f"{option} is for one training, not for a choice among many: give --alpha NUMBER.")
+        if self.checkpoint is None:
+            return
+        check_writable(self.checkpoint)
+        if self.checkpoint.exists() and self.resume is None:
+            fail(
+                f"{self.checkpoint}: there is a file already; go on with --resume {self.checkpoint}, remove it, or "
+                "name another."
+            )
 
     def prepare(self, model: Any, examples: Dataset, scaling: Scaling, unscale: Callable[[Any], None]) -> None:
         """Have a model begin where the earlier one ended, and be kept on the way, for features as they are."""
@@ -204,14 +187,6 @@ def _save(model: Any, examples: Dataset, output: Path) -> None:
     model.set_params(callback=None, checkpoint=None, n_threads=None, warm_start=False)
     remember_data(model, examples)
     model.save(output)
-
-
-def title(measure: str | Measure) -> str:
-    """Return what people call the score of a measure."""
-    from ..evaluation import title_of
-    from ..measures import get_measure
-
-    return title_of(get_measure(measure).name)
 
 
 def _notes(caught: list[Any], *, constant: bool = False) -> list[str]:

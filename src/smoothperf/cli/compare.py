@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import _options as options
-from ._errors import MISSED_TOLERANCE, one_line_errors
-from ._files import Form, as_examples, check_training, label_named, read_others, read_rows, summary
+from ._errors import MISSED_TOLERANCE
+from ._files import check_figure, read_rows
 from ._screen import Screen, table
+from .kinds import check_training, kind_of_rows
+from .kinds.labels import solver_for_classes
 
 if TYPE_CHECKING:
-    from ..comparison import Judge, Line, Method
-    from ..io import Dataset
-    from ..tasks.base import Rows
-
-DEFAULT_MEASURES = ("prbep", "roc_area")
+    from ..comparison import Line
+    from ..comparison.table import Kind
 
 
-@one_line_errors
 def compare(
     data: options.Data,
+    *,
     test: Annotated[
         Path | None,
         typer.Option("--test", metavar="FILE", help="Judge on this file instead of cross-validation."),
@@ -48,146 +45,108 @@ def compare(
     scale: options.Scale = None,
     bootstrap: options.Resamples = 1000,
     seed: options.Seed = 0,
-    tol: options.Tolerance = 1e-3,
-    max_iter: options.MaxIter = 1000,
-    threads: options.Threads = None,
+    figure: options.Figure = None,
+    effort: options.Effort,
     pos_label: options.PosLabel = None,
-    label: options.Label = None,
-    query: options.Query = None,
-    format: options.Format = None,
-    zero_based: options.ZeroBased = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    form: options.Form,
+    screen: Screen,
 ) -> None:
     """Answer "does training for my measure pay?" on your data.
 
     Example: smoothperf compare mails.svm --test more-mails.svm
 
     Trains as 'smoothperf train' does, for several measures, with
-    scikit-learn's LogisticRegression and LinearSVC beside them, and judges
-    every model by every measure. These choose, for each measure, their
-    regularisation and their threshold on rows held out, as ours do; other rows
-    judge. Differences that chance in those rows could explain are called ties.
-    If rows have queries, rankers compete with pairs, Ridge on grades,
-    LogisticRegression on grade > 0 and, if it is installed, LightGBM.
+    scikit-learn's LogisticRegression, LinearSVC and
+    HistGradientBoostingClassifier beside them, and judges every model by every
+    measure. These choose, for each measure, their regularisation and their
+    threshold on rows held out, as ours do; other rows judge. Differences that
+    chance in those rows could explain are called ties. If rows have queries,
+    there are pairs, Ridge on grades, LogisticRegression on grade > 0 and, if it
+    is installed, LightGBM beside our rankers.
 
     Exit code: 0 if all our models reached the tolerance, 1 if one did not,
     2 if the comparison could not run.
     """
-    screen = Screen(as_json=as_json, quiet=quiet)
     measures = list(dict.fromkeys(measure or []))
     solvers = list(dict.fromkeys(solver or ["lbfgs"]))
-    check_training(measures, solvers, query=query, tol=tol, max_iter=max_iter)
-    solvers = list(dict.fromkeys(map(options.solver_for_classes, solvers)))  # a choice among rankers has no other
-    kind = options.kind_of_scaling(scale)
-    form = Form(label, format, zero_based, query)
+    check_training(measures, solvers, form, tol=effort.tol, max_iter=effort.max_iter)
+    solvers = list(dict.fromkeys(map(solver_for_classes, solvers)))  # a choice among rankers has no other
+    scaling = options.kind_of_scaling(scale)
+    check_figure(figure)
     rows = read_rows(screen, data, form)
 
     from .. import comparison
-    from .ranking.documents import is_ranking, refuse_for_rankings
 
-    if is_ranking(screen, rows, measures):
-        refuse_for_rankings(pos_label=pos_label)
-        sets, judge, methods, about = _of_queries(screen, rows, test, form, measures)
-    else:
-        sets, judge, methods, about = _of_labels(screen, rows, test, form, measures, folds, pos_label)
-    splits = _splits(judge, *sets, folds=folds, seed=seed, kind=kind)
-    ways = methods(solvers, bound=bound, tol=tol, max_iter=max_iter, n_threads=threads)
+    kind = kind_of_rows(screen, rows, measures, form)
+    kind.refuse(pos_label=pos_label)
+    measures = measures or list(kind.compared_by_default)
+    examples = kind.checked(rows, measures, pos_label=pos_label)
+    others = None if test is None else kind.others(test, examples, measures)
+    compared, train, judging, trees = kind.compared(examples, others, measures, folds, pos_label)
+    splits = _splits(compared, train, judging, folds=folds, seed=seed, scaling=scaling)
+    methods = compared.methods(solvers, trees=trees, bound=bound, **effort.settings())
     times = f", {len(splits)} times" if len(splits) > 1 else ""
-    screen.say(f"Training {len(ways)} kinds of models on {splits[0][0].size_words()}{times}")
+    screen.say(f"Training {len(methods)} kinds of models on {splits[0][0].size_words()}{times}")
     # No warnings: missed tolerances are counted, and the table says the rest.
     with warnings.catch_warnings(action="ignore"), screen.progress.status("Training"):
         lines = comparison.compare(
             splits,
-            ways,
-            judge,
+            methods,
+            compared,
             n_resamples=bootstrap,
             seed=seed,
             tell=lambda text: screen.progress.print(text, soft_wrap=True),
         )
     marks = {column: comparison.best_or_tied(lines, column) for column in lines[0].values}
     verdicts = [comparison.verdict(lines, column) for column in marks]
-    _tell(screen, lines, marks, verdicts, f"Mean of {folds} folds" if test is None else f"On {test}")
+    trees_ahead = comparison.trees_ahead(lines)
+    _tell(
+        screen,
+        lines,
+        marks,
+        [*verdicts, *filter(None, [trees_ahead])],
+        f"Mean of {folds} folds" if test is None else f"On {test}",
+    )
+    if figure is not None:
+        _draw(lines, figure, screen)
     missed = sum(line.missed for line in lines)
     if missed:
-        screen.note(f"{missed} of our models stopped before the certified gap was {tol:g}; raise --max-iter.")
+        screen.note(f"{missed} of our models stopped before the certified gap was {effort.tol:g}; raise --max-iter.")
     screen.document(
         {
             "command": "compare",
-            **about,
+            "data": kind.summary(examples),
+            "test": None if others is None else kind.summary(others),
             "splits": len(splits),
             "seed": seed,
-            "scale": kind,
+            "scale": scaling,
             "bound": bound,
-            "tol": tol,
+            "tol": effort.tol,
             "bootstrap": bootstrap,
             "models": [_document(line, marks, at) for at, line in enumerate(lines)],
             "verdicts": verdicts,
+            "trees_ahead": trees_ahead,
         }
     )
     if missed:
         raise typer.Exit(MISSED_TOLERANCE)
 
 
-def _of_labels(
-    screen: Screen, rows: Dataset, test: Path | None, form: Form, measures: list[str], folds: int, pos_label: str | None
-) -> tuple[list[Rows[Any]], Judge[Any], Callable[..., list[Method[Any]]], dict[str, Any]]:
-    """Return rows, with others to judge on if there are any; the columns, the lines, and data for machines."""
-    from ..comparison import LabelJudge
-    from ..estimators.problem import encode_labels
-    from ..estimators.scores import known_labels
-    from ..tasks.labels import LabelRows
-
-    examples = as_examples(screen, rows, form, pos_label=pos_label)
-    others = None if test is None else read_others(screen, test, examples, form)
-    pair, positive = encode_labels(examples.y, label_named(examples, pos_label))
-    sets: list[Rows[Any]] = [LabelRows(examples.X, pair, positive)]
-    judge = LabelJudge(measures or DEFAULT_MEASURES)
-    if others is None:
-        judge.check(positive, folds)
-    else:
-        sets.append(LabelRows(others.X, pair, known_labels(others.y, pair, length=others.X.shape[0])))
-    about = {"data": summary(examples), "test": None if others is None else summary(others)}
-    return sets, judge, judge.methods, about
-
-
-def _of_queries(
-    screen: Screen, rows: Dataset, test: Path | None, form: Form, measures: list[str]
-) -> tuple[list[Rows[Any]], Judge[Any], Callable[..., list[Method[Any]]], dict[str, Any]]:
-    """Return the same for documents of queries."""
-    from ..comparison import QueryJudge
-    from ..comparison.queries import suits_trees
-    from ..tasks.queries import QueryRows
-    from .ranking.documents import DEFAULT_MEASURE, as_documents, queries_of, read_other_documents, summary
-
-    measures = measures or [DEFAULT_MEASURE]
-    documents = as_documents(screen, rows, measures)
-    others = None if test is None else read_other_documents(screen, test, documents, form, measures)
-    sets: list[Rows[Any]] = [QueryRows(part.X, queries_of(part)) for part in (documents, others) if part is not None]
-    judge = QueryJudge(measures, [part.known for part in sets])
-    methods = partial(judge.methods, trees=suits_trees(documents.y))
-    about = {"data": summary(documents), "test": None if others is None else summary(others)}
-    return sets, judge, methods, about
-
-
-def _splits(
-    judge: Judge[Any], rows: Rows[Any], others: Rows[Any] | None = None, *, folds: int, seed: int, kind: str
-) -> list[tuple[Rows[Any], Rows[Any]]]:
+def _splits(kind: Kind[Any], rows: Any, others: Any, *, folds: int, seed: int, scaling: str) -> list[tuple[Any, Any]]:
     """Return rows to train on and rows to judge on, scaled as the former ask for."""
     from ..design.scaling import Scaling
 
+    pairs = [(rows, others)]
     if others is None:
-        pairs = [(rows.part(train), rows.part(test)) for train, test in judge.splits(rows, folds, seed)]
-    else:
-        pairs = [(rows, others)]
+        pairs = [(rows.part(train), rows.part(test)) for train, test in kind.splits(rows, folds, seed)]
     for train, test in pairs:
-        scaling = Scaling.of(kind, train.X)
-        train.X, test.X = scaling.apply(train.X), scaling.apply(test.X)
+        found = Scaling.of(scaling, train.X)
+        train.X, test.X = found.apply(train.X), found.apply(test.X)
     return pairs
 
 
-def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], verdicts: list[str], how: str) -> None:
-    """Show the table, the verdicts, and what was chosen."""
+def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], words: list[str], how: str) -> None:
+    """Show the table, the verdicts and all choices."""
     from ..evaluation import title_of
 
     rows = [
@@ -200,16 +159,29 @@ def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], verdi
     ]
     screen.say()
     headers = ["model", *(title_of(column).replace(" ", "\n") for column in marks), "seconds"]
-    screen.result(table(headers, rows), f"\n{how}; * best, or within noise of the best\n", *verdicts)
+    screen.result(table(headers, rows), f"\n{how}; * best, or within noise of the best\n", *words)
     screen.say()
     for line in lines:
         if line.trained_for is not None:
             screen.say(f"{line.name[0].upper()}{line.name[1:]}, chosen: {_counted(line)}", wrap=True)
 
 
+def _draw(lines: list[Line], path: Path, screen: Screen) -> None:
+    """Draw the values with their own intervals, which say less than those of differences."""
+    from .. import plots
+    from ..evaluation import interval, title_of
+
+    models = {
+        line.name: {title_of(name): (value, *interval(line.samples[name])) for name, value in line.values.items()}
+        for line in lines
+    }
+    plots.save(plots.comparison(models, title="with 95 % intervals"), path)
+    screen.say(f"Saved: {path}")
+
+
 def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
     """Return a line of the table for machines."""
-    import numpy as np
+    from ..evaluation import interval
 
     return {
         "name": line.name,
@@ -219,8 +191,7 @@ def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, An
         "measures": {
             column: {
                 "value": line.values[column],
-                "low": float(np.quantile(line.samples[column], 0.025)),
-                "high": float(np.quantile(line.samples[column], 0.975)),
+                **dict(zip(("low", "high"), interval(line.samples[column]), strict=True)),
                 "best_or_tied": best[at],
                 "chosen": line.strengths[column],
             }

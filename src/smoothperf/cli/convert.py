@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from . import _options as options
-from ._errors import fail, one_line_errors
-from ._files import check_writable, reading, summary_lines
+from ._errors import fail
+from ._files import check_writable, reading
 from ._screen import Screen
+from .kinds import kind_of_rows
+from .kinds.labels import summary_lines
 
 MIB = 1 << 20
 
 
-@one_line_errors
 def convert(
     data: options.Data,
     output: Annotated[
         Path | None, typer.Argument(metavar="STORE", help="Where the store goes.", show_default=False)
     ] = None,
+    *,
     float32: Annotated[
         bool, typer.Option("--float32", help="Keep values in single precision: less space and time.")
     ] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Make no store, but compare the checksums of DATA, which is one.")
     ] = False,
-    label: options.Label = None,
-    query: options.Query = None,
-    format: options.Format = None,
-    zero_based: options.ZeroBased = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    form: options.Form,
+    screen: Screen,
 ) -> None:
     """Make a store of a file, to train from data that do not fit into memory.
 
@@ -47,7 +46,6 @@ def convert(
 
     Later: smoothperf convert --verify huge.store
     """
-    screen = Screen(as_json=as_json, quiet=quiet)
     if verify:
         if output is not None:
             fail(f"--verify writes nothing: leave out {output}.")
@@ -64,19 +62,17 @@ def convert(
         make_store(
             data,
             output,
-            label=label,
-            query=query,
-            format=format,
-            zero_based=zero_based,
+            **asdict(form),
             dtype="float32" if float32 else "float64",
             progress=lambda share, rows: status.update(f"{reading(data)}: {share:.0%}, {rows:,} rows"),
         )
     found, size = read_data(output), open_store(output).n_bytes
     for line in summary_lines(found):
         screen.say(line)
-    number_of_queries = None if found.qid is None else len(set(found.qid.tolist()))
-    if number_of_queries is not None:
-        screen.say(f"Queries: {number_of_queries:,}")
+    kind = kind_of_rows(screen, found, [], form)
+    groups = kind.count(found) if kind.ranks else None
+    if groups is not None:
+        screen.say(f"{kind.unit.capitalize()}: {groups:,}")
     screen.say(f"Saved: {output}, {size / MIB:,.1f} MiB")
     screen.document(
         {
@@ -86,7 +82,7 @@ def convert(
             "rows": found.X.shape[0],
             "features": found.X.shape[1],
             "entries": getattr(found.X, "nnz", found.X.size),
-            "queries": number_of_queries,
+            "queries": groups,
             "bytes": size,
         }
     )

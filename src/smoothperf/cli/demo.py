@@ -7,10 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ._errors import one_line_errors
 
-
-@one_line_errors
 def demo(
     output: Annotated[
         Path, typer.Option(metavar="FOLDER", readable=False, help="Where the figure, the model and the report go.")

@@ -1,30 +1,29 @@
-"""``smoothperf path``: what regularisation does, as a table and a figure over alpha."""
+"""``smoothperf path``: models over falling alphas, as a table and a figure."""
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import _options as options
-from ._errors import INTERRUPTED, MISSED_TOLERANCE, fail, one_line_errors
-from ._files import Form, as_examples, check_training, check_writable, label_named, read_others, read_rows, summary
+from ._errors import INTERRUPTED, MISSED_TOLERANCE
+from ._files import check_figure, read_rows
 from ._progress import Watch
 from ._screen import Screen, table
-from ._trained import title
 from ._visible import visible
+from .kinds import check_training, kind_of_rows
 
 if TYPE_CHECKING:
     from ..estimators.path import RegularizationPath
     from ..io import Dataset
 
-DEFAULT_MEASURE = "roc_area"
 
-
-@one_line_errors
 def path(
     data: options.Data,
+    *,
     measure: options.MeasureName = None,
     bound: Annotated[
         str,
@@ -35,10 +34,7 @@ def path(
             "rankings what suits the measure.",
         ),
     ] = "auto",
-    figure: Annotated[
-        Path | None,
-        typer.Option("--figure", metavar="FILE", help="Draw it too, as .png, .pdf or .svg (needs matplotlib)."),
-    ] = None,
+    figure: options.Figure = None,
     validation: Annotated[
         Path | None, typer.Option("--validation", metavar="FILE", help="Judge on this file, train on all of DATA.")
     ] = None,
@@ -68,18 +64,12 @@ def path(
     ] = 0.0,
     nonnegative: options.Nonnegative = False,
     scale: options.Scale = None,
-    tol: options.Tolerance = 1e-3,
-    max_iter: options.MaxIter = 1000,
-    threads: options.Threads = None,
+    effort: options.Effort,
     solver: options.SolverName = "auto",
     seed: options.Seed = 0,
     pos_label: options.PosLabel = None,
-    label: options.Label = None,
-    query: options.Query = None,
-    format: options.Format = None,
-    zero_based: options.ZeroBased = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    form: options.Form,
+    screen: Screen,
 ) -> None:
     """Show what regularisation does: train over a range of alphas.
 
@@ -95,95 +85,66 @@ def path(
     """
     from .._validation import choice
 
-    screen = Screen(as_json=as_json, quiet=quiet)
-    if figure is not None:
-        from .. import plots
-
-        plots.require_matplotlib()
-        check_writable(figure)
+    check_figure(figure)
     choice("--bound", bound, ("auto", "convex", "tight"))
-    check_training([measure], [solver], query=query, tol=tol, max_iter=max_iter)
-    kind = options.kind_of_scaling(scale)
-    form = Form(label, format, zero_based, query)
+    check_training([measure], [solver], form, tol=effort.tol, max_iter=effort.max_iter)
+    scaled = options.kind_of_scaling(scale)
     rows = read_rows(screen, data, form)
 
-    import warnings
-
-    from .ranking.documents import is_ranking, refuse_for_rankings
-    from .ranking.path import rankers
-
-    settings = {
-        "measure": measure,
-        "bound": bound,
-        "n_alphas": n_alphas,
-        "alpha_ratio": alpha_ratio,
-        "tol": tol,
-        "max_iter": max_iter,
-        "solver": solver,
-        "n_threads": threads,
-    }
-    how: dict[str, Any] = {"kind": kind, "validation": validation, "holdout": holdout, "seed": seed, "form": form}
-    watch = Watch(screen)
-    with warnings.catch_warnings(action="ignore"):  # the table says all that they would
-        if is_ranking(screen, rows, [measure]):
-            refuse_for_rankings(pos_label=pos_label, l1_ratio=l1_ratio or None, nonnegative=nonnegative)
-            found, name, size, held_out, about = rankers(screen, rows, settings, **how, watch=watch)
-        else:
-            how |= {"pos_label": pos_label}
-            settings |= {"l1_ratio": l1_ratio, "positive": nonnegative, "solver": options.solver_for_classes(solver)}
-            found, name, size, held_out, about = _classifiers(screen, rows, settings, **how, watch=watch)
-    _tell(screen, found, name, held_out, sparse=l1_ratio > 0.0)
-    if figure is not None:
-        _draw(found, figure, name, _about(rows, size, held_out), rows.feature_names, sparse=l1_ratio > 0.0)
-        screen.say(f"Saved: {figure}")
-    kind_of_bound = "convex" if found.certified else "tight"
-    about |= {"bound": kind_of_bound, "scale": kind, "solver": settings["solver"], "tol": tol}
-    ending = {"interrupted": watch.interrupted, "figure": figure}
-    missed = int((found.reached > tol).sum())
-    if watch.interrupted:
-        screen.note(f"interrupted: the path ends at alpha {found.alphas[-1]:.3g} instead of going on.")
-    elif missed:
-        ended = f"the certified gap was {tol:g}" if found.certified else f"a step could gain no more than {tol:g}"
-        screen.note(f"{missed} of {n_alphas} alphas stopped before {ended}.")
-    screen.document({"command": "path", **about, **_document(found), **ending})
-    _exit(interrupted=watch.interrupted, missed=missed > 0)
-
-
-def _classifiers(
-    screen: Screen,
-    rows: Dataset,
-    settings: dict[str, Any],
-    *,
-    kind: str,
-    validation: Path | None,
-    holdout: float,
-    seed: int,
-    form: Form,
-    watch: Watch,
-    pos_label: str | None,
-) -> tuple[RegularizationPath, str, tuple[int, int], str, dict[str, Any]]:
-    """Train the path; return it, the title of its measure, the size of X, what was held out, and data for machines."""
     from .. import regularization_path
     from ..design.scaling import Scaling
 
-    examples = as_examples(screen, rows, form, pos_label=pos_label)
-    X, y, held_out = _split(screen, examples, validation, holdout, seed, form)
-    scaling = Scaling.of(kind, X)
-    if held_out is not None:
-        held_out = scaling.apply(held_out[0]), held_out[1]
-    settings = {**settings, "measure": settings["measure"] or DEFAULT_MEASURE}
-    with watch:
-        found = regularization_path(
-            scaling.apply(X),
-            y,
-            validation=held_out,
-            pos_label=label_named(examples, pos_label),
-            callback=watch,
-            **settings,
-        )
-    number = "" if held_out is None else f"{held_out[1].shape[0]:,} rows"
-    about = {"data": summary(examples), "measure": settings["measure"]}
-    return found, title(settings["measure"]), X.shape, number, about
+    watch = Watch(screen)
+    with warnings.catch_warnings(action="ignore"):  # the table says all that they would
+        kind = kind_of_rows(screen, rows, [measure], form)
+        kind.refuse(pos_label=pos_label, l1_ratio=l1_ratio or None, nonnegative=nonnegative)
+        measure = measure or kind.default_measure
+        examples = kind.checked(rows, [measure], pos_label=pos_label)
+        for_labels = {"l1_ratio": l1_ratio, "positive": nonnegative, "pos_label": pos_label}
+        shared = {"measure": measure, "bound": bound, "solver": solver, **effort.settings()}
+        shared |= {"n_alphas": n_alphas, "alpha_ratio": alpha_ratio}
+        settings = kind.settings(examples, shared, for_labels)
+        train, judged = examples, None
+        if validation is not None:
+            judged = kind.others(validation, examples, [measure])
+        elif holdout > 0.0:
+            train, judged = (kind.part(examples, part) for part in kind.split(examples, measure, holdout, seed))
+        scaling = Scaling.of(scaled, train.X)
+        others = None if judged is None else (scaling.apply(judged.X), *kind.known(judged).values())
+        X = scaling.apply(train.X)
+        with watch:
+            found = regularization_path(X, **kind.known(train), **settings, validation=others, callback=watch)
+    name, sparse = kind.title(measure), l1_ratio > 0.0
+    held_out = "" if judged is None else f"{kind.count(judged):,} {kind.unit}"
+    _tell(screen, found, name, held_out, sparse=sparse)
+    if figure is not None:
+        _draw(found, figure, name, _about(train, held_out), rows.feature_names, sparse=sparse)
+        screen.say(f"Saved: {figure}")
+    missed = int((found.reached > effort.tol).sum())
+    if watch.interrupted:
+        screen.note(f"interrupted: the path ends at alpha {found.alphas[-1]:.3g} instead of going on.")
+    elif missed:
+        tol = effort.tol
+        ended = f"the certified gap was {tol:g}" if found.certified else f"a step could gain no more than {tol:g}"
+        screen.note(f"{missed} of {n_alphas} alphas stopped before {ended}.")
+    screen.document(
+        {
+            "command": "path",
+            "data": kind.summary(examples),
+            "measure": measure,
+            "bound": "convex" if found.certified else "tight",
+            "scale": scaled,
+            "solver": settings["solver"],
+            "tol": effort.tol,
+            **_document(found),
+            "interrupted": watch.interrupted,
+            "figure": figure,
+        }
+    )
+    if watch.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if missed:
+        raise typer.Exit(MISSED_TOLERANCE)
 
 
 def _best(found: RegularizationPath) -> int:
@@ -229,18 +190,11 @@ def _draw(
     plots.save(drawn, file)
 
 
-def _exit(*, interrupted: bool, missed: bool) -> None:
-    """End with the code of what went wrong, if anything did."""
-    if interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if missed:
-        raise typer.Exit(MISSED_TOLERANCE)
-
-
-def _about(rows: Dataset, size: tuple[int, int], held_out: str) -> str:
+def _about(train: Dataset, held_out: str) -> str:
     """Say in a line what the path was trained on and judged by."""
+    rows, columns = train.X.shape
     judged = f", {held_out} held out" if held_out else ""
-    return f"{visible(Path(rows.path).name)}: {size[0]:,} rows x {size[1]:,} features{judged}"
+    return f"{visible(Path(train.path).name)}: {rows:,} rows x {columns:,} features{judged}"
 
 
 def _document(found: RegularizationPath) -> dict[str, Any]:
@@ -258,24 +212,3 @@ def _document(found: RegularizationPath) -> dict[str, Any]:
         "validation_scores": found.validation_scores,
         "best_alpha": found.alphas[_best(found)],
     }
-
-
-def _split(
-    screen: Screen, examples: Dataset, validation: Path | None, holdout: float, seed: int, form: Form
-) -> tuple[Any, Any, Any]:
-    """Return features and labels to train on, and a pair of them to judge on, or None."""
-    if validation is not None:
-        others = read_others(screen, validation, examples, form)
-        return examples.X, examples.y, (others.X, others.y)
-    if holdout == 0.0:
-        return examples.X, examples.y, None
-
-    import numpy as np
-    from sklearn.model_selection import train_test_split
-
-    if np.unique(examples.y, return_counts=True)[1].min() < 2:
-        fail(f"{examples.path}: a class has one example only, so none can be held out; use --holdout 0.")
-    X, X_held, y, y_held = train_test_split(
-        examples.X, examples.y, test_size=holdout, stratify=examples.y, random_state=seed
-    )
-    return X, y, (X_held, y_held)

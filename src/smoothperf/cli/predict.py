@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from .. import load
 from .._files import written_whole
 from . import _options as options
-from ._errors import fail, one_line_errors
-from ._files import Form, check_writable, csv_lines, read_for_model
+from ._errors import fail
+from ._files import check_writable, csv_lines
 from ._point import operating_point
 from ._screen import Screen
 from ._visible import visible
-
-if TYPE_CHECKING:
-    from ..estimators.classifier import MeasureClassifier
+from .kinds import kind_of_model
 
 
-@one_line_errors
 def predict(
     model: options.ModelFile,
     data: options.NewData,
+    *,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write here instead of standard output."),
@@ -61,12 +60,8 @@ def predict(
         bool,
         typer.Option("--ranks", help="Of a ranker: write a CSV table with the query, the score and the rank in it."),
     ] = False,
-    label: options.Label = None,
-    query: options.Query = None,
-    format: options.Format = None,
-    zero_based: options.ZeroBased = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    form: options.Form,
+    screen: Screen,
 ) -> None:
     """Predict the labels of new examples, one to a line; scores, if MODEL ranks.
 
@@ -80,27 +75,19 @@ def predict(
     are written as Python writes them: a row is a line.
     """
     point = _point(at, threshold, scores=scores)
-    screen = Screen(as_json=as_json, quiet=quiet, side=True)
+    screen = screen.aside()
     if output is not None:
         check_writable(output)
     fitted = load(model)
-    ids = None if id_column is None else _ids(data, id_column, format)
-    form = Form(label, format, zero_based, query)
-
-    from .ranking.documents import is_ranker, refuse_for_rankings
-    from .ranking.predict import predicted
-
-    if is_ranker(fitted):
-        refuse_for_rankings(at=at, threshold=threshold)
-        columns = predicted(screen, fitted, data, form, with_ranks=ranks)
-    elif ranks:
+    ids = None if id_column is None else _ids(data, id_column, form.format)
+    kind = kind_of_model(screen, fitted, form)
+    kind.refuse(at=at, threshold=threshold)
+    if ranks and not kind.ranks:
         fail(f"--ranks is for models that rank, and {model} tells classes apart: leave it out.")
-    else:
-        examples = read_for_model(screen, fitted, data, form, labelled=False)
-        found = fitted.positive_scores(examples.X)
-        values = found if scores else _labels(fitted, found, threshold, point)
-        columns = {"score" if scores else "label": values.tolist()}
-    if as_json:
+    rows = kind.read_for(fitted, data, labelled=False)
+    cut = partial(_cut, threshold=threshold, point=point)
+    columns = kind.predictions(fitted, rows, as_scores=scores, with_ranks=ranks, cut=cut)
+    if screen.as_json:
         known = {} if ids is None else {"ids": ids}
         plural = {f"{name}s" if name != "query" else "queries": column for name, column in columns.items()}
         screen.document({"command": "predict", "model": model, **known, **plural})
@@ -126,17 +113,17 @@ def _ids(data: Path, column: str, format: str | None) -> list[str]:
     return read_ids(data, column, format=format)
 
 
-def _labels(fitted: MeasureClassifier, scores: Any, threshold: float | None, point: dict[str, Any] | None) -> Any:
-    """Return the labels of rows with given scores."""
-    cut = threshold or 0.0
-    if point is not None:
-        import numpy as np
+def _cut(scores: Any, *, threshold: float | None, point: dict[str, Any] | None) -> float:
+    """Return the score above which rows are predicted positive."""
+    if point is None:
+        return threshold or 0.0
 
-        from ..cuts.targets import threshold_for_target
+    import numpy as np
 
-        unknown = np.zeros(scores.shape[0], dtype=bool)  # a number of predictions does not depend on labels
-        cut = threshold_for_target(unknown, scores, **point)
-    return fitted.label_pair[(scores > cut).astype(int)]
+    from ..cuts.targets import threshold_for_target
+
+    unknown = np.zeros(scores.shape[0], dtype=bool)  # a number of predictions does not depend on labels
+    return threshold_for_target(unknown, scores, **point)
 
 
 def _point(at: str | None, threshold: float | None, *, scores: bool) -> dict[str, Any] | None:

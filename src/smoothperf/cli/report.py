@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from .. import load
 from . import _options as options
-from ._errors import one_line_errors
-from ._files import Form, check_writable, read_for_model, summary
+from ._files import check_writable
 from ._screen import Screen
+from .kinds import kind_of_model
 
 
-@one_line_errors
 def report(
     model: options.ModelFile,
     data: options.Data,
+    *,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")] = Path(
         "report.html"
     ),
     bootstrap: options.Resamples = 200,
     seed: options.Seed = 0,
-    label: options.Label = None,
-    query: options.Query = None,
-    format: options.Format = None,
-    zero_based: options.ZeroBased = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    form: options.Form,
+    screen: Screen,
 ) -> None:
     """Write an HTML page on a model, with a threshold to move.
 
@@ -39,42 +35,30 @@ def report(
     ranker, how NDCG is spread over queries, and which are the worst. It is one
     file that opens in any browser without a network.
     """
-    screen = Screen(as_json=as_json, quiet=quiet)
     check_writable(output)
     fitted = load(model)
-    form = Form(label, format, zero_based, query)
 
     from .._files import written_whole
-    from .ranking.documents import is_ranker
-    from .ranking.report import ranking_page
+    from ..report import gather, gather_ranking, render_report
 
-    make = ranking_page if is_ranker(fitted) else _classifier_page
-    text, about = make(screen, model, fitted, data, form, bootstrap, seed)
-    page = text.encode()
-    with written_whole(output) as file:
-        file.write(page)
-    screen.say(f"Saved: {output} ({len(page) / 1000:.0f} kB); open it in a browser")
-    screen.document({"command": "report", "model": model, "data": about, "report": output, "bytes": len(page)})
-
-
-def _classifier_page(
-    screen: Screen, model: Path, fitted: Any, data: Path, form: Form, bootstrap: int, seed: int
-) -> tuple[str, dict[str, Any]]:
-    """Return the page as text, and the data for machines."""
+    kind = kind_of_model(screen, fitted, form)
     names = getattr(fitted, "feature_names_in_", None)  # which reading takes from it
-    examples = read_for_model(screen, fitted, data, form)
-
-    from ..report import gather, render_report
-
+    rows = kind.read_for(fitted, data)
     with screen.progress.status("Writing the report"):
-        contents = gather(
+        gathered = (gather_ranking if kind.ranks else gather)(
             fitted,
-            examples.X,
-            examples.y,
+            rows.X,
+            **kind.known(rows),
             model_name=model.name,
             data_name=data.name,
-            feature_names=names,
+            feature_names=rows.feature_names if kind.ranks else names,
             n_resamples=bootstrap,
             seed=seed,
         )
-        return render_report(contents), summary(examples)
+        page = render_report(gathered).encode()
+    with written_whole(output) as file:
+        file.write(page)
+    screen.say(f"Saved: {output} ({len(page) / 1000:.0f} kB); open it in a browser")
+    screen.document(
+        {"command": "report", "model": model, "data": kind.summary(rows), "report": output, "bytes": len(page)}
+    )

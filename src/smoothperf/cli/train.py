@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import _options as options
-from ._errors import fail, one_line_errors
-from ._files import Form, as_examples, check_training, check_writable, label_named, read_others, read_rows
+from ._choice import choice_document, choice_lines, held_out_words
+from ._errors import fail
+from ._files import check_writable, read_rows
 from ._point import At, operating_point
 from ._progress import Watch
 from ._screen import Screen
-from ._trained import Checkpoints, Trained, title
+from ._trained import Checkpoints, Trained
+from .kinds import Kind, check_training, is_label_measure, kind_of_rows
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
     from ..io import Dataset
 
 AUTO = "auto"
-DEFAULT_MEASURE = "roc_area"
 
 
-@one_line_errors
 def train(
     data: options.Data,
+    *,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")],
     measure: options.MeasureName = None,
     alpha: Annotated[
@@ -62,9 +63,7 @@ def train(
     ] = None,
     folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="For --alpha auto: how many folds.")] = 5,
     scale: options.Scale = None,
-    tol: options.Tolerance = 1e-3,
-    max_iter: options.MaxIter = 1000,
-    threads: options.Threads = None,
+    effort: options.Effort,
     solver: options.SolverName = AUTO,
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Weigh the classes so that both count the same in all.")
@@ -82,12 +81,8 @@ def train(
         typer.Option("--resume", metavar="FILE", help="Go on from the model in this file; with --alpha NUMBER."),
     ] = None,
     pos_label: options.PosLabel = None,
-    label: options.Label = None,
-    query: options.Query = None,
-    format: options.Format = None,
-    zero_based: options.ZeroBased = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    form: options.Form,
+    screen: Screen,
 ) -> None:
     """Train a linear model for a performance measure, and save it.
 
@@ -112,134 +107,115 @@ def train(
     after Ctrl-C.
     """
     from ..io.store import is_store
-    from .ranking.documents import is_ranking, refuse_for_rankings
-    from .ranking.train import train_ranker
 
-    screen = Screen(as_json=as_json, quiet=quiet)
     strength, point = _strength(alpha), operating_point(at)
     ratios = _ratios(l1_ratio, strength)
     check_writable(output)
-    check_training([measure], [solver], query=query, tol=tol, max_iter=max_iter)
-    kind = options.kind_of_scaling(scale, stored=is_store(data, format))
-    _check_options(measure, query, strength, bound, at, validation)
-    _check_checkpoint(checkpoint, resume, strength)
-    form = Form(label, format, zero_based, query)
+    check_training([measure], [solver], form, tol=effort.tol, max_iter=effort.max_iter)
+    scaled = options.kind_of_scaling(scale, stored=is_store(data, form.format))
+    _check_options(measure, form, strength, bound, at, validation)
+    checkpoints = Checkpoints(checkpoint, resume)
+    checkpoints.check(strength)
     rows = read_rows(screen, data, form)
-    settings = {
-        "measure": measure,
-        "bound": bound,
-        "tol": tol,
-        "max_iter": max_iter,
-        "solver": solver,
-        "n_threads": threads,
+    kind = kind_of_rows(screen, rows, [measure], form)
+    kind.refuse(at=at, balanced=balanced, pos_label=pos_label, l1_ratio=l1_ratio, nonnegative=nonnegative)
+    if kind.ranks and strength is not None and validation is not None:
+        fail("--validation is for a choice, and with --alpha NUMBER there is none in a ranking: leave out one.")
+    measure = measure or kind.default_measure
+    examples = kind.checked(rows, [measure], pos_label=pos_label)
+    others = None if validation is None else kind.others(validation, examples, [measure])
+    shared = {"measure": measure, "bound": bound, "solver": solver, **effort.settings()}
+    for_labels = {
+        "class_weight": "balanced" if balanced else None,
+        "l1_ratio": ratios,
+        "positive": nonnegative,
+        "pos_label": pos_label,
     }
-    if is_ranking(screen, rows, [measure]):
-        refuse_for_rankings(at=at, balanced=balanced, pos_label=pos_label, l1_ratio=l1_ratio, nonnegative=nonnegative)
-        how: dict[str, Any] = {
-            "strength": strength,
-            "folds": folds,
-            "kind": kind,
-            "validation": validation,
-            "form": form,
-            "checkpoints": Checkpoints(checkpoint, resume),
-        }
-        trained: Trained = train_ranker(screen, rows, settings, **how)
-    else:
-        examples = as_examples(screen, rows, form, pos_label=pos_label)
-        others = None if validation is None else read_others(screen, validation, examples, form)
-        settings |= {"measure": measure or DEFAULT_MEASURE, "class_weight": "balanced" if balanced else None}
-        settings["solver"] = options.solver_for_classes(solver)
-        settings |= {"pos_label": label_named(examples, pos_label), "positive": nonnegative, "l1_ratio": ratios}
-        checkpoints = Checkpoints(checkpoint, resume)
-        trained = _classifier(screen, examples, others, settings, strength, point, folds, kind, checkpoints)
+    if strength is None:
+        for_labels["operating_point"] = point
+    settings = kind.settings(examples, shared, for_labels)
+    with Watch(screen) as watch:
+        if strength is None:
+            trained = _choose(kind, examples, others, settings, folds, scaled, watch)
+        else:
+            settings["alpha"] = strength
+            trained = _train(kind, examples, others, settings, point, scaled, watch, checkpoints)
     trained.save(output)
-    trained.tell(screen, output)
-    screen.document(trained.document(kind, output))
+    trained.tell(output)
+    screen.document(trained.document(scaled, output))
     trained.leave(output)
 
 
-def _classifier(
-    screen: Screen,
+def _choose(
+    kind: Kind,
     examples: Dataset,
     others: Dataset | None,
     settings: dict[str, Any],
-    strength: float | None,
-    point: dict[str, Any] | None,
     folds: int,
-    kind: str,
-    checkpoints: Checkpoints,
+    scaled: str,
+    watch: Watch,
 ) -> Trained:
-    """Train for a measure of labels; without a strength, what to train with is chosen."""
-    words = title(settings["measure"])
-    with Watch(screen) as watch:
-        if strength is None:
-            screen.say(f"Choosing what to train with, to be good at {words}")
-            settings |= {"cv": folds, "operating_point": point}
-            return _choose(screen, examples, others, settings, kind, watch)
-        tol, solver = settings["tol"], settings["solver"]
-        screen.say(f"Training for {words}, alpha {strength:g}, tolerance {tol:g}, solver {solver}")
-        settings |= {"alpha": strength, "bound": "convex" if settings["bound"] == AUTO else settings["bound"]}
-        return _train(examples, others, settings, kind, point, watch, checkpoints)
-
-
-def _choose(
-    screen: Screen, examples: Dataset, others: Dataset | None, settings: dict[str, Any], kind: str, watch: Watch
-) -> Trained:
-    """Choose by rows held out, and fit to all rows."""
+    """Choose what to train with by what is held out, and fit to all rows."""
     from ..design.scaling import Scaling
-    from ..estimators.classifier_cv import MeasureClassifierCV
-    from ._choice import choice_document, choice_lines, held_out_words, stacked
 
-    X, y = examples.X, examples.y
+    title = kind.title(settings["measure"])
+    kind.screen.say(f"Choosing what to train with, to be good at {title}")
+    data: Dataset = examples
+    cv: Any = folds
     if others is not None:
-        X, y, settings["cv"] = stacked(examples, others)
-    scaling = Scaling.of(kind, X)
-    chosen = MeasureClassifierCV(**settings, callback=watch, progress=watch.choosing)
+        data, cv = kind.stacked(examples, others)
+    choosing = kind.choosing(examples, {**settings, "cv": cv, "callback": watch, "progress": watch.choosing})
+    scaling = Scaling.of(scaled, data.X)
     with warnings.catch_warnings(record=True, action="always") as caught:
         try:
-            chosen.fit(scaling.apply(X), y)
+            choosing.fit(scaling.apply(data.X), **kind.known(data))
         except KeyboardInterrupt:
-            screen.document({"command": "train", "interrupted": True, "model": None})
+            kind.screen.document({"command": "train", "interrupted": True, "model": None})
             raise
-    where = held_out_words(chosen, y) if others is None else str(others.path)
-    model = chosen.as_classifier()
-    scaling.fold_into(model)
+    where = str(others.path) if others is not None else held_out_words(kind, choosing, examples, folds)
+    model = kind.chosen(choosing)
+    kind.unscale(scaling, model)
     return Trained(
+        kind,
         model,
         examples,
         f"rows held out ({where})",
         caught,
         interrupted=watch.interrupted,
-        choice=choice_document(chosen, where),
-        lines=choice_lines(chosen, title(settings["measure"]), where),
+        choice=choice_document(choosing, where),
+        lines=choice_lines(choosing, title, where, kind.unit),
     )
 
 
 def _train(
+    kind: Kind,
     examples: Dataset,
     others: Dataset | None,
     settings: dict[str, Any],
-    kind: str,
     point: dict[str, Any] | None,
+    scaled: str,
     watch: Watch,
     checkpoints: Checkpoints,
 ) -> Trained:
     """Fit with one alpha, and cut where other rows say, if there are any."""
     from ..design.scaling import Scaling
-    from ..estimators.classifier import MeasureClassifier
     from ..measures import TargetWarning
 
-    model = MeasureClassifier(**settings, callback=watch)
+    solver = "" if kind.ranks else f", solver {settings['solver']}"
+    details = f"alpha {settings['alpha']:g}, tolerance {settings['tol']:g}{solver}"
+    kind.screen.say(f"Training for {kind.title(settings['measure'])}, {details}")
+    model = kind.single({**settings, "callback": watch})
     with warnings.catch_warnings(record=True, action="always") as caught:
-        scaling = Scaling.of(kind, examples.X)
-        checkpoints.prepare(model, examples, scaling, scaling.fold_into)
-        model.fit(scaling.apply(examples.X), examples.y)
-        scaling.fold_into(model)
+        scaling = Scaling.of(scaled, examples.X)
+        checkpoints.prepare(model, examples, scaling, lambda model: kind.unscale(scaling, model))
+        model.fit(scaling.apply(examples.X), **kind.known(examples))
+        kind.unscale(scaling, model)
         if others is not None:
             # Warnings about targets that the training rows miss: the threshold is chosen on other rows now.
             caught[:] = [warning for warning in caught if not issubclass(warning.category, TargetWarning)]
             _cut_on(model, others, point)
-    return Trained(model, examples, "" if others is None else str(others.path), caught, interrupted=watch.interrupted)
+    where = "" if others is None else str(others.path)
+    return Trained(kind, model, examples, where, caught, interrupted=watch.interrupted)
 
 
 def _strength(alpha: str) -> float | None:
@@ -268,7 +244,7 @@ def _ratios(l1_ratio: list[float] | None, strength: float | None) -> Any:
 
 def _check_options(
     measure: str | None,
-    query: str | None,
+    form: options.Form,
     strength: float | None,
     bound: str,
     at: str | None,
@@ -277,7 +253,6 @@ def _check_options(
     """Fail where options do not go together, before a large file is read."""
     from .._validation import choice
     from ..measures import Goal, get_measure
-    from .ranking.documents import is_label_measure
 
     choice("--bound", bound, (AUTO, "convex", "tight"))
     if strength is None:
@@ -289,20 +264,9 @@ def _check_options(
         )
     is_goal = measure is not None and is_label_measure(measure) and isinstance(get_measure(measure), Goal)
     if validation is not None and at is None and not is_goal:
-        ranks = query is not None or (measure is not None and not is_label_measure(measure))
+        ranks = form.has_groups or (measure is not None and not is_label_measure(measure))
         cut = "" if ranks else ", or, if rows are not to be ranked, say with --at where to cut"
         fail(f"--validation is for a choice: leave out --alpha{cut}.")
-
-
-def _check_checkpoint(checkpoint: Path | None, resume: Path | None, strength: float | None) -> None:
-    for option, given in (("--checkpoint", checkpoint), ("--resume", resume)):
-        if given is not None and strength is None:
-            fail(f"{option} is for one training, not for a choice among many: give --alpha NUMBER.")
-    if checkpoint is None:
-        return
-    check_writable(checkpoint)
-    if checkpoint.exists() and resume is None:
-        fail(f"{checkpoint}: there is a file already; go on with --resume {checkpoint}, remove it, or name another.")
 
 
 def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | None) -> None:

@@ -1,4 +1,4 @@
-"""``smoothperf weights``: what the features of a model weigh, as a table."""
+"""``smoothperf weights``: the weights of a model's features, as a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 from .. import load
 from .._files import written_whole
 from . import _options as options
-from ._errors import one_line_errors
 from ._files import check_writable, csv_lines
 from ._screen import Screen, table
 
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from ..estimators.linear import CertifiedModel
 
 
-@one_line_errors
 def weights(
     model: options.ModelFile,
+    *,
     top: Annotated[
         int | None,
         typer.Option(
@@ -34,8 +33,7 @@ def weights(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write a CSV table here instead.")
     ] = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    screen: Screen,
 ) -> None:
     """Show what the features of a model weigh, the largest weight first.
 
@@ -46,7 +44,6 @@ def weights(
     depend on the units; 'smoothperf report' multiplies them by the spread of
     each feature. Those that are exactly 0 are left out.
     """
-    screen = Screen(as_json=as_json, quiet=quiet)
     if output is not None:
         check_writable(output)
     fitted = load(model)
@@ -55,7 +52,7 @@ def weights(
 
     all_weights = weights_for_positive(fitted)
     used, d = int((all_weights != 0.0).sum()), all_weights.shape[0]
-    whole = output is not None or as_json
+    whole = output is not None or screen.as_json
     count = top if top is not None else d if whole else 20
     places = most_important(all_weights, count)
     names, values = names_of(fitted, places.tolist()), all_weights[places].tolist()

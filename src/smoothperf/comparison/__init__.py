@@ -1,19 +1,18 @@
 """Does training for the measure pay? Every way of training, judged by every measure, with the noise beside it."""
 
-from .base import Fitted, Judge, Line, Method, best_or_tied, compare, difference, level_of, verdict
-from .labels import LabelJudge
-from .queries import QueryJudge
+from .rankings import Rankings
+from .table import Fitted, Labels, Line, Method, best_or_tied, compare, difference, level_of, trees_ahead, verdict
 
 __all__ = [
     "Fitted",
-    "Judge",
-    "LabelJudge",
+    "Labels",
     "Line",
     "Method",
-    "QueryJudge",
+    "Rankings",
     "best_or_tied",
     "compare",
     "difference",
     "level_of",
+    "trees_ahead",
     "verdict",
 ]

@@ -1,4 +1,4 @@
-"""What scores are worth: rankings and every measure of them, queries, and bootstrap."""
+"""Measures of scores, of labels and of queries, and bootstrap."""
 
 from .bootstrap import interval, resamples
 from .labels import Ranking, tells_nothing

@@ -1,4 +1,4 @@
-"""How far chance could have moved a score: rows are drawn again, with replacement."""
+"""Bootstrap of scores: rows are drawn again, with replacement."""
 
 from __future__ import annotations
 

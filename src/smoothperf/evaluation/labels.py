@@ -1,4 +1,4 @@
-r"""What a vector of scores is worth: every measure from one sorting.
+r"""Every measure of a vector of scores, from one sorting.
 
 With ``tp`` and ``fp`` the weights above each cut (:mod:`smoothperf.cuts.sorted_scores`) of N+ positives and N-
 negatives:
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..cuts.sorted_scores import Counts, SortedScores, partial_roc_area
 from ..measures import (
+    PRBEP,
     AveragePrecision,
     BalancedErrorRate,
     ErrorRate,
@@ -27,6 +28,7 @@ from ..measures import (
     PartialROCArea,
     PrecisionAtK,
     RecallAtK,
+    ROCArea,
 )
 
 Array = NDArray[np.float64]
@@ -87,6 +89,10 @@ class Ranking(SortedScores):
         """The same, from the cuts where that is possible, as they are sorted already."""
         if isinstance(measure, Goal):
             return measure.of_cuts(cuts.tp, cuts.fp)
+        if isinstance(measure, PRBEP):
+            return prbep(cuts)
+        if isinstance(measure, ROCArea):
+            return roc_area(cuts)
         if isinstance(measure, PartialROCArea):
             return partial_roc_area(cuts, float(measure.max_fpr))
         if isinstance(measure, (PrecisionAtK, RecallAtK)):

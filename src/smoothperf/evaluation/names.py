@@ -1,4 +1,4 @@
-"""What people call the scores of measures."""
+"""Titles of the scores of measures, as people write them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = {
     "false_positive_rate": "false positive rate",
     "accuracy": "accuracy",
 }
-#: What the scores of measures to train for are called, where that is not their name.
+#: Titles of the scores of measures to train for, where that is not their name.
 TITLES = {
     "error_rate": "accuracy",
     "balanced_error_rate": "balanced accuracy",
@@ -31,7 +31,7 @@ TITLES = {
 
 
 def title_of(measure: str) -> str:
-    """Return what people call the score of a measure, of :data:`NAMES` or to train for.
+    """Return the title of the score of a measure, of :data:`NAMES` or to train for.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What scores are worth query by query, and how far chance could have moved the mean: queries are drawn again.
+"""Measures of scores query by query, and a bootstrap of their mean: queries are drawn again.
 
 Documents of a query stand and fall together, so it is queries that a bootstrap draws, with replacement.
 """
@@ -48,7 +48,7 @@ class QueryScores:
     values : ndarray of shape (n_queries,)
         The measure; NaN for queries that are left out, as every order of them is equally good.
     weights : ndarray of shape (n_queries,)
-        What queries count.
+        Weights of queries.
 
     Examples
     --------
@@ -70,12 +70,12 @@ class QueryScores:
 
     @property
     def counted(self) -> NDArray[np.bool_]:
-        """Which queries count."""
+        """Mask of the queries that count."""
         return ~np.isnan(self.values)
 
     @property
     def count(self) -> int:
-        """How many queries count."""
+        """Number of queries that count."""
         return int(self.counted.sum())
 
     def mean(self, multiplicity: Array | None = None) -> float:

@@ -171,7 +171,7 @@ def _of_rankings(measure: Any) -> str:
     """Say so if something is a measure of rankings."""
     from .queries.names import is_query_measure  # which asks whether names are ours
 
-    return " It is a measure of rankings: use MeasureRanker." if is_query_measure(measure) else ""
+    return " It is a measure of rankings: use MeasureRanker, or get_query_scorer." if is_query_measure(measure) else ""
 
 
 def _settled(text: str) -> str:

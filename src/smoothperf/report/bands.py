@@ -56,12 +56,12 @@ class Band:
 
 
 def recall_places() -> Array:
-    """Where the precision is looked at: evenly, without 0, where nothing is predicted positive."""
+    """Return recalls at which precision is looked at: evenly, without 0, where nothing is predicted positive."""
     return np.arange(1, PLACES + 1) / PLACES
 
 
 def rate_places(n_negative: float) -> Array:
-    """Where the recall is looked at: evenly, and evenly in the logarithm from one false positive on."""
+    """Return false positive rates at which recall is looked at: evenly, and in the logarithm, too."""
     return np.union1d(np.linspace(0.0, 1.0, PLACES + 1), np.geomspace(1.0 / n_negative, 1.0, PLACES))
 
 

@@ -34,7 +34,7 @@ class Axis:
     signed: bool = True
 
     def place(self, value: float) -> float:
-        """Where a value lies; values beyond the ends are at the ends."""
+        """Return the place of a value; values beyond the ends are at the ends."""
         value = min(max(value, self.low), self.high)
         if self.log:
             return math.log(value / self.low) / math.log(self.high / self.low)
@@ -169,3 +169,8 @@ def _on_a_straight_way(before: tuple[float, float], here: tuple[float, float], a
 
 def _unit(share: float) -> str:
     return f"{round(share * SIZE, 1):g}"
+
+
+def capital(text: str) -> str:
+    """Return words with a capital at the beginning."""
+    return f"{text[0].upper()}{text[1:]}"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .bands import Band
 from .charts import Axis, Chart
-from .contents import ReportContents
+from .labels import LabelContents
 
 #: Thresholds with a name: where they are kept in a Curve, and what they are called.
 MARKS = {
@@ -19,7 +19,7 @@ MARKS = {
 }
 
 
-def precision_recall_chart(contents: ReportContents) -> str:
+def precision_recall_chart(contents: LabelContents) -> str:
     """Return precision against recall."""
     curve, positives = contents.curve, contents.n_positive
     called = np.add(curve.tp, curve.fp)
@@ -38,7 +38,7 @@ def precision_recall_chart(contents: ReportContents) -> str:
     return chart.render()
 
 
-def roc_charts(contents: ReportContents) -> str:
+def roc_charts(contents: LabelContents) -> str:
     """Return the ROC curve twice, on an even and on a logarithmic axis; the style sheet shows one of them."""
     recall = np.divide(contents.curve.tp, contents.n_positive)
     rate = np.divide(contents.curve.fp, contents.n_negative)
@@ -62,12 +62,12 @@ def roc_charts(contents: ReportContents) -> str:
     return even.render() + small.render()
 
 
-def lowest_rate(contents: ReportContents) -> float:
-    """Where the logarithmic axis begins: a power of ten, no more than one false positive and no more than 0.01."""
+def lowest_rate(contents: LabelContents) -> float:
+    """Return the beginning of the logarithmic axis: a power of ten, at most one false positive and 0.01."""
     return min(0.01, 10.0 ** math.floor(math.log10(1.0 / contents.n_negative) + 1e-9))
 
 
-def scores_chart(contents: ReportContents) -> str:
+def scores_chart(contents: LabelContents) -> str:
     """Return the scores of the two classes, one upwards and one downwards."""
     histogram = contents.histogram
     positive = histogram.positive / contents.n_positive
@@ -94,7 +94,7 @@ def scores_chart(contents: ReportContents) -> str:
 
 def _draw(
     chart: Chart,
-    contents: ReportContents,
+    contents: LabelContents,
     points: tuple[NDArray[np.float64], NDArray[np.float64]],
     drawn: NDArray[np.bool_],
     band: Band,

@@ -13,11 +13,15 @@ from html import escape
 from importlib import resources
 
 from ..evaluation import title_of
-from .contents import ReportContents
+from .charts import capital
+from .contents import Judged, Parts, ReportContents
 from .curves import MARKS, lowest_rate
+from .labels import LabelContents
+from .rankings import RankingContents
+from .rankings_page import ranking_parts
 from .threshold import threshold_section
-from .training import SOLVERS, Training, banner, certificate, convergence, facts_list, risk_of, tag_of, training_tile
-from .weights_table import weights_section
+from .training import SOLVERS, Training, banner, certificate, convergence, risk_of, tag_of, training_tile
+from .weights import weights_section
 
 #: Of models that were saved by earlier versions, or fitted in Python.
 UNKNOWN = "not known"
@@ -29,7 +33,12 @@ def render_report(contents: ReportContents) -> str:
     Parameters
     ----------
     contents : ReportContents
-        From :func:`smoothperf.report.gather`.
+        From :func:`smoothperf.report.gather` or :func:`smoothperf.report.gather_ranking`.
+
+    Returns
+    -------
+    str
+        HTML.
 
     Examples
     --------
@@ -42,31 +51,54 @@ def render_report(contents: ReportContents) -> str:
     >>> "breast &lt;cancer&gt;" in page, "https://" in page
     (True, False)
     """
-    title = f"{contents.model_name} on {contents.data_name}"
-    empty = contents.weights.n_used == 0
-    main = f"""{banner(contents.training, constant=contents.constant, empty=empty)}
-{_tiles(contents)}
-<h2 id="choose">What a threshold does</h2>
+    assert isinstance(contents, (LabelContents, RankingContents))
+    parts = ranking_parts(contents) if isinstance(contents, RankingContents) else _label_parts(contents)
+    training = contents.training
+    main = f"""{banner(training, constant=contents.constant, empty=contents.empty)}
+{_tiles(contents, parts)}
+{parts.sections}
+<h2>How good the training is</h2>
+{_average(training)}{certificate(training)}
+{convergence(training)}
+<h2>What was trained</h2>
+{_facts(contents, parts)}"""
+    return _framed(contents, parts, main)
+
+
+def _label_parts(contents: LabelContents) -> Parts:
+    """Return what is shown of classifiers only."""
+    training, n = contents.training, contents.n_positive + contents.n_negative
+    rows = (
+        f"judged on {n:,} examples, of which {contents.n_positive:,} ({contents.n_positive / n:.2%}) are "
+        f"{escape(contents.classes[1])}, the positive label."
+    )
+    note = (
+        "The intervals, and the bands around the curves, are from a bootstrap of the examples. "
+        "If these are the examples the model was trained on, all figures flatter it."
+    )
+    sections = f"""<h2 id="choose">What a threshold does</h2>
 {threshold_section(contents)}
 <h2 id="weigh">What the features weigh</h2>
-{weights_section(contents)}
-<h2>How good the training is</h2>
-{certificate(contents.training)}
-{convergence(contents.training)}
-<h2>What was trained</h2>
-{_facts(contents)}"""
-    script = _resource("page.js")
-    scripts = f"""<script type="application/json" id="data">{_data(contents)}</script>
-<script>{script}</script>
+{weights_section(contents)}"""
+    return Parts(
+        ("model", rows),
+        note,
+        sections,
+        rows={"Training rows": _training_rows(training)},
+        labels={"Positive label": contents.classes[1], "Negative label": contents.classes[0]},
+        script=_resource("page.js"),
+        data=_data(contents),
+    )
+
+
+def _framed(contents: ReportContents, parts: Parts, main: str) -> str:
+    """Return a whole page; the one script that may run is that of its parts."""
+    allowed, scripts = "'none'", ""
+    if parts.script is not None:
+        allowed = f"'sha256-{base64.b64encode(hashlib.sha256(parts.script.encode()).digest()).decode()}'"
+        scripts = f"""<script type="application/json" id="data">{parts.data}</script>
+<script>{parts.script}</script>
 """
-    return framed(title, _header(contents), main, made=contents.made, script=script, scripts=scripts)
-
-
-def framed(title: str, header: str, main: str, *, made: str, script: str | None = None, scripts: str = "") -> str:
-    """Return a whole page; the one ``script`` that may run is in ``scripts``."""
-    allowed = "'none'"
-    if script is not None:
-        allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -74,18 +106,18 @@ def framed(title: str, header: str, main: str, *, made: str, script: str | None 
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
 script-src {allowed}; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
+<title>{escape(_title(contents))}</title>
 <style>
 {_resource("page.css")}</style>
 </head>
 <body>
 <header>
-{header}
+{_header(contents, parts)}
 </header>
 <main>
 {main}
 </main>
-<footer>Made {escape(made)}. This page needs no network.</footer>
+<footer>Made {escape(contents.made)}. This page needs no network.</footer>
 {scripts}</body>
 </html>
 """
@@ -95,7 +127,7 @@ def _resource(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _data(contents: ReportContents) -> str:
+def _data(contents: LabelContents) -> str:
     """Return the numbers for the script. They are numbers only; still, nothing in them may close the element."""
     curve, edges = contents.curve, contents.histogram.edges
     data = {
@@ -119,64 +151,84 @@ def _data(contents: ReportContents) -> str:
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def _header(contents: ReportContents) -> str:
-    n = contents.n_positive + contents.n_negative
+def _title(contents: ReportContents) -> str:
+    return f"{contents.model_name} on {contents.data_name}"
+
+
+def _header(contents: ReportContents, parts: Parts) -> str:
     training = contents.training
-    for_what = f"trained for {_measure(training.measure)}"
+    for_what = f"trained for {title_of(training.measure)}"
     if training.trained_with != training.measure:
-        for_what = f"chosen for {_measure(training.measure)}, trained with {risk_of(training)}"
-    return (
-        f"<h1>{escape(contents.model_name)} on {escape(contents.data_name)}</h1>"
-        f'<p class="lead">A linear model {escape(for_what)}, judged on {n:,} '
-        f"examples, of which {contents.n_positive:,} ({contents.n_positive / n:.2%}) are "
-        f"{escape(contents.classes[1])}, the positive label.</p>"
-    )
+        for_what = f"chosen for {title_of(training.measure)}, trained with {risk_of(training)}"
+    if len(training.averaged) > 1:
+        for_what = f"for {title_of(training.measure)}, an average of {len(training.averaged)}"
+    kind, rows = parts.lead
+    return f'<h1>{escape(_title(contents))}</h1><p class="lead">A linear {kind} {escape(for_what)}, {rows}</p>'
 
 
-def _tiles(contents: ReportContents) -> str:
+def _tiles(contents: ReportContents, parts: Parts) -> str:
     training = contents.training
     names = sorted(contents.measures, key=lambda name: name != training.measure)  # that one first
-    tiles = "".join(tile(_tile(name, contents), contents.measures[name], tag_of(name, training)) for name in names)
+    tiles = "".join(_tile(name, contents.measures[name], training) for name in names)
     return (
         f'<div class="tiles">{tiles}{training_tile(training, constant=contents.constant)}</div>'
-        '<p class="aside below">The intervals, and the bands around the curves, are from a bootstrap of the examples. '
-        "If these are the examples the model was trained on, all figures flatter it.</p>"
+        f'<p class="aside below">{parts.note}</p>'
     )
 
 
-def tile(name: str, judged: tuple[float, float, float], tag: str = "") -> str:
-    """Return a measure with its interval; one with a tag stands out."""
-    value, low, high = judged
+def _tile(name: str, judged: Judged, training: Training) -> str:
+    """Return a measure with its interval; one with a tag stands out, and of decisions says which threshold."""
+    (value, low, high), tag = judged, tag_of(name, training)
+    title = capital(title_of(name)) + (", own threshold" if training.decides and name == training.measure else "")
     return (
-        f'<div class="card tile{" own" if tag else ""}"><p class="name">{escape(name)}</p>'
+        f'<div class="card tile{" own" if tag else ""}"><p class="name">{escape(title)}</p>'
         f'<p class="value">{value:.4f}</p><p class="range">95 %: {low:.4f} to {high:.4f}</p>'
         + (f'<p class="tag">{tag}</p></div>' if tag else "</div>")
     )
 
 
-def _facts(contents: ReportContents) -> str:
+def _average_words(training: Training) -> str:
+    """Say of which models this one is an average; nothing if it is none."""
+    if len(training.averaged) < 2:
+        return ""
+    return "; ".join(f"{share:.0%} {name}" for name, share in training.averaged.items())
+
+
+def _average(training: Training) -> str:
+    """Say which of the averaged models the certificate is about."""
+    words = _average_words(training)
+    if not words:
+        return ""
+    return (
+        f'<div class="card"><p>The model is an average: {escape(words)}. An average minimises nothing by itself: what '
+        "follows is about the first of them.</p></div>"
+    )
+
+
+def _facts(contents: ReportContents, parts: Parts) -> str:
     training, origin = contents.training, contents.training.origin
+    averaged = _average_words(training)
     facts = {
-        "Measure": _measure(training.measure),
-        "Trained with": risk_of(training),
-        "Regulariser alpha": f"{training.alpha:g}",
+        "Measure": title_of(training.measure),
+        "Trained with": averaged or risk_of(training),
+        "Regulariser alpha" + (", of the first" if averaged else ""): f"{training.alpha:g}",
         **training.penalty,
         "Solver": SOLVERS.get(training.solver, training.solver),
         "Tolerance": f"{training.tol:g}",
         "Features": f"{training.n_features:,}",
-        "Training rows": _training_rows(training),
+        **parts.rows,
         "Training file": origin.get("data", UNKNOWN),
         "Trained": _trained_when(origin),
         "Iterations": f"{training.n_iter:,}",
         "Passes over the data": f"{training.passes:,}",
         "Time": f"{training.seconds:.2f} s",
-        "Positive label": contents.classes[1],
-        "Negative label": contents.classes[0],
+        **parts.labels,
         "Model file": contents.model_name,
         "Data file": contents.data_name,
         "Report made": contents.made,
     }
-    return facts_list(facts)
+    items = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
+    return f'<div class="card"><dl class="facts">{items}</dl></div>'
 
 
 def _training_rows(training: Training) -> str:
@@ -191,14 +243,3 @@ def _trained_when(origin: dict[str, str]) -> str:
     if "date" not in origin:
         return UNKNOWN
     return f"{origin['date'][:16].replace('T', ' ')} UTC by smoothperf {origin.get('smoothperf', UNKNOWN)}"
-
-
-def _measure(name: str) -> str:
-    return title_of(name)
-
-
-def _tile(name: str, contents: ReportContents) -> str:
-    """Name of a measure above its value; of decisions, with the threshold that it is for."""
-    title = _measure(name)
-    own = contents.training.decides and name == contents.training.measure
-    return f"{title[0].upper()}{title[1:]}{', own threshold' if own else ''}"

@@ -1,4 +1,4 @@
-"""What weights cost in a model, and where they may lie, in words: whatever is not the default."""
+"""Penalty and bounds of the weights of a model in words, as far as they are not the default."""
 
 from __future__ import annotations
 

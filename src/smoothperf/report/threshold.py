@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from html import escape
 
-from .contents import ReportContents
 from .curves import MARKS, precision_recall_chart, roc_charts, scores_chart
+from .labels import LabelContents
 
 #: Shown for a share of nothing.
 NOTHING = "\u2013"
@@ -19,7 +19,7 @@ GOALS = {
 }
 
 
-def threshold_section(contents: ReportContents) -> str:
+def threshold_section(contents: LabelContents) -> str:
     """Return the section, as it is at the model's own threshold; the script moves it."""
     curve = contents.curve
     at = curve.operating_point
@@ -56,7 +56,7 @@ def threshold_section(contents: ReportContents) -> str:
 {thinned}"""
 
 
-def _glance(contents: ReportContents) -> str:
+def _glance(contents: LabelContents) -> str:
     """Three measures in a line, for narrow screens."""
     return " \u00b7 ".join(
         f'{label.lower() if name != "f1" else label} <span data-show="{name}">{_share(value)}</span>'
@@ -64,7 +64,7 @@ def _glance(contents: ReportContents) -> str:
     )
 
 
-def _jumps(contents: ReportContents) -> str:
+def _jumps(contents: LabelContents) -> str:
     """Buttons that go to a named threshold or meet a goal; without a script there are none."""
     curve = contents.curve
     at = curve.operating_point
@@ -87,7 +87,7 @@ def _jumps(contents: ReportContents) -> str:
 </div>"""
 
 
-def _lines(contents: ReportContents) -> str:
+def _lines(contents: LabelContents) -> str:
     """Return the commands that predict with the threshold shown."""
     curve = contents.curve
     at = curve.operating_point
@@ -108,7 +108,7 @@ X and labels y that were not trained on, so that the goal holds for new rows too
 added, so it is another number.</p>"""
 
 
-def _decision(contents: ReportContents) -> dict[str, tuple[str, float | None]]:
+def _decision(contents: LabelContents) -> dict[str, tuple[str, float | None]]:
     """Return the measures at the operating point with their labels; None for the precision of nothing."""
     curve, positives, negatives = contents.curve, contents.n_positive, contents.n_negative
     tp, fp = curve.tp[curve.operating_point], curve.fp[curve.operating_point]
@@ -123,7 +123,7 @@ def _decision(contents: ReportContents) -> dict[str, tuple[str, float | None]]:
     }
 
 
-def _table(contents: ReportContents) -> str:
+def _table(contents: LabelContents) -> str:
     """Return the contingency table and the measures at the operating point; the script keeps them up to date."""
     curve = contents.curve
     tp, fp = curve.tp[curve.operating_point], curve.fp[curve.operating_point]

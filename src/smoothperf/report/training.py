@@ -1,4 +1,4 @@
-"""How a model was trained, which classifiers and rankers share: the numbers, and what a report shows of them."""
+"""The training of a model, which classifiers and rankers share: the numbers, and the sections of a report on them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LOSSES = ("log_loss", "squared_hinge", "squared_loss", "pooled_squared_loss")
 
 @dataclass(frozen=True)
 class Training:
-    """What was trained and how far it got.
+    """The training of a model and how far it got.
 
     Attributes
     ----------
@@ -57,18 +57,18 @@ class Training:
     objective, lower_bound, gap : float
         The certificate. For the tight bound there is no lower bound (NaN), and the gap is what a convex step may gain.
     status : str
-        How the run ended, in words.
+        The end of the run, in words.
     converged : bool
         Whether the gap is within the tolerance.
     trace : dict of str to ndarray
         Columns ``iteration``, ``passes``, ``objective`` (best so far), ``lower_bound`` and ``gap``; empty arrays if
         the model does not know its past.
     penalty : dict of str to str
-        What weights cost and where they may lie, in words, as far as that is not the default.
+        Penalty and bounds of weights in words, as far as they are not the default.
     bounded : bool
         Whether weights were kept within bounds: the certificate speaks of such weights only.
     averaged : dict of str to float
-        Shares of what a model is an average of, the first being what all else here is about; empty if it is none.
+        Shares of the models that this one is an average of, all else being about the first; empty if it is none.
     """
 
     measure: str
@@ -96,7 +96,7 @@ class Training:
 
 
 def training_of(model: CertifiedModel, measure: str, trained_with: str, bound: str, **more: Any) -> Training:
-    """What a model knows of its training; ``more`` is what not all models have."""
+    """Return all that a model knows of its training; ``more`` is what not all models have."""
     result, solver = model.result_, model.solver
     return Training(
         measure=measure,
@@ -121,7 +121,7 @@ def training_of(model: CertifiedModel, measure: str, trained_with: str, bound: s
 
 
 def made_now() -> str:
-    """When a page is made, and by which version."""
+    """Say when a page is made, and by which version."""
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC by smoothperf {__version__}"
 
 
@@ -155,7 +155,7 @@ def banner(training: Training, *, constant: bool, empty: bool) -> str:
 
 
 def tag_of(name: str, training: Training) -> str:
-    """What to say of the measure that the model was made for; nothing of the others."""
+    """Return a tag of the measure that the model was made for; nothing of the others."""
     if name != training.measure:
         return ""
     return "Trained for this" if training.trained_with == training.measure else "Chosen for this"
@@ -276,9 +276,3 @@ def _objective(training: Training) -> str:
         return f"the regularised {name}"
     kind = "tight upper bound" if training.bound == "tight" else "upper bound"
     return f"a regularised {kind} of 1 \u2212 {name}"
-
-
-def facts_list(facts: dict[str, str]) -> str:
-    """Return names and values as a list."""
-    items = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
-    return f'<div class="card"><dl class="facts">{items}</dl></div>'

@@ -1,8 +1,9 @@
-"""The weights of a model for its report: the features that move its scores most, on the rows that it is judged on."""
+"""The weights of a model in its report: the features that move its scores most on the rows that judge it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from ..estimators.weights import most_important, names_of, weights_for_positive
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
+    from .labels import LabelContents
 
 Array = NDArray[np.float64]
-#: Most features that a report names.
-MOST = 200
+#: Most features that a report names, and those that are seen at once; the others are folded away.
+MOST, SHOWN = 200, 20
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Weights:
     Attributes
     ----------
     names : list of str
-        What to call them.
+        Their names.
     weights, spreads : ndarray
         Their weights, above 0 for the positive label, and the standard deviations of their columns on the reported
         rows.
@@ -36,7 +38,7 @@ class Weights:
     total : float
         Sum of the sizes of all contributions, also of those that are not named.
     intercept : float
-        What is added to the weighted sum; above 0 for the positive label.
+        Added to the weighted sum; above 0 for the positive label.
     """
 
     names: list[str]
@@ -78,3 +80,68 @@ def weights_of(model: MeasureClassifier, X: Any, feature_names: Any = None) -> W
         total=float(np.abs(contributions).sum()),
         intercept=float(model._sign * model.intercept_[0]),
     )
+
+
+def weights_section(contents: LabelContents) -> str:
+    """Return the section."""
+    weights = contents.weights
+    if not weights.names:
+        return f'<div class="card"><p>{_how_many(weights)} No feature moves the score on these examples.</p></div>'
+    folded = ""
+    if len(weights.names) > SHOWN:
+        folded = (
+            f"<details><summary>The next {len(weights.names) - SHOWN:,}</summary>"
+            f"{_table(weights, SHOWN, len(weights.names))}</details>"
+        )
+    negative, positive = map(escape, contents.classes)
+    share = np.abs(weights.contributions[:SHOWN]).sum() / weights.total
+    part = (
+        f" The first {min(SHOWN, len(weights.names))} make up {share:.0%} of all contributions."
+        if share < 0.995
+        else ""
+    )
+    return f"""<div class="card weights">
+<p>{_how_many(weights)} The score of an example is the sum of weight times value over the features, \
+{"plus" if weights.intercept >= 0 else "minus"} {abs(weights.intercept):.4g}; above 0 is called {positive}.</p>
+<p class="aside">The contribution is the weight times the spread, which is the standard deviation of the feature on
+these examples: by so much the score moves when the feature moves by as much as it usually does. Above 0, to the right,
+a higher value speaks for {positive}; below 0 for {negative}.{part}</p>
+{_table(weights, 0, SHOWN)}
+{folded}
+</div>"""
+
+
+def _how_many(weights: Weights) -> str:
+    """Say how many features there are, and how many of them are in use."""
+    if weights.n_used == 0:
+        return f"All {weights.n_features:,} features have weight 0."
+    if weights.n_used == weights.n_features:
+        return f"{weights.n_features:,} features are in the model."
+    return f"{weights.n_used:,} of {weights.n_features:,} features are in the model; the others have weight 0."
+
+
+def _table(weights: Weights, begin: int, end: int) -> str:
+    widest = float(np.abs(weights.contributions[0]))
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td class="extra">{_number(weight)}</td>'
+        f'<td class="extra">{_number(spread, signed=False)}</td><td>{_number(weight * spread)}</td>'
+        f'<td class="lean" aria-hidden="true">{_bar(weight * spread / widest)}</td></tr>'
+        for name, weight, spread in zip(
+            weights.names[begin:end], weights.weights[begin:end], weights.spreads[begin:end], strict=True
+        )
+    )
+    return (
+        '<table><thead><tr><th scope="col" class="first">feature</th><th scope="col" class="extra">weight</th>'
+        '<th scope="col" class="extra">spread</th><th scope="col">contribution</th><td></td></tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _number(value: float, *, signed: bool = True) -> str:
+    return f"{value:{'+' if signed else ''}.3g}".replace("-", "\u2212")
+
+
+def _bar(share: float) -> str:
+    """From the middle to one side; a share of 1 reaches the end."""
+    kind, left = ("positive", 50.0) if share > 0.0 else ("negative", 50.0 - 50.0 * abs(share))
+    return f'<i class="{kind}" style="left:{left:.2f}%;width:{50.0 * abs(share):.2f}%"></i>'

@@ -1,7 +1,4 @@
-"""The page of a report on a ranker: how its measure is spread over queries, the worst of them, and what it gains.
-
-The frame and the style are those of :mod:`smoothperf.report.page`; there is no script.
-"""
+"""The parts of a page on a ranker: the spread of its measure over queries, its gain, and the worst queries."""
 
 from __future__ import annotations
 
@@ -10,11 +7,10 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation import title_of
-from ..charts import Axis, Chart
-from ..page import framed, tile
-from ..training import SOLVERS, Training, banner, certificate, convergence, facts_list, risk_of, tag_of, training_tile
-from .contents import RankingContents, WorstQuery
+from ..evaluation import title_of
+from .charts import Axis, Chart, capital
+from .contents import Parts
+from .rankings import RankingContents, WorstQuery
 
 Array = NDArray[np.float64]
 BINS = 20
@@ -22,70 +18,23 @@ BINS = 20
 POINTS = 400
 
 
-def render_ranking_report(contents: RankingContents) -> str:
-    """Return the page as text.
-
-    Parameters
-    ----------
-    contents : RankingContents
-        From :func:`smoothperf.report.gather_ranking`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from smoothperf import MeasureRanker
-    >>> from smoothperf.measures import Queries
-    >>> from smoothperf.report import gather_ranking
-    >>> rng = np.random.default_rng(0)
-    >>> X, qid = rng.normal(size=(200, 3)), np.repeat(range(20), 10)
-    >>> y = np.digitize(X @ [2, -1, 0], [1, 3])
-    >>> ranker = MeasureRanker("pairs").fit(X, y, qid=qid)
-    >>> names = [f"query {number}" for number in range(20)]
-    >>> contents = gather_ranking(ranker, X, Queries.of(y, qid), query_names=names)
-    >>> "query 3" in render_ranking_report(contents), render_ranking_report(contents)[:15]
-    (True, '<!DOCTYPE html>')
-    """
-    title = f"{contents.model_name} on {contents.data_name}"
-    main = f"""{banner(contents.training, constant=contents.constant, empty=contents.empty)}
-{_tiles(contents)}
-<h2>How it does query by query</h2>
+def ranking_parts(contents: RankingContents) -> Parts:
+    """Return what is shown of rankings only; there is no script."""
+    rows = (
+        f"judged on {contents.n_documents:,} documents of {contents.n_queries:,} queries, {contents.values.size:,} of "
+        "which have documents of different grades."
+    )
+    note = (
+        "Means over the queries that some order suits better than another. The intervals are from a bootstrap of the "
+        "queries. If the model was trained on these queries, all figures flatter it."
+    )
+    sections = f"""<h2>How it does query by query</h2>
 <div class="pair"><div class="card">{_histogram(contents)}</div><div class="card">{_sorted(contents)}</div></div>
 <h2>What it gains over the best single feature</h2>
 {_gain(contents)}
 <h2>The worst queries</h2>
-{_worst(contents)}
-<h2>How good the training is</h2>
-{_average(contents.training)}{certificate(contents.training)}
-{convergence(contents.training)}
-<h2>What was trained</h2>
-{_facts(contents)}"""
-    return framed(title, _header(contents), main, made=contents.made)
-
-
-def _header(contents: RankingContents) -> str:
-    training = contents.training
-    for_what = f"trained for {title_of(training.measure)}"
-    if training.trained_with != training.measure:
-        for_what = f"chosen for {title_of(training.measure)}, trained with {risk_of(training)}"
-    if len(training.averaged) > 1:
-        for_what = f"for {title_of(training.measure)}, an average of {len(training.averaged)}"
-    return (
-        f"<h1>{escape(contents.model_name)} on {escape(contents.data_name)}</h1>"
-        f'<p class="lead">A linear ranker {escape(for_what)}, judged on {contents.n_documents:,} documents of '
-        f"{contents.n_queries:,} queries, {contents.values.size:,} of which have documents of different grades.</p>"
-    )
-
-
-def _tiles(contents: RankingContents) -> str:
-    tiles = "".join(
-        tile(_capital(title_of(name)), judged, tag_of(name, contents.training))
-        for name, judged in contents.measures.items()
-    )
-    return (
-        f'<div class="tiles">{tiles}{training_tile(contents.training, constant=contents.constant)}</div>'
-        '<p class="aside below">Means over the queries that some order suits better than another. The intervals are '
-        "from a bootstrap of the queries. If the model was trained on these queries, all figures flatter it.</p>"
-    )
+{_worst(contents)}"""
+    return Parts(("ranker", rows), note, sections)
 
 
 def _histogram(contents: RankingContents) -> str:
@@ -138,7 +87,7 @@ def _gain(contents: RankingContents) -> str:
         else "So this feature alone is better."
     )
     rows = "".join(
-        f'<tr><th scope="row">{escape(_capital(title_of(column)))}</th><td>{measure[0]:.4f}</td>'
+        f'<tr><th scope="row">{escape(capital(title_of(column)))}</th><td>{measure[0]:.4f}</td>'
         f"<td>{measure[0] - gain[0]:.4f}</td><td>{_signed(gain[0])}</td>"
         f"<td>{_signed(gain[1])} to {_signed(gain[2])}</td></tr>"
         for (column, measure), gain in zip(contents.measures.items(), contents.gains.values(), strict=True)
@@ -200,46 +149,5 @@ def _worst_row(query: WorstQuery) -> str:
     )
 
 
-def _average_words(training: Training) -> str:
-    """What the model is an average of; nothing if it is none."""
-    if len(training.averaged) < 2:
-        return ""
-    return "; ".join(f"{share:.0%} {name}" for name, share in training.averaged.items())
-
-
-def _average(training: Training) -> str:
-    """Say which of the averaged models the certificate is about."""
-    words = _average_words(training)
-    if not words:
-        return ""
-    return (
-        f'<div class="card"><p>The model is an average: {escape(words)}. An average minimises nothing by itself: what '
-        "follows is about the first of them.</p></div>"
-    )
-
-
-def _facts(contents: RankingContents) -> str:
-    training = contents.training
-    averaged = _average_words(training)
-    facts = {
-        "Measure": title_of(training.measure),
-        "Trained with": averaged or risk_of(training),
-        "Regulariser alpha" + (", of the first" if averaged else ""): f"{training.alpha:g}",
-        "Solver": SOLVERS.get(training.solver, training.solver),
-        "Tolerance": f"{training.tol:g}",
-        "Features": f"{training.n_features:,}",
-        "Iterations": f"{training.n_iter:,}",
-        "Passes over the data": f"{training.passes:,}",
-        "Time": f"{training.seconds:.2f} s",
-        "Model file": contents.model_name,
-        "Data file": contents.data_name,
-    }
-    return facts_list(facts)
-
-
 def _signed(value: float) -> str:
     return f"{value:+.4f}".replace("-", "\u2212")
-
-
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"

@@ -2,19 +2,20 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from problems import TunedError
-from smoothperf import BalancedErrorRate, MeasureClassifierCV, PrecisionAtK, comparison
+from smoothperf import BalancedErrorRate, FBeta, MeasureClassifierCV, PrecisionAtK, comparison
 from smoothperf.cli.compare import _splits
-from smoothperf.comparison import Fitted, LabelJudge, Line, Method
-from smoothperf.comparison.base import C_GRID
-from smoothperf.comparison.labels import COLUMNS
+from smoothperf.comparison import Fitted, Labels, Line, Method
+from smoothperf.comparison.table import C_GRID, COLUMNS, MODEL, suits_trees
 from smoothperf.evaluation import column_of
 from smoothperf.measures import Examples, get_measure
+from smoothperf.tasks.base import HeldOut
 from smoothperf.tasks.labels import LabelRows
 
 PAIR = np.array([False, True])
@@ -24,14 +25,14 @@ def rows_of(X, positive):
     return LabelRows(X, PAIR, positive)
 
 
-def compared(splits, methods, judge=None, **options):
-    return comparison.compare(splits, methods, judge or LabelJudge([]), **options)
+def compared(splits, methods, kind=None, **options):
+    return comparison.compare(splits, methods, kind or Labels([]), **options)
 
 
 def folded(X, positive, folds):
     """Rows to train on and rows to judge on, by folds."""
     rows = rows_of(X, positive)
-    return [(rows.part(train), rows.part(test)) for train, test in LabelJudge().splits(rows, folds)]
+    return [(rows.part(train), rows.part(test)) for train, test in Labels().splits(rows, folds)]
 
 
 def problem(n, seed):
@@ -59,14 +60,13 @@ HELD_OUT = np.vstack([FOLDS[0][0], FOLDS[1][0]]), np.append(FOLDS[0][1], FOLDS[1
 def family(*coefs):
     """Models with these weights, which rows held out are scored with too."""
     return lambda rows: [
-        Fitted(f"number {i}", lambda X, coef=coef: X @ coef, [(Examples(y), X @ coef) for X, y in FOLDS])
+        Fitted(f"number {i}", lambda X, coef=coef: X @ coef, [held_out(X, y, coef) for X, y in FOLDS])
         for i, coef in enumerate(coefs)
     ]
 
 
-def _midways(scores):
-    ordered = np.sort(scores)
-    return (ordered[1:] + ordered[:-1]) / 2
+def held_out(X, y, coef):
+    return HeldOut(np.arange(y.size), Examples(y), Examples(y), {MODEL: X @ coef})
 
 
 def test_chooses_on_rows_held_out_and_judges_on_others(split):
@@ -76,15 +76,15 @@ def test_chooses_on_rows_held_out_and_judges_on_others(split):
     assert line.values["roc_area"] == pytest.approx(roc_auc_score(positive, X @ GOOD))
     # F1 is that of the threshold that is best on the rows held out.
     chosen = HELD_OUT[0] @ GOOD
-    best = max((f1_score(HELD_OUT[1], chosen > t), t) for t in _midways(chosen))
-    assert line.values["f1"] == pytest.approx(f1_score(positive, best[1] < X @ GOOD), abs=0.01)
+    best = FBeta().tuned_threshold(HELD_OUT[1], chosen)
+    assert line.values["f1"] == pytest.approx(f1_score(positive, best < X @ GOOD))
 
 
 def test_measures_that_no_table_has_get_a_column(split):
-    """With a threshold that each contender chooses on rows of its own, by formula or as the measure says."""
+    """With a threshold that each method chooses on rows of its own, by formula or as the measure says."""
     measures = [BalancedErrorRate(), TunedError(), PrecisionAtK(20)]
     methods = [Method(m.name, family(BAD, GOOD), column_of(m)) for m in measures]
-    lines = compared([split], [*methods, Method("other", family(GOOD))], LabelJudge(measures), n_resamples=10)
+    lines = compared([split], [*methods, Method("other", family(GOOD))], Labels(measures), n_resamples=10)
     X, positive = split[1].X, split[1].positive
     chosen = HELD_OUT[0] @ GOOD
     cut = max((balanced_accuracy_score(HELD_OUT[1], chosen > t), t) for t in chosen)[1]
@@ -96,19 +96,19 @@ def test_measures_that_no_table_has_get_a_column(split):
         )
         assert found.values["precision@20"] == PrecisionAtK(20).score(positive, X @ GOOD)
         if found.strengths["tuned"] == ["number 1"] or found.name == "other":
-            at = TunedError().threshold(HELD_OUT[1], chosen)
+            at = TunedError().tuned_threshold(HELD_OUT[1], chosen)
             assert found.values["tuned"] == TunedError().score(positive, X @ GOOD - at)
     assert comparison.verdict(lines, "tuned").startswith("tuned: a tie. Training for tuned and other differ by")
     assert "(99.4 %:" in comparison.verdict(lines, "precision@20")
 
 
 def test_methods_for_any_measure():
-    judge = LabelJudge(["error_rate", TunedError(), "precision@10"])
-    found = judge.methods()
+    kind = Labels(["error_rate", TunedError(), "precision@10"])
+    found = kind.methods()
     assert [method.name for method in found[:3]] == ["for accuracy", "for tuned", "for precision@10"]
     assert [method.trained_for for method in found[:3]] == ["accuracy", "tuned", "precision@10"]
-    lines = compared(folded(*problem(120, 4), 2)[:1], found, judge, n_resamples=5)
-    assert min(line.values["accuracy"] for line in lines) > 0.7
+    lines = compared(folded(*problem(120, 4), 2)[:1], found, kind, n_resamples=5)
+    assert min(line.values["accuracy"] for line in lines) > 0.65
 
 
 def test_equally_good_strengths_prefer_the_strongest(split):
@@ -144,13 +144,13 @@ def test_splits_share_no_rows_and_cover_all():
 def test_too_few_examples_for_the_folds():
     _, positive = problem(30, 0)
     with pytest.raises(ValueError, match="5 folds need 10 examples of each class, but one has"):
-        LabelJudge().check(positive & (np.arange(30) < 20), 5)
+        Labels().check(rows_of(np.zeros((30, 1)), positive & (np.arange(30) < 20)), 5)
 
 
 def test_real_methods_learn():
-    judge = LabelJudge()
-    methods = judge.methods(["lbfgs", "bmrm"], bound="convex")
-    lines = compared(folded(*problem(400, 3), 2), methods, judge, n_resamples=20)
+    kind = Labels()
+    methods = kind.methods(["lbfgs", "bmrm"], bound="convex")
+    lines = compared(folded(*problem(400, 3), 2), methods, kind, n_resamples=20)
     assert [line.name for line in lines] == [
         "for PRBEP, lbfgs",
         "for PRBEP, bmrm",
@@ -158,6 +158,7 @@ def test_real_methods_learn():
         "for ROC area, bmrm",
         "LogisticRegression",
         "LinearSVC",
+        "HistGradientBoosting",
     ]
     for line in lines:
         assert line.values["roc_area"] > 0.8
@@ -170,17 +171,17 @@ def test_real_methods_learn():
 
 
 def test_missed_tolerances_are_counted():
-    judge = LabelJudge(["roc_area"])
-    methods = judge.methods(bound="convex", tol=1e-4, max_iter=0)
+    kind = Labels(["roc_area"])
+    methods = kind.methods(bound="convex", tol=1e-4, max_iter=0)
     with pytest.warns(ConvergenceWarning):
-        lines = compared(folded(*problem(100, 4), 2), methods[:1], judge, n_resamples=1)
+        lines = compared(folded(*problem(100, 4), 2), methods[:1], kind, n_resamples=1)
     assert lines[0].missed > 0
 
 
-def line(name, trained_for, value, noise, column="prbep"):
+def line(name, trained_for, value, noise, column="prbep", trees=False):
     values = dict.fromkeys(COLUMNS, 0.5) | {column: value}
     samples = {key: value + noise * np.linspace(-1, 1, 101) for key in COLUMNS}
-    return Line(name, trained_for, values, samples, {}, 0.0, 0)
+    return Line(name, trained_for, trees, values, samples, {}, 0.0, 0)
 
 
 def test_verdicts():
@@ -207,6 +208,42 @@ def test_verdicts():
     assert comparison.verdict(other, "f1").startswith("F1: training for PRBEP, the best of ours here, is ahead: 0.8000")
 
 
+def test_trees_are_ahead_only_by_more_than_noise_and_no_rivals_of_a_risk():
+    lines = [line("for PRBEP", "prbep", 0.80, 0.01), line("LinearSVC", None, 0.75, 0.0)]
+    for value, noise, words in (
+        (0.85, 0.0, "boosted is ahead of all linear models by more than noise: PRBEP +0.0500 (+0.0401 to +0.0599)"),
+        (0.805, 0.0, None),
+        (0.70, 0.0, None),
+    ):
+        trees = line("boosted", None, value, noise, trees=True)
+        found = comparison.trees_ahead([*lines, trees])
+        assert found is None if words is None else found.startswith(words)
+        assert comparison.verdict([*lines, trees], "prbep") == comparison.verdict(lines, "prbep")
+    assert comparison.trees_ahead(lines) is None
+
+
+def test_trees_see_what_no_line_can():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 2))
+    rows = rows_of(X, (X[:, 0] * X[:, 1] > 0) ^ (rng.random(800) < 0.1))
+    kind = Labels(["roc_area"])
+    splits = [(rows.part(np.arange(400)), rows.part(np.arange(400, 800)))]
+    lines = compared(splits, kind.methods(), kind, n_resamples=50)
+    assert "ROC area +0." in comparison.trees_ahead(lines)
+    assert lines[-1].strengths["roc_area"][0].endswith("trees")
+
+
+def test_trees_take_sparse_rows_unless_there_are_too_many():
+    X, positive = problem(120, 0)
+    rows, sparse = rows_of(X, positive), rows_of(sp.csr_matrix(X), positive)
+    method = Labels(["roc_area"]).methods()[-1]
+    one, other = (method.fit(each)[0].scores(each.X) for each in (rows, sparse))
+    np.testing.assert_array_equal(one, other)
+    assert suits_trees(X)
+    assert not suits_trees(sp.csr_matrix((10, 10**4)))
+    assert not suits_trees(sp.csr_matrix((10**6, 10**6)))
+
+
 def test_best_or_tied():
     lines = [line("a", None, 0.80, 0.02), line("b", None, 0.79, 0.0), line("c", None, 0.70, 0.0)]
     assert comparison.best_or_tied(lines, "prbep") == [True, True, False]
@@ -220,8 +257,8 @@ def test_difference_of_equal_lines_is_a_tie():
 
 
 def test_every_split_draws_rows_of_its_own(split):
-    player = [Method("one", family(GOOD))]
-    [once], [twice] = (compared([split] * n, player, n_resamples=300) for n in (1, 2))
+    method = [Method("one", family(GOOD))]
+    [once], [twice] = (compared([split] * n, method, n_resamples=300) for n in (1, 2))
     # The mean of two independent draws spreads less by the root of two; that of one draw taken twice would not.
     assert np.std(twice.samples["roc_area"]) < 0.85 * np.std(once.samples["roc_area"])
 
@@ -229,8 +266,8 @@ def test_every_split_draws_rows_of_its_own(split):
 @pytest.mark.parametrize("measure", ["prbep", "error_rate"])
 def test_ours_is_what_training_gives(split, measure):
     """The same model, cut where it is cut there, in the column of what it was made for."""
-    judge = LabelJudge([measure])
-    [found] = compared([split], judge.methods()[:1], judge, n_resamples=1)
+    kind = Labels([measure])
+    [found] = compared([split], kind.methods()[:1], kind, n_resamples=1)
     model = MeasureClassifierCV(measure).fit(split[0].X, split[0].positive)
     X, positive = split[1].X, split[1].positive
     column = column_of(get_measure(measure))
@@ -240,7 +277,7 @@ def test_ours_is_what_training_gives(split, measure):
 
 
 def test_others_choose_by_folds_of_the_same_rows(split):
-    [line] = compared([split], LabelJudge([]).methods()[:1], n_resamples=1)
+    [line] = compared([split], Labels([]).methods()[:1], n_resamples=1)
     X, positive = split[0].X, split[0].positive
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": C_GRID}, scoring="roc_auc", cv=folds).fit(
@@ -255,5 +292,5 @@ def test_judging_rows_are_scaled_as_those_to_train_on():
     X, positive = problem(100, 0)
     X = X * [1e3, 1.0] + [5e4, 0.0]
     rows, others = rows_of(X[:60], positive[:60]), rows_of(X[60:], positive[60:])
-    [(_, judged)] = _splits(LabelJudge(), rows, others, folds=5, seed=0, kind="standard")
+    [(_, judged)] = _splits(Labels(), rows, others, folds=5, seed=0, scaling="standard")
     np.testing.assert_allclose(judged.X, (X[60:] - X[:60].mean(axis=0)) / X[:60].std(axis=0))

@@ -1,29 +1,34 @@
-"""The numbers of a report on a ranker, gathered from a model and graded documents: no text for the eye, no HTML."""
+"""The numbers of a report on a ranker, gathered from a model and graded documents: no text for the eye, no HTML.
+
+Beside the model is the feature that ranks best by itself, which anybody could sort by.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from ...evaluation import QueryScores, drawn_interval, query_columns, query_resamples, tells_nothing
-from ...measures import NDCG, Queries, QueryMeasure, get_query_measure
-from ..training import Training, made_now, training_of
-from .single_feature import SingleFeature, best_single_feature
+from ..evaluation import QueryScores, drawn_interval, query_columns, query_resamples, tells_nothing
+from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
+from .contents import Judged, ReportContents
+from .training import Training, made_now, training_of
 
 if TYPE_CHECKING:
-    from ...estimators.ranker import MeasureRanker
+    from ..estimators.ranker import MeasureRanker
 
 Array = NDArray[np.float64]
-#: A value and its 95 % interval.
-Judged = tuple[float, float, float]
 #: So many of the worst queries are named, with the grades of so many documents.
 WORST, SHOWN = 12, 10
 #: Places from the top that are looked at, as long as such a share of the queries has them.
 PLACES, ENOUGH = 20, 1 / 3
+#: Most features that are tried; each costs as much as judging a model twice.
+MOST = 300
 
 
 @dataclass(frozen=True)
@@ -33,11 +38,11 @@ class WorstQuery:
     Attributes
     ----------
     name : str
-        What the file calls it.
+        Its name in the data.
     value, single : float
         NDCG of the model, and of the best single feature.
     documents, relevant : int
-        How many documents it has, and how many of a grade above 0.
+        Number of its documents, and of those of a grade above 0.
     first_relevant : int
         The place of the first relevant document.
     grades : list of float
@@ -63,25 +68,38 @@ class Places:
 
 
 @dataclass(frozen=True)
-class RankingContents:
-    """All that a report on a ranker shows.
+class SingleFeature:
+    """The feature that ranks best by itself.
 
     Attributes
     ----------
-    model_name, data_name : str
-        What to call the two files.
+    name : str
+        Its name.
+    falling : bool
+        Whether it is small values that come first.
+    tried, n_features : int
+        Number of features that were tried, and of all.
+    scores : ndarray of shape (n,)
+        The feature, or its negative if it is falling.
+    """
+
+    name: str
+    falling: bool
+    tried: int
+    n_features: int
+    scores: Array = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingContents(ReportContents):
+    """The numbers of a report on a ranker, whose measures are means over queries.
+
+    Attributes
+    ----------
     n_documents, n_queries : int
         Of the data.
-    training : Training
-        About the model.
-    constant : bool
-        Whether it tells nothing: all documents have the same score.
-    empty : bool
-        Whether that is so because it has no weights.
-    measures : dict of str to (float, float, float)
-        Mean over queries and 95 % bootstrap interval of all measures.
     gains : dict of str to (float, float, float)
-        How much more that is than what the best single feature has, with the interval of the paired difference.
+        Values of all measures less those of the best single feature, with the interval of the paired difference.
     spread_of : str
         The measure that is shown query by query: NDCG, of as many places as the model was trained for.
     values, single_values : ndarray
@@ -92,33 +110,21 @@ class RankingContents:
         The worst first.
     places : Places
         Grades from the top.
-    made : str
-        When, and by which version.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from smoothperf import MeasureRanker
-    >>> from smoothperf.measures import Queries
     >>> from smoothperf.report import gather_ranking
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(200, 3)), np.repeat(range(20), 10)
     >>> y = np.digitize(X @ [2, -1, 0], [1, 3])
-    >>> ranker = MeasureRanker("pairs").fit(X, y, qid=qid)
-    >>> names = [f"query {number}" for number in range(20)]
-    >>> contents = gather_ranking(ranker, X, Queries.of(y, qid), query_names=names)
+    >>> contents = gather_ranking(MeasureRanker("pairs").fit(X, y, qid=qid), X, y, qid)
     >>> contents.n_documents, contents.constant
     (200, False)
     """
 
-    model_name: str
-    data_name: str
     n_documents: int
     n_queries: int
-    training: Training
-    constant: bool
-    empty: bool
-    measures: dict[str, Judged]
     gains: dict[str, Judged]
     spread_of: str
     values: Array
@@ -126,18 +132,17 @@ class RankingContents:
     single: SingleFeature
     worst: list[WorstQuery]
     places: Places
-    made: str
 
 
 def gather_ranking(
     model: MeasureRanker,
     X: Any,
-    queries: Queries,
+    y: ArrayLike,
+    qid: ArrayLike,
     *,
-    query_names: Sequence[str],
-    feature_names: Sequence[str] | None = None,
     model_name: str = "model",
     data_name: str = "data",
+    feature_names: Sequence[str] | None = None,
     n_resamples: int = 200,
     seed: int = 0,
 ) -> RankingContents:
@@ -149,16 +154,21 @@ def gather_ranking(
         Fitted.
     X : {ndarray, sparse matrix} of shape (n, d)
         Documents to judge the model on.
-    queries : Queries
-        Their grades and queries.
-    query_names : sequence of str
-        What to call the queries.
-    feature_names : sequence of str, optional
-        What to call the features; numbers from 1 on by default.
+    y : array-like of shape (n,)
+        Their grades.
+    qid : array-like of shape (n,)
+        The query of each.
     model_name, data_name : str
-        What to call them.
+        Names of the two on the page.
+    feature_names : sequence of str, optional
+        Names of the features; numbers from 1 on by default.
     n_resamples, seed : int
         Of the bootstrap.
+
+    Returns
+    -------
+    RankingContents
+        For :func:`render_report`.
 
     Examples
     --------
@@ -166,12 +176,13 @@ def gather_ranking(
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(200, 3)), np.repeat(range(20), 10)
     >>> y = np.digitize(X @ [2, -1, 0], [1, 3])
-    >>> queries = Queries.of(y, qid)
-    >>> names = [f"query {number}" for number in range(20)]
-    >>> contents = gather_ranking(MeasureRanker("pairs").fit(X, y, qid=qid), X, queries, query_names=names)
+    >>> contents = gather_ranking(MeasureRanker("pairs").fit(X, y, qid=qid), X, y, qid)
     >>> contents.single.name, bool(contents.gains["ndcg@10"][0] > 0.05)
     ('feature 1', True)
     """
+    queries = Queries.of(y, qid)
+    first = queries.starts[:-1] if queries.rows is None else queries.rows[queries.starts[:-1]]
+    query_names = [str(name) for name in np.asarray(qid)[first].tolist()]
     trained_for = get_query_measure(model.measure)
     shown = trained_for if isinstance(trained_for, NDCG) else NDCG(10)
     if not shown.takes(queries.grades):
@@ -211,7 +222,7 @@ def _training(model: MeasureRanker) -> Training:
 def _judged(
     queries: Queries, columns: dict[str, QueryMeasure], scores: Array, single: Array, n_resamples: int, seed: int
 ) -> tuple[dict[str, Judged], dict[str, Judged]]:
-    """All measures by which some query counts, and how much more they are than those of a single feature."""
+    """Return all measures by which some query counts, and the gains over a single feature."""
     found = {name: QueryScores.of(measure, queries, scores) for name, measure in columns.items()}
     found = {name: worth for name, worth in found.items() if worth.count}
     others = {name: QueryScores.of(columns[name], queries, single) for name in found}
@@ -260,3 +271,54 @@ def _places(queries: Queries, scores: Array, single: Array) -> Places:
         return [float(mean) for mean in sums / counts]
 
     return Places(means(queries.by_document(scores)), means(queries.by_document(single)), means(queries.grades))
+
+
+def best_single_feature(
+    X: Any, coef: Array, queries: Queries, measure: QueryMeasure, names: Sequence[str] | None = None
+) -> SingleFeature:
+    """Sort by every feature, upwards and downwards, and return the best.
+
+    Of more than 300 features only those are tried that the model makes most of: with the largest standard deviation of
+    ``coef_j x_j``.
+
+    Examples
+    --------
+    >>> from smoothperf import NDCG
+    >>> X = np.array([[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]])
+    >>> found = best_single_feature(X, np.ones(2), Queries.of([2, 1, 0], [7, 7, 7]), NDCG())
+    >>> found.name, found.falling
+    ('feature 1', True)
+    """
+    n_features = X.shape[1]
+    tried = np.arange(n_features)
+    if n_features > MOST:
+        tried = np.sort(np.argsort(-np.abs(coef) * _spread(X), kind="stable")[:MOST])
+    columns: Any = X.tocsc() if sp.issparse(X) else X  # type: ignore[attr-defined]
+    best, worth = None, -np.inf
+    for place in tried.tolist():
+        values = _column(columns, place)
+        for falling in (False, True):
+            found = measure.mean_score(queries, -values if falling else values)
+            if found > worth:
+                best, worth = (place, falling), found
+    assert best is not None
+    values = _column(columns, best[0])
+    return SingleFeature(
+        name=f"feature {best[0] + 1}" if names is None else str(names[best[0]]),
+        falling=best[1],
+        tried=tried.size,
+        n_features=n_features,
+        scores=-values if best[1] else values,
+    )
+
+
+def _column(X: Any, place: int) -> Array:
+    column: Any = X[:, [place]]
+    dense = column.toarray() if hasattr(column, "toarray") else column
+    return np.asarray(dense, dtype=np.float64).ravel()
+
+
+def _spread(X: Any) -> Array:
+    """Return the standard deviation of each feature."""
+    deviations: Array = np.sqrt(mean_variance_axis(X, axis=0)[1]) if sp.issparse(X) else X.std(axis=0)
+    return deviations

@@ -1,1 +1,0 @@
-"""The commands for rankings: models that order the documents of queries."""
