@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Array
 from ..design import Design, as_design
 from ..measures import Risk
 from ..measures.examples import Supervision
@@ -26,6 +25,7 @@ from ..optimise.path import ConvexStart, Solution
 from ..optimise.penalties import Penalty, Quadratic
 from ..threads import cached_property
 
+Array = NDArray[np.float64]
 RowNumbers = NDArray[np.intp]
 #: Upper bounds of a measure's loss: the convex one, and a closer one that is not convex.
 BOUNDS = ("convex", "tight")
