@@ -7,3 +7,4 @@ from numpy.typing import NDArray
 
 #: Scores, weights, gradients: numbers of double precision.
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]

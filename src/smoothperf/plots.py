@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ._arrays import Array
 from ._files import written_whole
 from ._validation import choice, positive_number, whole_number
 from .optimise import Trace
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["comparison", "convergence", "convergence_grid", "path", "save"]
 
-Array = NDArray[np.float64]
 
 #: Okabe and Ito's colours, which can be told apart with any kind of colour vision.
 #: Yellow is left out: too pale for lines.

@@ -1,4 +1,4 @@
-"""How many threads the compiled loops use, and BLAS.
+"""The number of threads of the compiled loops, and of BLAS.
 
 Kernels release the GIL, cut their rows into pieces, and share these out among the threads of one pool for the whole
 process (kernels/_pool.h). How many pieces, is a matter of context:

@@ -15,7 +15,7 @@ from problems import thorough
 from promises import hold_tight_fit
 from smoothperf.dask import MeasureClassifier, RowsLostError, WorkerError, group
 from smoothperf.dask.connection import Connection
-from smoothperf.dask.parts import Rows
+from smoothperf.dask.parts import PlacedRows
 from smoothperf.io import write_npz
 
 ALPHA, TOL = 1e-3, 1e-4
@@ -257,7 +257,7 @@ def test_nothing_waits_for_the_collector(client, monkeypatch, fate):
             clf.fit(blocks)
 
     def there():
-        rows = {id(thing) for thing in gc.get_objects() if isinstance(thing, Rows)}
+        rows = {id(thing) for thing in gc.get_objects() if isinstance(thing, PlacedRows)}
         return rows | client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.tasks))
 
     if fate == "broken":

@@ -19,7 +19,7 @@ from smoothperf import NDCG, Status, ZeroModelWarning
 from smoothperf.dask import MeasureRanker, WorkerError
 from smoothperf.dask.blocks import Summary
 from smoothperf.dask.connection import Connection
-from smoothperf.dask.parts import QuerySettings, Rows, SomeRows, moves_of
+from smoothperf.dask.parts import PlacedRows, QuerySettings, SomeRows, moves_of
 from smoothperf.design import as_design
 from smoothperf.io import StoreWriter
 
@@ -294,7 +294,8 @@ def test_rows_of_split_queries_go_to_the_first_that_has_them():
     pieces = [slice(0, 12), slice(12, 15), slice(15, 15), slice(15, 30)]
     kinds = [np.asarray, sp.csr_matrix, np.asarray, np.float32]
     members = [
-        Rows([(make(X[at]), y[at], qid[at], weights[at])], ranked=True) for make, at in zip(kinds, pieces, strict=True)
+        PlacedRows([(make(X[at]), y[at], qid[at], weights[at])], ranked=True)
+        for make, at in zip(kinds, pieces, strict=True)
     ]
     moves = moves_of([member.summaries for member in members])
     parts = {}

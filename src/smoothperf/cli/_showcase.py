@@ -69,7 +69,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Run:
+class SolverRun:
     """A solver's run of a case."""
 
     solver: str
@@ -88,7 +88,7 @@ class Run:
 
 
 #: The runs for each data set and measure, by their names.
-Cases = dict[tuple[str, str], list[Run]]
+Cases = dict[tuple[str, str], list[SolverRun]]
 
 
 def show(output: Path, *, quick: bool) -> bool:
@@ -175,12 +175,12 @@ def train_all(problems: list[Problem], console: Console) -> Cases:
     return cases
 
 
-def train(problem: Problem, measure: str, solver: str, callback: Callback) -> Run:
+def train(problem: Problem, measure: str, solver: str, callback: Callback) -> SolverRun:
     """Train one model and test it."""
     alpha = ALPHAS[problem.name, measure]
     objective = RegularizedRisk(as_design(problem.X), MEASURES[measure].bind(problem.y), alpha)
     result = SOLVERS[solver].run(objective, callback=callback)
-    return Run(solver, result, MEASURES[measure].score(problem.y_test, problem.X_test @ result.coef))
+    return SolverRun(solver, result, MEASURES[measure].score(problem.y_test, problem.X_test @ result.coef))
 
 
 def compare(problem: Problem, screen: Screen) -> Judgement:

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold
 
+from .._arrays import Array
 from ..estimators.choice import levels_for
 from ..estimators.ranker import MeasureRanker
 from ..estimators.ranker_cv import MeasureRankerCV
@@ -21,7 +22,7 @@ from ..evaluation import QueryScores, query_resamples, title_of
 from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
 from ..tasks.base import HeldOut
 from ..tasks.queries import QueryRows, QueryTask
-from .table import C_GRID, FOLDS, LEARNING_RATE, MODEL, TREES, Array, Fitted, Kind, Method, Model, Worth, linear_models
+from .table import C_GRID, FOLDS, LEARNING_RATE, MODEL, TREES, Fitted, Kind, Method, Model, Worth, linear_models
 
 #: The columns of every table; another one is added for each other measure that is trained for.
 COLUMNS = ("ndcg@10", "average_precision", "reciprocal_rank", "roc_area")

@@ -25,7 +25,6 @@ from functools import partial
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -34,13 +33,13 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
+from .._arrays import Array
 from ..estimators.classifier_cv import MeasureClassifierCV
 from ..evaluation import Ranking, column_of, interval, resamples, title_of
 from ..measures import Examples, Measure, get_measure
 from ..tasks.base import HeldOut, K, Rows, Task
 from ..tasks.labels import LabelTask
 
-Array = NDArray[np.float64]
 #: Scores of rows, as a function of X.
 Scores = Callable[[Any], Array]
 #: How a model was trained, and its scores of rows.

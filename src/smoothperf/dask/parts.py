@@ -216,7 +216,7 @@ def moves_of(groups: Sequence[Sequence[Summary]]) -> list[Move]:
     return [Move(origin, target, every[piece]) for (origin, target), piece in zip(ways.tolist(), pieces, strict=True)]
 
 
-class Rows:
+class PlacedRows:
     """Blocks on a worker. They stay there, as the result of a task, as long as the client needs them.
 
     Parameters

@@ -29,7 +29,7 @@ from .blocks import Block, Summary
 from .connection import GroupBrokenError, Traffic
 from .group import Member, lead, member_here, open_door
 from .inputs import Source
-from .parts import Move, Rows, Settings
+from .parts import Move, PlacedRows, Settings
 
 logger = logging.getLogger("smoothperf.dask")
 
@@ -361,23 +361,23 @@ class Placement:
         return f"blocks {numbers.start} to {numbers.stop - 1}"
 
 
-def _load_rows(ranked: bool, *sources: Any) -> Rows:
+def _load_rows(ranked: bool, *sources: Any) -> PlacedRows:
     """Load blocks on the worker that this runs on, which may become a member of a group from now on."""
     open_door(get_worker())
-    return Rows(sources, ranked=ranked)
+    return PlacedRows(sources, ranked=ranked)
 
 
-def _lend(rows: Rows, queries: Any) -> list[Block]:
+def _lend(rows: PlacedRows, queries: Any) -> list[Block]:
     return rows.lend(queries)
 
 
-def _summaries(rows: Rows) -> list[Summary]:
+def _summaries(rows: PlacedRows) -> list[Summary]:
     return rows.summaries
 
 
 def _run_member(
     member: tuple[str, int],
-    rows: Rows,
+    rows: PlacedRows,
     settings: Settings,
     program: Program,
     n_threads: int | None,

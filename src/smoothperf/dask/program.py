@@ -19,11 +19,11 @@ from ..communicator import Communicator
 from ..estimators.checkpoint import Checkpoint, so_far
 from ..measures.examples import Supervision
 from ..optimise import Callback, ConvexSolver, Observer, Result, Retargeting, Solver, TraceRow
+from ..optimise.joined_runs import FollowingRun, JoinedRuns
 from ..optimise.monitor import Weights
 from ..optimise.objective import RegularizedRisk
 from ..optimise.penalties import Penalty
 from ..optimise.result import Start
-from ..optimise.story import Sequel, Story
 from ..tasks.base import Candidate, Ending, Task
 from ..tasks.tight import first_run
 from ..tasks.training import check_suits
@@ -91,7 +91,7 @@ class Resumable:
     """
 
     def __init__(self, callback: Callback | None, start: Array | None = None):
-        self.story = Story(callback)
+        self.joined = JoinedRuns(callback)
         self.start = start
         self.mu: float | None = None
         self._due = 0.0
@@ -143,13 +143,13 @@ class Notes:
 
     def main(self) -> Resumable:
         """The run itself."""
-        callback = self._callback if self._first is None else Sequel(self._first, self._callback).add
+        callback = self._callback if self._first is None else FollowingRun(self._first, self._callback).add
         self.resumable = self.resumable or Resumable(callback, self._start)
         return self.resumable
 
     def complete(self, result: Result) -> Result:
         """The result of all runs together."""
-        return result if self._first is None else Sequel(self._first, None).join(result)
+        return result if self._first is None else FollowingRun(self._first, None).join(result)
 
 
 def train(job: Job, part: Part, communicator: Communicator, notes: Notes | None = None) -> Trained:
@@ -222,8 +222,8 @@ def _run(
         if checkpoint is not None:
             checkpoint(row, weights)
 
-    resumable.story.continue_with(objective)
-    return resumable.story.complete(rest.run(objective, begin, resumable.story.add, observer=observe))
+    resumable.joined.continue_with(objective)
+    return resumable.joined.complete(rest.run(objective, begin, resumable.joined.add, observer=observe))
 
 
 def _whereabouts(objective: RegularizedRisk, resumable: Resumable | None) -> tuple[int, Start]:
@@ -231,7 +231,7 @@ def _whereabouts(objective: RegularizedRisk, resumable: Resumable | None) -> tup
     communicator = objective.communicator
     start = None if resumable is None else resumable.start
     spent, begun, mu = objective.agreed(
-        0 if resumable is None else resumable.story.iterations,
+        0 if resumable is None else resumable.joined.iterations,
         start is not None,
         math.nan if resumable is None or resumable.mu is None else resumable.mu,
     )

@@ -69,11 +69,11 @@ def _checked_positive(positive: Any) -> bool:
 
 @dataclass(frozen=True)
 class Features:
-    """The columns of X, and how to speak of them.
+    """Columns of X, with their names in messages.
 
     Examples
     --------
-    >>> features = Features(2, Columns(["age", "income"]))
+    >>> features = Features(2, ["age", "income"])
     >>> features.named(1), Features(2).named(1)
     ("feature 'income'", 'feature 1')
     >>> features.numbers("penalty_factors", {"income": 2.0}, 1.0)

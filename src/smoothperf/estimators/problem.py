@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
+from .._arrays import Array
 from .._validation import choice, positive_number, shown, vector
 from ..io.store import Store, open_store
 from ..measures import get_measure
@@ -22,7 +23,6 @@ from ..tasks.features import Columns
 from ..tasks.labels import LabelRows, LabelTask
 from .penalty import penalty_by_feature
 
-Array = NDArray[np.float64]
 #: Matrices that are taken as they are.
 ACCEPTED: dict[str, Any] = {"accept_sparse": ["csr", "csc"], "dtype": [np.float64, np.float32]}
 #: Names of solvers.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._arrays import Array
 from .._validation import binary_labels, whole_number
-
-Array = NDArray[np.float64]
 
 
 def resamples(y: ArrayLike, n_resamples: int, seed: int) -> Iterator[Array]:

@@ -13,8 +13,8 @@ Sums of products are made without BLAS, whose threads would cost more than they 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..cuts.sorted_scores import Counts, SortedScores, partial_roc_area
 from ..measures import (
     PRBEP,
@@ -31,7 +31,6 @@ from ..measures import (
     ROCArea,
 )
 
-Array = NDArray[np.float64]
 #: Scores that differ by no more than this share of the largest are alike.
 CONSTANT = 1e-9
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from .._validation import vector, whole_number
 from ..measures import Queries, QueryMeasure, get_query_measure
 from .bootstrap import interval
 
-Array = NDArray[np.float64]
 #: The measures of every table of rankings, by name.
 QUERY_COLUMNS = ("ndcg@10", "ndcg", "precision@10", "average_precision", "reciprocal_rank", "roc_area")
 

@@ -1,4 +1,4 @@
-"""What a model is linear in: columns of tables, and shapes of columns."""
+"""Features: columns of tables, and shapes of columns."""
 
 from .shapes import Shapes
 

@@ -23,14 +23,13 @@ from scipy.interpolate import BSpline
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._arrays import Array
 from .._validation import whole_number
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """What was learnt about a column.
+    """The curve of a column.
 
     Attributes
     ----------
@@ -71,7 +70,7 @@ class Curve:
 
     @property
     def names(self) -> list[str]:
-        """What is written behind the column's name for each feature."""
+        """Suffixes of the column's name, one for each feature."""
         if self.degree:
             bends = [f"[{j}]" for j in range(1, self.knots.size + self.degree - 1)]
         else:
@@ -238,7 +237,7 @@ class Shapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return checked
 
     def _signs(self) -> NDArray[np.int_]:
-        """What is asked of each column."""
+        """The direction asked of each column."""
         d, given = self.n_features_in_, self.monotonic_cst
         if given is None:
             return np.zeros(d, dtype=int)

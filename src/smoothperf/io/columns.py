@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from . import labels
 from .dataset import Chunk, Dataset, data_error, listed, quoted
 from .delimited import CSV, open_csv
@@ -26,7 +27,6 @@ from .parquet import Parquet
 if TYPE_CHECKING:
     from .tables import TableEncoder
 
-Array = NDArray[np.float64]
 TABLES = ("csv", "parquet")
 #: Entries that are read at a time.
 ENTRIES = 1 << 21

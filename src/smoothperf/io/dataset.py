@@ -1,4 +1,4 @@
-"""What reading a file gives: a data set, or an error of one line."""
+"""Data sets as files give them, and errors of one line."""
 
 from __future__ import annotations
 

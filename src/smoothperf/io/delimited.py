@@ -1,8 +1,8 @@
 """CSV: names of the columns in the first line, then rows, of which pandas makes columns.
 
 Of comma, semicolon and tab, the most frequent in the first line separates the fields. pandas fills lines that are too
-short, counts rows and not lines, and knows no line once it has read it. So it reads through :class:`Rows`, which counts
-the fields and notes the line in which each row begins.
+short, counts rows and not lines, and knows no line once it has read it. So it reads through :class:`CountedLines`, which
+counts the fields and notes the line in which each row begins.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def open_csv(file: io.BufferedReader, path: Path) -> Iterator[CSV]:
         text.detach()
 
 
-class Rows(io.TextIOBase):
+class CountedLines(io.TextIOBase):
     """The rows of a text without blank lines, all of them of so many fields; ``lines`` says where each begins."""
 
     def __init__(self, text: io.TextIOBase, path: Path):
@@ -110,7 +110,7 @@ class CSV:
     format = "csv"
 
     def __init__(self, text: io.TextIOBase, path: Path):
-        self._rows, self._path = Rows(text, path), path
+        self._rows, self._path = CountedLines(text, path), path
         header, line = self._rows.header()
         if not header:
             raise data_error(path, "it is empty")

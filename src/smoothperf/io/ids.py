@@ -1,4 +1,4 @@
-"""What tells the rows of a file apart and is no feature: a column of a table, or the comments of an svmlight file."""
+"""Row identifiers: a column of a table, or the comments of an svmlight file."""
 
 from __future__ import annotations
 
@@ -55,6 +55,6 @@ def read_ids(path: str | os.PathLike[str], name: str, *, format: str | None = No
 
 
 def _comments(file: io.BufferedReader) -> list[str]:
-    """What follows the first ``#`` of each row; a line without a label is none."""
+    """The text after the first ``#`` of each row; a line without a label is none."""
     lines = (line.partition(b"#") for line in file)
     return [comment.strip().decode("utf-8", "replace") for row, _, comment in lines if row.strip()]

@@ -30,7 +30,7 @@ from .read import read_file
 
 @dataclass(frozen=True)
 class TableColumn:
-    """What was learnt about a column.
+    """A column of the training table.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class TableEncoder:
-    r"""How the columns of a table become features.
+    r"""Encoder of the columns of a table as features.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ def read_table(
 
 
 def _learnt(table: Table, name: str) -> TableColumn | None:
-    """What a column of the training table tells; None for nothing."""
+    """The description of a column of the training table; None if it tells nothing."""
     if table.columns[name].dtype.kind == "f":
         numbers = table.numbers(name)
         missing = np.isnan(numbers)

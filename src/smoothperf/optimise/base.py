@@ -1,4 +1,4 @@
-"""What every solver is: hyper-parameters that do not change, and one method."""
+"""The contract of solvers: hyper-parameters that do not change, and one method."""
 
 from __future__ import annotations
 
@@ -150,5 +150,5 @@ class ConvexSolver(Solver):
 
 
 def planes_to_keep(n_features: int) -> int:
-    """How many planes are handed on."""
+    """The number of planes that are handed on."""
     return int(np.clip(PLANE_MEMORY // (8 * n_features), *FEWEST_AND_MOST_PLANES))

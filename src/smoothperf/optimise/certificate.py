@@ -35,8 +35,8 @@ import math
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..communicator import ALONE, Communicator, Shared
 from ..design import Design
 from ..kernels import maximise_on_simplex
@@ -45,7 +45,6 @@ from .penalties import Penalty, as_penalty, capped
 from .plane_weights import weights_of_planes
 from .row_space import Space, WeightSpace, smaller_space
 
-Array = NDArray[np.float64]
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2.0
 #: The reductions are themselves computed in floating point; a hundredth more makes up for that.
 SURPLUS = 1.01
@@ -61,7 +60,7 @@ def accumulated(terms: int) -> float:
 def evaluation_rounding(
     design: Design, n_rows: int, objective: float, coef_norm: float, extra_rounding: float = 0.0
 ) -> float:
-    """How far a computed J, at weights of a given norm, may be from the true one (docs/maths.md, evaluation-rounding).
+    """The rounding error of a computed J, at weights of a given norm, at most (docs/maths.md, evaluation-rounding).
 
     ``n_rows`` are the rows of all machines; ``extra_rounding`` is that of the risk; see
     :class:`~smoothperf.measures.Risk`.
@@ -338,7 +337,7 @@ class Bundle(Shared):
         return self._bound()
 
     def _bound(self) -> tuple[float, float, float, float]:
-        """What a :class:`_Bound` has, of the bound that the weights make."""
+        """The numbers of a :class:`_Bound`, of the bound that the weights make."""
         k = self._count
         weights = self._weights[:k]
         n, d = self._n_rows, self._design.shape[1]

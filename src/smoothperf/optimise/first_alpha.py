@@ -1,4 +1,4 @@
-r"""Where a path begins: the smallest alpha at which no feature that pays for absolute values has a weight.
+r"""The first alpha of a path: the smallest one at which no feature that pays for absolute values has a weight.
 
 The *null model* has the other weights alone, a bias or features that cost nothing, at their best for an alpha; if all
 pay, it is w = 0. It is optimal if and only if some gradient g of R at its scores, for which the others are stationary,
@@ -139,7 +139,7 @@ class FirstAlpha:
         return alpha, bool(np.abs(extreme - even).sum() <= ALIKE * np.abs(even).sum())
 
     def _fixed_point(self, alpha: float) -> float:
-        """Where ``F(alpha) = alpha``, from above; F is continuous and bounded."""
+        """The root of ``F(alpha) = alpha``, from above; F is continuous and bounded."""
 
         def gradient(alpha: float) -> tuple[float, NullModel]:
             null = self.null_model(alpha)

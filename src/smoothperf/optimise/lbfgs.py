@@ -23,7 +23,7 @@ from .base import ConvexSolver
 from .line_search import check_flatness, first_step, flat_point
 from .monitor import Descent, Monitor
 from .objective import Run
-from .result import Pairs, Result, Status
+from .result import CurvaturePairs, Result, Status
 from .row_space import Space, WeightSpace, along
 from .segments import PenalisedRun
 from .smoothing import Adaptive, Smoothing
@@ -192,13 +192,13 @@ class CurvatureMemory:
             self._scale = curvature / squared_change
             self._order.append(row)
 
-    def pairs(self, alpha: float) -> Pairs | None:
+    def pairs(self, alpha: float) -> CurvaturePairs | None:
         """Return what is remembered, for a later run; None in row space, whose vectors depend on the start."""
         if not isinstance(self._space, WeightSpace):
             return None
-        return Pairs(self._steps, self._changes, self._order, alpha)
+        return CurvaturePairs(self._steps, self._changes, self._order, alpha)
 
-    def adopt(self, pairs: Pairs, alpha: float) -> None:
+    def adopt(self, pairs: CurvaturePairs, alpha: float) -> None:
         """Begin with the pairs of an earlier run, as many as there is room for."""
         chosen = pairs.order[-self._curvatures.shape[0] :]
         self._seen = 3 * max(0, len(chosen) - 3)  # so many are kept

@@ -17,7 +17,7 @@ ROUNDING = 1e-14
 
 
 class Searchable(Protocol):
-    """What the search needs of a line."""
+    """A line, as far as the search needs to know it."""
 
     def at(self, step: float, mu: float) -> Trial:
         """Return the trial at a step."""

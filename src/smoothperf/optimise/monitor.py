@@ -1,4 +1,4 @@
-"""What all solvers share: the best point so far, the certificate, the trace and the decision to stop.
+"""The part that all solvers share: the best point so far, the certificate, the trace and the decision to stop.
 
 Every solver stops on one criterion, ``gap <= tol``, where ``gap`` is the best exact objective less the certified
 bound. The best is that of all iterates and of w = 0, whose J costs no pass over the data. Of an iterate an upper and a
@@ -35,7 +35,7 @@ from ..design import Design
 from ..measures import Plane
 from .certificate import Bundle
 from .objective import Estimate, Point, Run
-from .result import Pairs, Result, Start, Status, Trace, TraceRow, check_gap
+from .result import CurvaturePairs, Result, Start, Status, Trace, TraceRow, check_gap
 from .smoothing import Adaptive, Smoothing
 
 #: Points that may be the best, before J is computed to tell. (Measured on a9a and w8a with ROC area, to a gap of 1e-5:
@@ -197,7 +197,7 @@ class Monitor:
             return Status.ITERATION_LIMIT
         return None
 
-    def result(self, status: Status, pairs: Pairs | None = None) -> Result:
+    def result(self, status: Status, pairs: CurvaturePairs | None = None) -> Result:
         """Finish. The scores are computed once more from the weights, so that no drift of updates is left in J."""
         self.catch_up()
         coef, scores = self._evaluate_again()
@@ -375,7 +375,7 @@ class Precision:
         return point.mu if self._hides(point, slack) else smoothing.following(point.mu, slack=slack, gap=gap)
 
     def end(self, point: Point, *, slack: float, gap: float) -> Status:
-        """How a run ends in which J_mu is solved and mu is not to shrink."""
+        """The end of a run in which J_mu is solved and mu is not to shrink."""
         smoothing_matters = slack > 0.5 * gap and not self._hides(point, slack)
         return Status.SMOOTHING_LIMIT if smoothing_matters else Status.PRECISION_LIMIT
 

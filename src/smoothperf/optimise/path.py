@@ -44,8 +44,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..design import Design
 from ..kernels import maximise_on_simplex
 from ..measures import Risk
@@ -56,12 +56,10 @@ from .first_alpha import FirstAlpha, where_they_vanish
 from .monitor import Callback
 from .objective import RegularizedRisk, StartingWithScores, with_offset
 from .penalties import Penalty, Quadratic, Separable
-from .result import Pairs, Result, Start, Status, TraceRow
+from .result import CurvaturePairs, Result, Start, Status, TraceRow
 from .retargeting import Retargeting, value_of_start
 from .row_space import smaller_space
 from .smoothing import mu_for
-
-Array = NDArray[np.float64]
 
 #: Smoothing of the first plane, as a share of tol and at most: at w = 0 it usually costs nothing, and of all planes
 #: that touch there it picks the most even one.
@@ -115,12 +113,12 @@ class ConvexPath(ABC):
         self._design, self._solver = design, solver
         self._risk = with_offset(risk, offset)
         self._planes: Planes | None = None
-        self._pairs: Pairs | None = None
+        self._pairs: CurvaturePairs | None = None
         # What it took to find where to begin; charged to the first solution.
         self._spent_passes, self._spent_seconds = 0, 0.0
 
     def first_alpha(self) -> float | None:
-        """Where the first weight that pays for an absolute value comes in; None if none pays."""
+        """The alpha at which the first weight that pays for an absolute value comes in; None if none pays."""
         return None
 
     @abstractmethod
@@ -131,7 +129,7 @@ class ConvexPath(ABC):
         """
 
     def begin(self, tolerance: float) -> float:
-        """Where a path begins: with the first weight, or at the largest alpha."""
+        """The first alpha of a path: that of the first weight, or the largest."""
         first = self.first_alpha()
         return self.largest_alpha(tolerance) if first is None else first
 
@@ -322,7 +320,7 @@ class PenalisedPath(ConvexPath):
         self._first = math.nan, -math.inf  # an alpha, and a bound that is known for it
 
     def first_alpha(self) -> float | None:
-        """Where the first weight that pays for an absolute value comes in; to begin the path there.
+        """The alpha at which the first weight that pays for an absolute value comes in; to begin the path there.
 
         None if none pays, or next to nothing. See :class:`FirstAlpha` for how exact it is.
         """
@@ -491,7 +489,7 @@ class TightPath:
         self._last: Solution | None = None
 
     def begin(self, tolerance: float) -> float:
-        """Where a path begins: where that of the convex risk does, which may be where the first feature comes in."""
+        """The first alpha of a path: that of the convex risk, which may be where the first feature comes in."""
         return self._convex.path.begin(tolerance) / relative_strength(self._risk, self._penalty)
 
     def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
@@ -534,7 +532,7 @@ class TightPath:
 
 
 def relative_strength(risk: Risk, penalty: Penalty) -> float:
-    """How much larger alpha is for a risk whose scores are about 1, with weights that count as much.
+    """The factor of alpha for a risk whose scores are about 1, with weights that count as much.
 
     For scores that are s times as large it is ``s^2``, as squares are; with absolute values, which decide what features
     come in, it is s.

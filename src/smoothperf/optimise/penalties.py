@@ -1,4 +1,4 @@
-r"""What large weights cost: the penalty Omega in ``J(w) = Omega(w) + R(X w)``.
+r"""The penalty of large weights: Omega in ``J(w) = Omega(w) + R(X w)``.
 
 :class:`Quadratic` is ``(alpha/2) |w|^2``. :class:`ElasticNet` is a sum over features with weights of their own,
 
@@ -31,10 +31,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import Array
 from .._validation import positive_number
 from ..threads import cached_property
-
-Array = NDArray[np.float64]
 
 #: No weight of a feature without any penalty is larger, if its user gives no bounds. The certificate needs one, and
 #: holds for weights within it. (:meth:`Separable.held` tells whether it mattered.)
@@ -250,7 +249,7 @@ class Separable(Penalty):
 
     @cached_property
     def s(self) -> Array:
-        """What a unit of ``|w_i|`` costs."""
+        """The cost of a unit of ``|w_i|``."""
         return self.alpha * self.l1
 
     @cached_property

@@ -30,12 +30,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..kernels import maximise_on_simplex
 from .penalties import Separable, capped
-
-Array = NDArray[np.float64]
 
 #: Most steps of Newton's method, and most trials on the way of one.
 MOST_STEPS, MOST_TRIALS = 30, 20
@@ -129,7 +127,7 @@ def best_weights(slopes: Array, offsets: Array, penalty: Separable, start: Array
 
 
 def _highest(penalty: Separable, v: Array, move: Array, offset: float, first: float) -> float:
-    """Where D is about highest between 0 and 1: its slope, ``offset - <w(v + t move), move>``, falls."""
+    """The step between 0 and 1 at which D is about highest: its slope, ``offset - <w(v + t move), move>``, falls."""
 
     def slope(step: float) -> float:
         return offset - float(penalty.proximal(v + step * move, 0.0) @ move)

@@ -32,7 +32,7 @@ from .monitor import Descent, Monitor
 from .objective import Point
 from .penalties import Separable
 from .proximal_model import no_columns, proximal_step, units_of
-from .result import Pairs, Result, Status
+from .result import CurvaturePairs, Result, Status
 from .row_model import RowModel
 from .segments import PenalisedRun
 from .smoothing import Smoothing
@@ -75,11 +75,11 @@ class Settings(Protocol):
 
     @property
     def smoothing(self) -> Smoothing:
-        """How mu is chosen."""
+        """The choice of mu."""
 
     @property
     def flatness(self) -> float:
-        """How flat a line must be at the end of a search."""
+        """The flatness that ends a search of a line."""
 
 
 def minimise(solver: Settings, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
@@ -211,14 +211,14 @@ class Metric:
             self._steps.append(scale * step)
             self._changes.append(scale * change)
 
-    def pairs(self) -> Pairs | None:
+    def pairs(self) -> CurvaturePairs | None:
         """Return what is remembered, for a later run; the changes are those of the risk alone."""
         if not self._steps:
             return None
         steps, changes = np.array(self._steps) / self.units, np.array(self._changes) * self.units
-        return Pairs(steps, changes, list(range(len(self))), 0.0)
+        return CurvaturePairs(steps, changes, list(range(len(self))), 0.0)
 
-    def adopt(self, pairs: Pairs) -> None:
+    def adopt(self, pairs: CurvaturePairs) -> None:
         """Begin with the pairs of an earlier run."""
         chosen = pairs.order[-self._size :]
         self._seen = 3 * max(0, len(chosen) - 3)

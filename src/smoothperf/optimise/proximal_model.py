@@ -90,7 +90,7 @@ def proximal_step(
     before = 0.0
 
     def decrease() -> float:
-        """How much lower the model is than at the start."""
+        """The decrease of the model from the start."""
         move = z - start
         curved = move @ (u @ move) + sigma * (move @ move) + there.q @ (z * z - start * start)
         return -float(slope @ move + there.s @ (np.abs(z) - np.abs(start)) + 0.5 * curved)

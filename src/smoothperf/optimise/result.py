@@ -1,4 +1,4 @@
-"""What a run begins with, and what it returns: weights, the certificate, how it ended and how it got there."""
+"""The start of a run, and its result: weights, the certificate, how it ended and how it got there."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from .certificate import Planes
-
-Array = NDArray[np.float64]
 
 
 class Status(Enum):
-    """How a run ended.
+    """The end of a run, in words.
 
     Examples
     --------
@@ -34,7 +33,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True)
-class Pairs:
+class CurvaturePairs:
     """Curvature of the risk to hand from one run to the next on the same design and risk, whatever alpha is.
 
     Attributes
@@ -55,7 +54,7 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """What a run goes on from; all of it may be missing.
+    """State that a run goes on from; all of it may be missing.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ class Start:
     mu : float, optional
         ``Result.smoothing`` of a run on the same objective that ended here; :class:`~smoothperf.Adaptive` smoothing
         goes on with it.
-    pairs : Pairs, optional
+    pairs : CurvaturePairs, optional
         ``Result.pairs`` of such a run, to know the curvature from the start; used by L-BFGS.
 
     Examples
@@ -84,7 +83,7 @@ class Start:
     weights: Array | None = None
     planes: Planes | None = None
     mu: float | None = None
-    pairs: Pairs | None = None
+    pairs: CurvaturePairs | None = None
 
     @classmethod
     def of(cls, start: Start | Array | None) -> Start:
@@ -206,7 +205,7 @@ class Result:
         ``X coef``: an array of shape (n,) where the rows are in this process.
     planes : Planes or None
         The planes that made the bound, for a later run on the same design and risk; only if asked for.
-    pairs : Pairs or None
+    pairs : CurvaturePairs or None
         The curvature that L-BFGS has seen, for the same purpose.
     stationarity_gap : float
         For a tight bound, which has no ``lower_bound`` and no ``gap`` (both are NaN): what the last convex step could
@@ -236,7 +235,7 @@ class Result:
     trace: Trace = field(repr=False)
     scores: Array | None = field(default=None, repr=False)
     planes: Planes | None = field(default=None, repr=False)
-    pairs: Pairs | None = field(default=None, repr=False)
+    pairs: CurvaturePairs | None = field(default=None, repr=False)
     stationarity_gap: float = float("nan")
 
     def __post_init__(self) -> None:
@@ -244,5 +243,5 @@ class Result:
 
     @property
     def reached(self) -> float:
-        """What a tolerance is held against: ``gap``, or ``stationarity_gap`` for a tight bound."""
+        """The figure that a tolerance is held against: ``gap``, or ``stationarity_gap`` for a tight bound."""
         return self.stationarity_gap if np.isnan(self.gap) else self.gap

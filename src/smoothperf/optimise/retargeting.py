@@ -36,11 +36,11 @@ from ..measures.base import EPS, Interval, Plane, Risk, RiskValue
 from ..measures.curvature import Curvature
 from .base import ConvexSolver, Solver
 from .certificate import evaluation_rounding
+from .joined_runs import FollowingRun, JoinedRuns
 from .lbfgs import LBFGS
 from .monitor import Callback, Observer
 from .objective import RegularizedRisk, StartingWithScores
 from .result import Result, Start, Status, TraceRow
-from .story import Sequel, Story
 
 #: A step ends once it has gained this share of the most that it can gain.
 ENOUGH = 0.5
@@ -207,11 +207,11 @@ class Retargeting(Solver):
         closer = objective.risk.closer_bound()
         if closer is None or not self._is_no_better_than_zero(objective, result):
             return result
-        sequel = Sequel(result, callback)
+        following = FollowingRun(result, callback)
         rest = replace(self, max_iter=max(0, self.max_iter - len(result.trace)))
         again = RegularizedRisk(objective.design, closer, objective.penalty)
         try:
-            return sequel.join(rest._run(again, replace(begin, pairs=None), sequel.add, observer))
+            return following.join(rest._run(again, replace(begin, pairs=None), following.add, observer))
         finally:
             objective.n_matvec += again.n_matvec
             objective.n_rmatvec += again.n_rmatvec
@@ -231,20 +231,20 @@ class Retargeting(Solver):
         observer: Observer | None,
     ) -> Result:
         """Minimise ``J_tight`` of this risk, whatever comes of it."""
-        story = Story(callback)
+        joined = JoinedRuns(callback)
         before = objective.n_matvec
         here = _best_multiple(objective, start.weights)
-        story.count(objective.n_matvec - before)
+        joined.count(objective.n_matvec - before)
         previous, mu, pairs = math.inf, start.mu, start.pairs
         while True:
             step = StartingWithScores(
                 objective.design, here.majorant(objective), objective.penalty, here.coef, here.scores
             )
-            story.continue_with(step)
+            joined.continue_with(step)
             # J_tight here, but for rounding that may have lowered it.
             highest = here.value + _evaluation_rounding(step, here)
-            watch = _Watch(story, highest, self.tol)
-            left = max(0, self.max_iter - story.iterations)
+            watch = _Watch(joined, highest, self.tol)
+            left = max(0, self.max_iter - joined.iterations)
             # As long as steps gain much, the next target is worth more than the rest of this one.
             limit = min(SHORT, left) if previous - here.value > self.tol else left
             try:
@@ -262,10 +262,10 @@ class Retargeting(Solver):
             there = _Here.of(objective, result.coef, result.scores)
             # In a group the first member alone has the callback of a user.
             stopped = any(objective.agreed(watch.stopped_by_user))
-            status = self._ended(result, gain, stopped=stopped, more=story.iterations <= self.max_iter)
+            status = self._ended(result, gain, stopped=stopped, more=joined.iterations <= self.max_iter)
             if status is not None:
                 nan = float("nan")
-                return story.complete(
+                return joined.complete(
                     replace(
                         result,
                         objective=there.value,
@@ -280,7 +280,7 @@ class Retargeting(Solver):
             here = there.further_from(here, objective)
 
     def _ended(self, result: Result, gain: float, *, stopped: bool, more: bool) -> Status | None:
-        """How the run ended with a step; None if another one is due, for which there must be more iterations."""
+        """The end of the run with a step; None if another one is due, for which there must be more iterations."""
         if gain <= self.tol:
             return Status.STATIONARY
         if stopped:
@@ -293,15 +293,15 @@ class Retargeting(Solver):
 class _Watch:
     """Looks at every row of a step, and ends the step when it has gained enough, or has nothing to gain."""
 
-    def __init__(self, story: Story, value: float, tol: float):
-        self._story = story
+    def __init__(self, joined: JoinedRuns, value: float, tol: float):
+        self._joined = joined
         self._value = value
         self._tol = tol
         self.stopped_by_user = False
 
     def look(self, row: TraceRow) -> bool:
         """Whether the step is over."""
-        if self._story.add(row):
+        if self._joined.add(row):
             self.stopped_by_user = True
             return True
         possible = self._value - row.lower_bound
@@ -375,6 +375,6 @@ def _best_multiple(objective: RegularizedRisk, start: Array | None) -> _Here:
 
 
 def _evaluation_rounding(objective: RegularizedRisk, here: _Here) -> float:
-    """How far J may be off there."""
+    """The rounding error of J there, at most."""
     risk = objective.risk
     return evaluation_rounding(objective.design, risk.examples.count, here.value, here.reach, risk.extra_rounding)

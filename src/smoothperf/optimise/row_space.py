@@ -1,4 +1,4 @@
-r"""Where the vectors of a run live: weight space, or the space spanned by the rows of X.
+r"""Spaces that the vectors of a run live in: weight space, or the space spanned by the rows of X.
 
 Solvers add and scale vectors, and ask for their inner products and scores. With ``d`` weights far more numerous than
 ``n`` examples even that is expensive: an L-BFGS step touches 80 vectors of length d, two products with X two. But
@@ -21,11 +21,9 @@ from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..kernels import sum_and_squares
-
-Array = NDArray[np.float64]
 
 #: Rows are the smaller space when there are so many times as many columns.
 MANY_COLUMNS = 2

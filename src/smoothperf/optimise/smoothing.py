@@ -1,4 +1,4 @@
-"""How much to smooth: the choice of mu, and when to shrink it.
+"""The amount of smoothing: the choice of mu, and when to shrink it.
 
 ``R - mu D <= R_mu <= R``, so ``mu = eps/D`` guarantees an error of at most eps. That is a worst case. At a given
 point the plane of the smoothed risk lies below the exact risk by ``slack = R(f) - height``, which is known for one

@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..cuts.sorted_scores import Counts
 from ..cuts.targets import ROUNDING
 
-Array = NDArray[np.float64]
 #: Places on each axis, and as many on a logarithmic one for small false positive rates.
 PLACES = 100
 LEVEL = 0.95

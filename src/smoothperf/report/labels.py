@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import Array
 from ..cuts.sorted_scores import Counts
 from ..evaluation import Ranking, interval, resamples, tells_nothing
 from ..measures import Measure, get_measure
@@ -21,7 +22,6 @@ from .weights import Weights, weights_of
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
 
-Array = NDArray[np.float64]
 
 #: Measures of the whole ranking, which no threshold changes.
 RANKING_MEASURES = ("prbep", "roc_area", "average_precision")

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from .._arrays import Array
 from ..evaluation import QueryScores, drawn_interval, query_columns, query_resamples, tells_nothing
 from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
 from .contents import Judged, ReportContents
@@ -22,10 +23,9 @@ from .training import Training, made_now, training_of
 if TYPE_CHECKING:
     from ..estimators.ranker import MeasureRanker
 
-Array = NDArray[np.float64]
 #: So many of the worst queries are named, with the grades of so many documents.
 WORST, SHOWN = 12, 10
-#: Places from the top that are looked at, as long as such a share of the queries has them.
+#: PlaceMeans from the top that are looked at, as long as such a share of the queries has them.
 PLACES, ENOUGH = 20, 1 / 3
 #: Most features that are tried; each costs as much as judging a model twice.
 MOST = 300
@@ -59,7 +59,7 @@ class WorstQuery:
 
 
 @dataclass(frozen=True)
-class Places:
+class PlaceMeans:
     """Mean grades at the first places, over queries that have as many documents."""
 
     model: list[float]
@@ -108,7 +108,7 @@ class RankingContents(ReportContents):
         The feature that ranks best by itself.
     worst : list of WorstQuery
         The worst first.
-    places : Places
+    places : PlaceMeans
         Grades from the top.
 
     Examples
@@ -131,7 +131,7 @@ class RankingContents(ReportContents):
     single_values: Array
     single: SingleFeature
     worst: list[WorstQuery]
-    places: Places
+    places: PlaceMeans
 
 
 def gather_ranking(
@@ -259,7 +259,7 @@ def _worst(
     return found
 
 
-def _places(queries: Queries, scores: Array, single: Array) -> Places:
+def _places(queries: Queries, scores: Array, single: Array) -> PlaceMeans:
     """Mean grades at the first places; in the order of the file where scores are equal."""
     number = min(PLACES, int(np.quantile(queries.sizes, 1.0 - ENOUGH, method="lower")))
     inside = queries.places < number
@@ -270,7 +270,7 @@ def _places(queries: Queries, scores: Array, single: Array) -> Places:
         sums = np.bincount(queries.places[inside], grades[inside], minlength=number)
         return [float(mean) for mean in sums / counts]
 
-    return Places(means(queries.by_document(scores)), means(queries.by_document(single)), means(queries.grades))
+    return PlaceMeans(means(queries.by_document(scores)), means(queries.by_document(single)), means(queries.grades))
 
 
 def best_single_feature(

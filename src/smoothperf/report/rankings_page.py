@@ -5,14 +5,12 @@ from __future__ import annotations
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..evaluation import title_of
 from .charts import Axis, Chart, capital
 from .contents import Parts
 from .rankings import RankingContents, WorstQuery
 
-Array = NDArray[np.float64]
 BINS = 20
 #: Most points of a curve.
 POINTS = 400

@@ -16,10 +16,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from ..cuts.sorted_scores import Counts
 from ..cuts.targets import ROUNDING
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 #: More cuts than these are thinned.

@@ -8,9 +8,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import __version__
+from .._arrays import Array
 from ..evaluation import title_of
 from .charts import Axis, Chart
 from .thinning import column_extremes
@@ -18,7 +18,6 @@ from .thinning import column_extremes
 if TYPE_CHECKING:
     from ..estimators.linear import CertifiedModel
 
-Array = NDArray[np.float64]
 #: Most points of the convergence curves.
 TRACE_COLUMNS = 150
 SOLVERS = {

@@ -7,9 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from .._arrays import Array
 from ..design.scaling import column_spreads
 from ..estimators.weights import most_important, names_of, weights_for_positive
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
     from .labels import LabelContents
 
-Array = NDArray[np.float64]
 #: Most features that a report names, and those that are seen at once; the others are folded away.
 MOST, SHOWN = 200, 20
 

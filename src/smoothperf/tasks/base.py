@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array, Indices
 from ..design import Design, as_design
 from ..measures import Risk
 from ..measures.examples import Supervision
@@ -25,8 +26,6 @@ from ..optimise.path import ConvexStart, Solution
 from ..optimise.penalties import Penalty, Quadratic
 from ..threads import cached_property
 
-Array = NDArray[np.float64]
-RowNumbers = NDArray[np.intp]
 #: Upper bounds of a measure's loss: the convex one, and a closer one that is not convex.
 BOUNDS = ("convex", "tight")
 
@@ -54,7 +53,7 @@ C = TypeVar("C", bound=Candidate)
 K = TypeVar("K", bound=Supervision)
 
 
-def rows_of(X: Any, numbers: RowNumbers) -> Any:
+def rows_of(X: Any, numbers: Indices) -> Any:
     """Some rows of a matrix, a data frame or a table, by number or as a mask."""
     if hasattr(X, "rows"):
         return X.rows(numbers)
@@ -126,7 +125,7 @@ class Rows(ABC, Generic[K]):
         """Number of rows or queries, in words."""
 
     @abstractmethod
-    def part(self, numbers: RowNumbers) -> Self:
+    def part(self, numbers: Indices) -> Self:
         """Some of the rows, by number or as a mask."""
 
 
@@ -142,7 +141,7 @@ class HeldOut(Generic[K, C]):
         As in :class:`Rows`.
     """
 
-    numbers: RowNumbers
+    numbers: Indices
     known: K
     judged: K
     scores: dict[tuple[C, int], Array] = field(default_factory=dict)

@@ -11,14 +11,15 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
-from .base import RowNumbers, Rows
+from .._arrays import Indices
+from .base import Rows
 
 R = TypeVar("R", bound=Rows[Any])
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What a transformer says of the columns that it makes.
+    """The columns that a transformer makes, as it says.
 
     Attributes
     ----------
@@ -40,7 +41,7 @@ def prepared(rows: R) -> tuple[R, Any]:
     return _with_features(rows, fitted, fitted.fit_transform(rows.X, rows.targets)), fitted
 
 
-def split_rows(rows: R, train: RowNumbers, test: RowNumbers) -> tuple[R, R]:
+def split_rows(rows: R, train: Indices, test: Indices) -> tuple[R, R]:
     """Rows to train on and rows held out, with features that the former have taught."""
     before, fitted = prepared(rows.part(train))
     after = rows.part(test)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
-from .._arrays import Array
+from .._arrays import Array, Indices
 from .._validation import positive_number
 from ..design import Design
 from ..measures import PRBEP, Examples, Measure, Risk, ROCArea
@@ -22,7 +22,7 @@ from ..optimise import Result
 from ..optimise.objective import RegularizedRisk
 from ..optimise.path import Solution
 from ..optimise.penalties import Penalty, Quadratic
-from .base import Ending, RowNumbers, Rows, rows_of
+from .base import Ending, Rows, rows_of
 from .bias import Bias
 from .label_choice import Candidate, LabelChoice
 
@@ -84,7 +84,7 @@ class LabelRows(Rows[Examples]):
         """Number of rows, in words."""
         return f"{self.positive.size:,} rows"
 
-    def part(self, numbers: RowNumbers) -> Self:
+    def part(self, numbers: Indices) -> Self:
         """Some of the rows; class weights are those of the part."""
         weights = self.sample_weight
         return type(self)(

@@ -9,12 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Indices
 from ..evaluation import tells_nothing
 from ..measures import NDCG, Queries, QueryMeasure, QueryROCArea, QuerySquaredLoss, Risk
 from ..optimise import Result
 from ..optimise.objective import RegularizedRisk
 from ..optimise.path import Solution
-from .base import Ending, RowNumbers, Rows, rows_of
+from .base import Ending, Rows, rows_of
 from .query_choice import QueryChoice, RankingCandidate, candidate_for
 
 
@@ -44,7 +45,7 @@ class QueryRows(Rows[Queries]):
         """Number of queries, in words."""
         return f"{self.known.sizes.size:,} queries"
 
-    def part(self, numbers: RowNumbers) -> Self:
+    def part(self, numbers: Indices) -> Self:
         """Some of the rows, which may be parts of queries."""
         queries = self.known
         grades, weights, ids = queries.by_row(queries.grades), queries.weights, queries.numbers

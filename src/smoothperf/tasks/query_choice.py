@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.model_selection import RepeatedKFold, ShuffleSplit, check_cv
 
-from .._arrays import Array
+from .._arrays import Array, Indices
 from .._validation import choice, whole_number
 from ..io.model_file import kept_in_files
 from ..measures import (
@@ -32,7 +32,7 @@ from ..measures import (
     QuerySquaredLoss,
     get_query_measure,
 )
-from .base import BOUNDS, RowNumbers, Task
+from .base import BOUNDS, Task
 from .choosing import checked_share, checked_splits, given_candidates
 
 #: Losses, whose convex risks do not collapse; and pairs, for which the same holds.
@@ -173,7 +173,7 @@ def _named(measure: Any, bound: Any) -> RankingCandidate:
     return candidate_for(get_query_measure(measure), choice("bound", bound, BOUNDS))
 
 
-def query_splits(cv: Any, numbers: RowNumbers, counted: RowNumbers) -> list[tuple[RowNumbers, RowNumbers]]:
+def query_splits(cv: Any, numbers: Indices, counted: Indices) -> list[tuple[Indices, Indices]]:
     """Numbers of the rows to train on and of those to hold out, for every split; no query is in both.
 
     Parameters
@@ -213,8 +213,8 @@ def query_splits(cv: Any, numbers: RowNumbers, counted: RowNumbers) -> list[tupl
 
 
 def _dealt(
-    splits: Iterable[tuple[RowNumbers, RowNumbers]], counted: RowNumbers, numbers: RowNumbers
-) -> list[tuple[RowNumbers, RowNumbers]]:
+    splits: Iterable[tuple[Indices, Indices]], counted: Indices, numbers: Indices
+) -> list[tuple[Indices, Indices]]:
     """Row numbers of splits of the queries that count; only those are held out."""
     held_out = [np.isin(numbers, counted[test]) for _, test in splits]
     return [(np.flatnonzero(~mask), np.flatnonzero(mask)) for mask in held_out]
@@ -228,7 +228,7 @@ def _check_enough(queries: int, folds: int) -> None:
         )
 
 
-def _check_split(train: RowNumbers, test: RowNumbers, numbers: RowNumbers, counted: RowNumbers) -> None:
+def _check_split(train: Indices, test: Indices, numbers: Indices, counted: Indices) -> None:
     """Refuse a split that holds out documents of queries that are trained on, or has a part without any that counts."""
     shared = np.intersect1d(numbers[train], numbers[test])
     if shared.size:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .._arrays import Array
 from ..optimise import LBFGS, Callback, ConvexSolver, Newton, Observer, Result, Retargeting
+from ..optimise.joined_runs import FollowingRun
 from ..optimise.objective import RegularizedRisk
-from ..optimise.story import Sequel
-from .base import Array, C, K, Task
+from .base import C, K, Task
 
 
 def fit_tight(
@@ -29,9 +30,9 @@ def fit_tight(
     if start is not None and start.any():
         return Retargeting.with_steps_of(solver).run(objective, start, callback, observer=observer)
     first, start = first_run(task, candidate, known, objective, solver, callback)
-    sequel = Sequel(first, callback)
+    following = FollowingRun(first, callback)
     method = Retargeting.with_steps_of(solver, after=first)
-    return sequel.join(method.run(objective, start, sequel.add, observer=observer))
+    return following.join(method.run(objective, start, following.add, observer=observer))
 
 
 def first_run(

@@ -230,7 +230,7 @@ class Store:
 
 
 def _read_index(path: Path) -> dict[str, Any]:
-    """What a store says of its arrays."""
+    """The description of the arrays of a store."""
     if begins_as_former_store(path):
         raise store_error(
             path,

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._arrays import Array
+from ..._arrays import Array, Indices
 from ..._validation import vector
 from ...communicator import ALONE, Communicator, Shared
 from ...kernels import sort_documents
 from ...threads import pieces
 
-Places = NDArray[np.intp]
 #: Documents for which a thread pays.
 LEAST_DOCUMENTS = 1 << 13
 
@@ -56,8 +55,8 @@ class Queries(Shared):
     def __init__(
         self,
         grades: Array,
-        starts: Places,
-        rows: Places | None = None,
+        starts: Indices,
+        rows: Indices | None = None,
         query_weights: Array | None = None,
         communicator: Communicator = ALONE,
     ):
@@ -66,8 +65,8 @@ class Queries(Shared):
         self.starts = starts
         self.rows = rows
         self.query_weights = query_weights
-        self.sizes: Places = np.diff(starts)
-        self.places: Places = np.arange(grades.shape[0]) - np.repeat(starts[:-1], self.sizes)
+        self.sizes: Indices = np.diff(starts)
+        self.places: Indices = np.arange(grades.shape[0]) - np.repeat(starts[:-1], self.sizes)
         lowest, highest = self.reduced(np.minimum, grades), self.reduced(np.maximum, grades)
         graded = float(np.count_nonzero(highest > lowest))
         count, query_count, graded = self.total(grades.shape[0], self.sizes.shape[0], graded)
@@ -125,7 +124,7 @@ class Queries(Shared):
         return None if self.query_weights is None else self.by_row(np.repeat(self.query_weights, self.sizes))
 
     @property
-    def numbers(self) -> Places:
+    def numbers(self) -> Indices:
         """The number of the query of each row, from 0 on."""
         result = np.empty(self.here_count, dtype=np.intp)
         result[slice(None) if self.rows is None else self.rows] = np.repeat(np.arange(self.sizes.size), self.sizes)
@@ -172,13 +171,13 @@ class Queries(Shared):
         """Weighted sum of a number for each query here."""
         return float(values.sum() if self.query_weights is None else self.query_weights @ values)
 
-    def sorted_by(self, keys: Array) -> Places:
+    def sorted_by(self, keys: Array) -> Indices:
         """The documents of each query by a key that they have, the highest first; of equal ones the first."""
         result = np.empty(self.here_count, dtype=np.intp)
         sort_documents(keys, self.starts, result, self.pieces())
         return result
 
-    def ties(self, ordered: Array) -> Places:
+    def ties(self, ordered: Array) -> Indices:
         """First documents of groups of the same query with equal keys, and their end; keys are sorted."""
         new = np.empty(ordered.shape[0] + 1, dtype=bool)
         np.not_equal(ordered[1:], ordered[:-1], out=new[1:-1])
@@ -190,7 +189,7 @@ class Queries(Shared):
         return pieces(self.here_count, least=LEAST_DOCUMENTS)
 
 
-def grouped(qid: ArrayLike, length: int) -> tuple[Places | None, Places]:
+def grouped(qid: ArrayLike, length: int) -> tuple[Indices | None, Indices]:
     """The rows query by query, None if they are so already, and where queries begin. Queries come as they first do."""
     ids = np.asarray(qid)
     if ids.ndim != 1:
@@ -217,7 +216,7 @@ def grouped(qid: ArrayLike, length: int) -> tuple[Places | None, Places]:
     return np.argsort(query, kind="stable"), starts
 
 
-def query_weights(sample_weight: ArrayLike, length: int, rows: Places | None, starts: Places) -> Array:
+def query_weights(sample_weight: ArrayLike, length: int, rows: Indices | None, starts: Indices) -> Array:
     """One weight for each query, of weights that documents have."""
     c = vector("sample_weight", sample_weight, length=length)
     if c.size and c.min() < 0.0:

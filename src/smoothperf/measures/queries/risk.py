@@ -33,16 +33,14 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._arrays import Array
+from ..._arrays import Array, Indices
 from ...kernels import rank_queries
 from ..base import EPS, LONG_EPS, Plane, RiskValue
 from .base import QueryRisk, checked_weight
 from .queries import Queries
 
-Places = NDArray[np.intp]
 
-
-def ranked_shares(queries: Queries, keys: Array, discount: Array) -> tuple[Places, Places, Array]:
+def ranked_shares(queries: Queries, keys: Array, discount: Array) -> tuple[Indices, Indices, Array]:
     """Discounts of documents that are ranked by keys, where those with equal keys share what their places have.
 
     Returns the documents in that order, where those with equal keys begin (and the end), and the shares in that order.

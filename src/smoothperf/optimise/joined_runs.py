@@ -10,7 +10,7 @@ from .objective import RegularizedRisk
 from .result import Result, Status, Trace, TraceRow
 
 
-class Story:
+class JoinedRuns:
     """Puts the rows of runs together, and counts their products with X.
 
     Parameters
@@ -78,7 +78,7 @@ class Story:
         self._objective = None
 
 
-class Sequel:
+class FollowingRun:
     """A run that follows another one, for a problem of its own: rows, counts and time go on where those ended.
 
     Parameters
