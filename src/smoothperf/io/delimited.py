@@ -1,8 +1,8 @@
 """CSV: names of the columns in the first line, then rows, of which pandas makes columns.
 
 Of comma, semicolon and tab, the most frequent in the first line separates the fields. pandas fills lines that are too
-short, counts rows and not lines, and knows no line once it has read it. So it reads through :class:`CountedLines`, which
-counts the fields and notes the line in which each row begins.
+short, counts rows and not lines, and knows no line once it has read it. So it reads through :class:`CountedLines`,
+which counts the fields and notes the line in which each row begins.
 """
 
 from __future__ import annotations
