@@ -20,8 +20,8 @@ from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 TESTS = Path(__file__).parent
 #: Where numbers of fits are compared, where cases are generated, and where texts and files of users are at stake.
-FITS = "optimise estimators fuzz cluster/test_fit.py cluster/test_ranker.py io/store/test_fit.py"
-CASES = "measures cuts kernels design evaluation optimise fuzz io/store"
+FITS = "optimise estimators features fuzz cluster/test_fit.py cluster/test_ranker.py io/store/test_fit.py"
+CASES = "measures cuts kernels design features evaluation optimise fuzz io/store"
 FILES = "cli io reproduction report test_plots.py"
 #: Settings of this machine that are not those of others.
 OURS = ("OPENBLAS_", "NPY_", "GLIBC_TUNABLES", "PYTHONHASHSEED", "PYTHONUTF8", "LC_", "XDG_", "MPLCONFIGDIR")
@@ -60,7 +60,7 @@ KINDS = {
     "numpy-baseline": numpy_without(*__cpu_dispatch__),
     "libm-without-fma": Kind(FITS, {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4"}, ("FMA3",)),
     **{f"seed-{seed}": Kind(CASES, {}, options=(f"--hypothesis-seed={seed}",)) for seed in (1, 2, 3)},
-    **{f"hash-{seed}": Kind(f"solvers estimators {FILES}", {"PYTHONHASHSEED": str(seed)}) for seed in (1, 2)},
+    **{f"hash-{seed}": Kind(f"optimise estimators {FILES}", {"PYTHONHASHSEED": str(seed)}) for seed in (1, 2)},
     "one-core": Kind(FITS, {}, prefix=("taskset", "--cpu-list", "0")),
     "lang-c": Kind(FILES, {"LANG": "C"}),
     "ascii": Kind(FILES, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
