@@ -48,7 +48,7 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from smoothperf import MeasureClassifierCV, PrecisionAtK
-from smoothperf.evaluation import tells_nothing
+from smoothperf.evaluation import is_constant
 from smoothperf.measures import Measure, get_measure
 
 from .common import load
@@ -242,10 +242,10 @@ def linear_peers(data: Split, goals: Sequence[str]) -> Iterator[Outcome]:
             raw, last = judged(best)
             value = measure.score(data.y_judge, raw - found[best][1])
             seconds = sum(tuning[family] for family in families) + last
-            yield Outcome(goal, method, value, seconds, str(best), best.C, tells_nothing(raw))
+            yield Outcome(goal, method, value, seconds, str(best), best.C, is_constant(raw))
         raw, last = judged(AS_IT_IS)
         yield Outcome(
-            goal, DEFAULT, measure.score(data.y_judge, raw), last, str(AS_IT_IS), AS_IT_IS.C, tells_nothing(raw)
+            goal, DEFAULT, measure.score(data.y_judge, raw), last, str(AS_IT_IS), AS_IT_IS.C, is_constant(raw)
         )
 
 
@@ -275,7 +275,7 @@ def trees(data: Split, goals: Sequence[str]) -> Iterator[Outcome]:
             cut = measure.tuned_threshold(data.y, scores)
             seconds += folds
         yield Outcome(
-            goal, TREES, measure.score(data.y_judge, raw - cut), seconds, "boosted trees", None, tells_nothing(raw)
+            goal, TREES, measure.score(data.y_judge, raw - cut), seconds, "boosted trees", None, is_constant(raw)
         )
 
 
@@ -290,7 +290,7 @@ def ours(data: Split, goals: Sequence[str]) -> Iterator[Outcome]:
         winner = model.trained_for_
         chosen = f"{goal if winner.measure == measure else winner.measure.name}, {winner.bound}"
         value = measure.score(data.y_judge, raw)
-        yield Outcome(goal, OURS, value, seconds, chosen, model.alpha_, tells_nothing(raw))
+        yield Outcome(goal, OURS, value, seconds, chosen, model.alpha_, is_constant(raw))
 
 
 def repetition(folder: Path, name: str, repeat: int, rows: int, missing: set[tuple[str, str]]) -> list[dict[str, Any]]:

@@ -57,7 +57,7 @@ TITLES = {
     "balanced_error_rate": "balanced accuracy",
 }
 #: Risks that anybody would use.
-SAFE = ("log_loss, convex", "squared_hinge, convex")
+BASELINES = ("log_loss, convex", "squared_hinge, convex")
 Array = NDArray[np.float64]
 
 
@@ -165,18 +165,18 @@ def choices_table(results: Results) -> str:
     for goal in results.goals:
         chosen = [row["chosen"] for row in results.runs(goal, OURS)]
         gains = np.concatenate([results.gains(goal, name) for name in results.sets])
-        safe = np.isin(chosen, SAFE)
-        others = Counter(name for name in chosen if name not in SAFE).most_common()
+        baseline = np.isin(chosen, BASELINES)
+        others = Counter(name for name in chosen if name not in BASELINES).most_common()
         lines.append(
             [
                 TITLES[goal],
-                str(safe.sum()),
-                signed(gains[safe].mean()) if safe.any() else "",
+                str(baseline.sum()),
+                signed(gains[baseline].mean()) if baseline.any() else "",
                 "; ".join(f"{name}: {count}" for name, count in others),
-                signed(gains[~safe].mean()) if others else "",
+                signed(gains[~baseline].mean()) if others else "",
             ]
         )
-    return table(["goal", "safe risk", "gain there", "another", "gain there"], lines)
+    return table(["goal", "baseline", "gain there", "another", "gain there"], lines)
 
 
 def noise_table(results: Results) -> str:

@@ -258,7 +258,7 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     fast: list[dict[str, Any]] = []
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of models that tell nothing, which validation sorts out
+        warnings.simplefilter("ignore")  # of constant models, which validation sorts out
         for name in present(options.data):
             parts = parts_of(options.data, name)
             for row in quality(name, parts):

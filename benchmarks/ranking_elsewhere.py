@@ -137,7 +137,7 @@ def main() -> int:
     }
     rows: list[dict[str, Any]] = []
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of models that tell nothing, which validation sorts out
+        warnings.simplefilter("ignore")  # of constant models, which validation sorts out
         for draw in range(DRAWS):
             for name, (make, queries) in sources.items():
                 for row in compared(name, draw, make(np.random.default_rng(draw)), queries):

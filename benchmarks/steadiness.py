@@ -33,7 +33,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from smoothperf import FBeta, MeasureClassifier, MeasureClassifierCV, MeasureRankerCV
-from smoothperf.evaluation import Ranking, tells_nothing
+from smoothperf.evaluation import Ranking, is_constant
 from smoothperf.io import read_data
 
 from .common import arguments, load, write_csv
@@ -160,7 +160,7 @@ def cuts(folder: Path) -> Iterator[dict[str, Any]]:
         for change in ("rounding", "noise", "order"):
             scores, predicted = [], []
             for y, known, y_new, new in scored(folder, name, change):
-                if tells_nothing(known):
+                if is_constant(known):
                     break
                 both = best_threshold(y, known), MEASURE.threshold(y, known)
                 scores.append([MEASURE.score(y_new, new - threshold) for threshold in both])

@@ -77,7 +77,7 @@ plt.show()
 # ----------------
 # Here the two kinds of fraud were made to pull in different directions. Where there is one kind, both models are
 # alike, and plain logistic regression is the safer one. So let held-out rows decide:
-# ``MeasureClassifierCV("precision@500")`` takes the special risk only if it is better than the safe ones by more
+# ``MeasureClassifierCV("precision@500")`` takes the special risk only if it is better than the baselines by more
 # than the noise. To be quick, this one chooses from two risks on one validation set of 30 %.
 
 choice = MeasureClassifierCV(

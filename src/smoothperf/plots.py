@@ -186,7 +186,7 @@ def path(
 ) -> Figure:
     """Draw a regularization path: above the measure, below the objective, both against alpha.
 
-    The range of alphas where w = 0 is optimal within the tolerance is shaded: models there may tell nothing. For a
+    The range of alphas where w = 0 is optimal within the tolerance is shaded: models there may be constant. For a
     tight bound, which has no certified optimum, it is where w = 0 is as good as what was found.
 
     Parameters

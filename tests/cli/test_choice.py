@@ -31,7 +31,7 @@ def test_chooses_as_the_library_does(run, run_json, train_file, tmp_path, exampl
     assert lines[2] == "Choosing what to train with, to be good at PRBEP"
     chosen = f"{params['measure']}, {params['bound']}, alpha {params['alpha']:.3g}"
     assert lines[3] == f"Chose {chosen}: PRBEP {expected.best_score_:.4f} on rows held out (3 folds, 3 times)"
-    assert re.match(r"The best (of the others|safe one), .*, has 0\.\d{4}", lines[4])
+    assert re.match(r"The best (of the others|baseline), .*, has 0\.\d{4}", lines[4])
 
 
 def test_the_best_safe_one_is_the_best_of_them(run_json, train_file, tmp_path):

@@ -114,9 +114,9 @@ def test_tables_keep_their_names(run, csv_file, tmp_path):
 
 def test_a_model_that_tells_nothing_is_said_to_be_one(run, run_json, train_file, tmp_path):
     arguments = ("train", train_file, "-m", "prbep", "-a", "1e9", "-o", tmp_path / "model")
-    assert "model: this model tells nothing: it has the same score" in run(*arguments, "-q", code=1).stderr
+    assert "model: this model is constant: it has the same score" in run(*arguments, "-q", code=1).stderr
     assert np.ptp(smoothperf.load(tmp_path / "model").coef_) == 0.0  # saved all the same
-    assert "Note: this model tells nothing" in run("evaluate", tmp_path / "model", train_file, "--bootstrap", 2).stderr
+    assert "Note: this model is constant" in run("evaluate", tmp_path / "model", train_file, "--bootstrap", 2).stderr
     found = run_json(*arguments, code=1)
     assert found["constant"] is True
     assert found["converged"] is True

@@ -223,7 +223,7 @@ def test_a_model_that_tells_nothing_has_a_red_banner(open_page, judged, tmp_path
     path.write_text(render_report(gather(model, X, y, n_resamples=1)), encoding="utf-8")
     page = open_page(path.as_uri())
     banner = page.get_by_role("alert")
-    assert "tells nothing" in banner.text_content()
+    assert "is constant" in banner.text_content()
     red, green, blue = (float(c) for c in page.evaluate(
         "getComputedStyle(document.querySelector('.banner')).borderTopColor"
     ).strip("rgb()").split(","))  # fmt: skip

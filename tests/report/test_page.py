@@ -344,7 +344,7 @@ def test_a_model_that_tells_nothing_is_not_praised(judged):
     assert found.constant
     assert found.training.converged
     page = render_report(found)
-    assert '<div class="banner" role="alert"><p><b>✗ This model tells nothing: all examples have the same score' in page
+    assert '<div class="banner" role="alert"><p><b>✗ This model is constant: all examples have the same score' in page
     assert '<p class="verdict bad">' in page
     assert "All its weights are 0, as the regulariser, alpha 1e+09, is too strong" in page
     assert "All 2 features have weight 0" in page

@@ -18,14 +18,14 @@ ROUNDING = 1e-9
 def choice_lines(model: MeasureClassifierCV | MeasureRankerCV, title: str, where: str, held_out: str) -> list[str]:
     """Say what was chosen, how it did on rows held out, and how it compares with the best on the other side.
 
-    Safe risks (log loss and squared hinge; squared losses and pairs) are on one side, those that must be better on the
+    Baselines (log loss and squared hinge; squared losses and pairs) are on one side, risks that must be better on the
     other.
     """
     params = model.cv_results_["params"][model.best_index_]
     lines = [f"Chose {_named(params)}: {title} {model.best_score_:.4f} on {held_out} held out ({where})"]
     rival = _best(model, baseline=not model.trained_for_.baseline)
     if rival is not None:
-        which = "of the others" if model.trained_for_.baseline else "safe one"
+        which = "of the others" if model.trained_for_.baseline else "baseline"
         ahead = ", which chance may explain" if rival["score"] > model.best_score_ + ROUNDING else ""
         lines.append(f"The best {which}, {_named(rival)}, has {rival['score']:.4f}{ahead}")
     if len(shares := averaged(model)) > 1:

@@ -15,10 +15,10 @@ from ._visible import visible
 
 P = ParamSpec("P")
 
-#: Exit codes: 1 means "ran, but the certified gap is above the tolerance", or "the model tells nothing";
+#: Exit codes: 1 means "ran, but the certified gap is above the tolerance", or "the model is constant";
 #: 2 "could not run".
 MISSED_TOLERANCE = 1
-TELLS_NOTHING = 1
+CONSTANT_MODEL = 1
 CANNOT_RUN = 2
 #: What shells report for a program that Ctrl-C ended.
 INTERRUPTED = 130

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ._choice import averaged
-from ._errors import INTERRUPTED, MISSED_TOLERANCE, TELLS_NOTHING, complain, fail
+from ._errors import CONSTANT_MODEL, INTERRUPTED, MISSED_TOLERANCE, complain, fail
 from ._files import check_writable, remember_data
 from ._point import expectations
 
@@ -39,14 +39,14 @@ class Trained:
         choice: dict[str, Any] | None = None,
         lines: Sequence[str] = (),
     ):
-        from ..evaluation import tells_nothing
+        from ..evaluation import is_constant
 
         self.kind, self.model, self.examples = kind, model, examples
         self.where, self.interrupted, self.choice, self.lines = where, interrupted, choice, lines
         scores = kind.scores(model, examples.X)
         self.score = kind.score(model, examples, scores)
         self.about = kind.about(model)
-        self.constant = tells_nothing(scores)
+        self.constant = is_constant(scores)
         self.converged = bool(model.result_.reached <= model.tol)
         self.expected = getattr(model, "expected_", None)
         self.notes = _notes(caught, constant=self.constant)
@@ -130,11 +130,11 @@ class Trained:
                 if self.choice is not None
                 else "Leave out --alpha to have it chosen, or give a smaller one."
             )
-            complain(f"{output}: this model tells nothing: it has the same score for all rows. {remedy}")
+            complain(f"{output}: this model is constant: it has the same score for all rows. {remedy}")
         if self.interrupted:
             raise typer.Exit(INTERRUPTED)
         if self.constant:
-            raise typer.Exit(TELLS_NOTHING)
+            raise typer.Exit(CONSTANT_MODEL)
         if not self.converged:
             raise typer.Exit(MISSED_TOLERANCE)
 
@@ -190,7 +190,7 @@ def _save(model: Any, examples: Dataset, output: Path) -> None:
 
 
 def _notes(caught: list[Any], *, constant: bool = False) -> list[str]:
-    """Return warnings as sentences; that a tolerance was missed, or a model tells nothing, is said elsewhere."""
+    """Return warnings as sentences; that a tolerance was missed, or a model is constant, is said elsewhere."""
     from sklearn.exceptions import ConvergenceWarning
 
     from ..estimators.messages import ZeroModelWarning

@@ -33,11 +33,11 @@ def evaluate(
     kind = kind_of_model(screen, fitted, form)
     examples = kind.read_for(fitted, data)
 
-    from ..evaluation import drawn_interval, tells_nothing
+    from ..evaluation import drawn_interval, is_constant
 
     scores = kind.scores(fitted, examples.X)
-    if tells_nothing(scores):
-        screen.note("this model tells nothing: it has the same score for all rows.")
+    if is_constant(scores):
+        screen.note("this model is constant: it has the same score for all rows.")
     worth = kind.worth(fitted, examples, scores)
     values = worth.measures(None)
     drawn = list(map(worth.measures, shown_progress(screen, "Bootstrap", worth.draws(bootstrap, seed), bootstrap)))

@@ -46,7 +46,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from .._arrays import Array
 from .._validation import whole_number
 from .._warnings import warn
-from ..evaluation import tells_nothing
+from ..evaluation import is_constant
 from ..optimise import Callback, ConvexSolver, Result
 from ..tasks.base import C, HeldOut, K, Rows, Task
 from ..tasks.features import split_rows
@@ -254,7 +254,7 @@ class Choice(Generic[K, C]):
             scores = held_out.scores[candidate, index] = score(training.path.solve(alpha).coef)
             if not self.splits:
                 # A convex risk that has collapsed may not have done so with a smaller alpha.
-                worth.append(-math.inf if tells_nothing(scores) else self.task.judge_alone(held_out, scores))
+                worth.append(-math.inf if is_constant(scores) else self.task.judge_alone(held_out, scores))
                 if self._is_enough(candidate, worth):
                     return
 
@@ -352,11 +352,11 @@ class Choice(Generic[K, C]):
             fits.append(self.fit_to_all(rows, candidate, index, solver, callback))
             scores = fits[-1].result.scores
             assert scores is not None
-            if not tells_nothing(scores):
+            if not is_constant(scores):
                 return fits[-1]
         warn(
             "Whatever was trained with, and however little it was regularised, all rows have the same score: the model "
-            "tells nothing. Perhaps the features have nothing to do with the labels, or all of them are constant.",
+            "is constant. Perhaps the features have nothing to do with the labels, or all of them are constant.",
             ZeroModelWarning,
         )
         return fits[0]

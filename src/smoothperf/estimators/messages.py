@@ -19,7 +19,7 @@ from .penalty import Features
 LARGE_OFFSET = 100.0
 ENDED_WELL = (Status.CONVERGED, Status.STOPPED, Status.STATIONARY)
 ZERO_MODEL_REMEDY = (
-    "The scores may tell nothing. Use a smaller alpha; if that does not help, the convex risk of this measure is too "
+    "The model may be constant. Use a smaller alpha; if that does not help, the convex risk of this measure is too "
     'loose for these data: use bound="tight" if the measure has that, or train with measure="roc_area", and choose the '
     "threshold with set_operating_point."
 )

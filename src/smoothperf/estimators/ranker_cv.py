@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
-from ..evaluation import tells_nothing
+from ..evaluation import is_constant
 from ..measures import Queries, QueryMeasure, get_query_measure
 from ..optimise import Callback, ConvexSolver, Result, Solver, Status
 from ..optimise.smoothing import Smoothing
@@ -249,9 +249,9 @@ class MeasureRankerCV(CrossValidated[MeasureRanker], LinearRanker):
 
 
 def _deviation(queries: Queries, result: Result) -> float:
-    """Root of the mean square of scores, less the mean of each query; 0 if they tell nothing apart."""
+    """Root of the mean square of scores, less the mean of each query; 0 if they are constant."""
     assert result.scores is not None
-    if tells_nothing(result.scores):
+    if is_constant(result.scores):
         return 0.0
     return float(np.sqrt(np.mean(queries.centred(queries.by_document(result.scores)) ** 2)))
 

@@ -1,7 +1,7 @@
 """Measures of scores, of labels and of queries, and bootstrap."""
 
 from .bootstrap import interval, resamples
-from .labels import Ranking, tells_nothing
+from .labels import Ranking, is_constant
 from .names import NAMES, column_of, title_of
 from .queries import QUERY_COLUMNS, QueryScores, drawn_interval, query_columns, query_resamples
 
@@ -13,9 +13,9 @@ __all__ = [
     "column_of",
     "drawn_interval",
     "interval",
+    "is_constant",
     "query_columns",
     "query_resamples",
     "resamples",
-    "tells_nothing",
     "title_of",
 ]

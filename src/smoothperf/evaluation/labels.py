@@ -162,12 +162,12 @@ def average_precision(cuts: Counts) -> float:
     return AveragePrecision().of_cuts(cuts.tp, cuts.fp)
 
 
-def tells_nothing(scores: Array) -> bool:
+def is_constant(scores: Array) -> bool:
     """Whether scores are all alike, as those of a model without weights: nothing but rounding tells them apart.
 
     Examples
     --------
-    >>> tells_nothing(np.array([0.5, 0.5, 0.5 + 1e-12])), tells_nothing(np.array([0.0, 1e-12]))
+    >>> is_constant(np.array([0.5, 0.5, 0.5 + 1e-12])), is_constant(np.array([0.0, 1e-12]))
     (True, False)
     """
     return bool(np.ptp(scores) <= CONSTANT * np.abs(scores).max())

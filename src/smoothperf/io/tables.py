@@ -98,7 +98,7 @@ class TableEncoder:
     columns : list of TableColumn
         In the order of the features.
     left_out : list of str
-        Columns of the training table that tell nothing: without any value, or with another word in each row.
+        Columns of the training table that are left out: without any value, or with another word in each row.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def read_table(
 
 
 def _learnt(table: Table, name: str) -> TableColumn | None:
-    """The description of a column of the training table; None if it tells nothing."""
+    """The description of a column of the training table; None if it is left out."""
     if table.columns[name].dtype.kind == "f":
         numbers = table.numbers(name)
         missing = np.isnan(numbers)

@@ -147,7 +147,7 @@ class PartialROCArea(Measure):
     """Mean height of the ROC curve over false positive rates from 0 to ``max_fpr``: a partial ROC area in [0, 1].
 
     It is how often a positive scores above one of the highest-scoring negatives, of which there are the share
-    ``max_fpr``; 1 for a perfect ranking and ``max_fpr / 2`` for scores that tell nothing. scikit-learn's
+    ``max_fpr``; 1 for a perfect ranking and ``max_fpr / 2`` for random scores. scikit-learn's
     ``roc_auc_score(max_fpr=p)`` reports the same area on another scale, ``(1 + (s - p/2) / (1 - p/2)) / 2`` for our
     score s.
 

@@ -251,7 +251,7 @@ class QuadraticPath(ConvexPath):
         """About the best multiple for a new alpha; never worse than the last one, T.
 
         The derivative of J is ``alpha t |w|^2 + R'(t)``. As R' increases, its zero lies between T and ``-R'(T) /
-        (alpha |w|^2)``. Secants on R' close in on it. R is not negative, so its tangent at T tells nothing beyond the
+        (alpha |w|^2)``. Secants on R' close in on it. R is not negative, so its tangent at T gives no bound beyond the
         t where it is zero; there the search begins.
         """
         ray, best = self._ray, self._place

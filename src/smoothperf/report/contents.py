@@ -21,7 +21,7 @@ class ReportContents:
     training : Training
         About the model.
     constant, empty : bool
-        Whether the model tells nothing: all rows have the same score, perhaps because it has no weight at all.
+        Whether the model is constant: all rows have the same score, perhaps because it has no weight at all.
     measures : dict of str to (float, float, float)
         Values and 95 % bootstrap intervals.
     made : str

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._arrays import Array
 from ..cuts.sorted_scores import Counts
-from ..evaluation import Ranking, interval, resamples, tells_nothing
+from ..evaluation import Ranking, interval, is_constant, resamples
 from ..measures import Measure, get_measure
 from .bands import Band, precision_at, rate_places, recall_at, recall_places
 from .contents import Judged, ReportContents
@@ -167,7 +167,7 @@ def gather(
         n_positive=int(positive.sum()),
         n_negative=int((~positive).sum()),
         training=_training(model),
-        constant=tells_nothing(scores),
+        constant=is_constant(scores),
         empty=weights.n_used == 0,
         measures=measures,
         curve=_curve(ranking, raw_scores, shift),

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._arrays import Array
-from ..evaluation import QueryScores, drawn_interval, query_columns, query_resamples, tells_nothing
+from ..evaluation import QueryScores, drawn_interval, is_constant, query_columns, query_resamples
 from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
 from .contents import Judged, ReportContents
 from .training import Training, made_now, training_of
@@ -199,7 +199,7 @@ def gather_ranking(
         n_documents=queries.here_count,
         n_queries=int(queries.sizes.size),
         training=_training(model),
-        constant=tells_nothing(scores),
+        constant=is_constant(scores),
         empty=not model.coef_.any(),
         measures=measures,
         gains=gains,

@@ -137,7 +137,7 @@ def traced(trace: Any) -> dict[str, Array]:
 
 
 def banner(training: Training, *, constant: bool, empty: bool) -> str:
-    """Say so, before anything else, if the model tells nothing; ``empty`` if it has no weight at all."""
+    """Say so, before anything else, if the model is constant; ``empty`` if it has no weight at all."""
     if not constant:
         return ""
     if empty:
@@ -148,7 +148,7 @@ def banner(training: Training, *, constant: bool, empty: bool) -> str:
     else:
         why = "Its weights are on features that are the same in all these examples."
     return (
-        '<div class="banner" role="alert"><p><b>\u2717 This model tells nothing: all examples have the same score.</b>'
+        '<div class="banner" role="alert"><p><b>\u2717 This model is constant: all examples have the same score.</b>'
         f"</p><p>{why}</p></div>"
     )
 
@@ -173,7 +173,7 @@ def training_tile(training: Training, *, constant: bool) -> str:
 def _verdict(training: Training, *, constant: bool) -> str:
     """Return the most important thing about the model, in green, orange or red."""
     if constant:
-        return '<p class="verdict bad">\u2717 It tells nothing</p>'
+        return '<p class="verdict bad">\u2717 It is constant</p>'
     tight = training.bound == "tight"
     if training.converged:
         words = "Stationary: no convex step gains more than {}" if tight else "Within {} of the optimum, certified"

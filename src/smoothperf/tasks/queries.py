@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Indices
-from ..evaluation import tells_nothing
+from ..evaluation import is_constant
 from ..measures import NDCG, Queries, QueryMeasure, QueryROCArea, QuerySquaredLoss, Risk
 from ..optimise import Result
 from ..optimise.objective import RegularizedRisk
@@ -101,4 +101,4 @@ class QueryTask(QueryChoice):
         scores = found.scores
         assert scores is not None
         ends = known.extremes(scores.min(initial=np.inf), scores.max(initial=-np.inf))
-        return Ending(found.coef, 0.0, 0.0, np.nan, tells_nothing(np.array(ends)))
+        return Ending(found.coef, 0.0, 0.0, np.nan, is_constant(np.array(ends)))
