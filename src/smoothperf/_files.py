@@ -53,7 +53,7 @@ def written_whole(path: str | os.PathLike[str], *, buffering: int = -1) -> Itera
 def folder_written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Make a temporary folder beside ``path`` that takes its name when the block ends without an error.
 
-    What had the name before is removed then. There is a moment in which nothing has it: what was there is called
+    An earlier file of the name is removed then. There is a moment in which nothing has it: what was there is called
     ``.target.<32 hex digits>.old`` meanwhile, and stays so if the process is killed just then.
 
     Examples

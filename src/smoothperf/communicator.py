@@ -108,7 +108,7 @@ class Shared:
     Parameters
     ----------
     communicator : Communicator
-        Whom to ask about the others.
+        The communicator of the group; alone by default.
 
     Examples
     --------

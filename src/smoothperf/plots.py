@@ -339,7 +339,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> P
     figure : matplotlib Figure
         The figure.
     path : path-like
-        Where, for example ``convergence.png`` or ``convergence.pdf``. The folder must exist.
+        The file, for example ``convergence.png`` or ``convergence.pdf``. The folder must exist.
     dpi : float, default=150
         Dots per inch, for bitmaps.
 

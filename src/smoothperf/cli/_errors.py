@@ -20,7 +20,7 @@ P = ParamSpec("P")
 MISSED_TOLERANCE = 1
 CONSTANT_MODEL = 1
 CANNOT_RUN = 2
-#: What shells report for a program that Ctrl-C ended.
+#: The code that shells report for a program that Ctrl-C ended.
 INTERRUPTED = 130
 #: Set to anything to see where an unexpected error comes from.
 TRACEBACK = "SMOOTHPERF_TRACEBACK"

@@ -39,9 +39,9 @@ class Watch:
     Parameters
     ----------
     screen : Screen
-        Where to show it.
+        The console it is shown on.
     what : str
-        What is being trained, as a prefix; may be changed on the way.
+        A prefix that names what is being trained; may be changed on the way.
     """
 
     def __init__(self, screen: Screen, what: str = ""):

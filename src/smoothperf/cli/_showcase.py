@@ -37,7 +37,7 @@ SOLVERS: dict[str, Solver] = {
     "BMRM": BMRM(tol=TOL, max_iter=MAX_ITER),
 }
 MEASURES: dict[str, Measure] = {"PRBEP": PRBEP(), "ROC area": ROCArea()}
-#: What the model that is reported on is trained for, and judged by.
+#: The measure that the model is trained for, and judged by.
 JUDGED_BY = "prbep"
 #: Powers of ten whose measure, by 5-fold cross-validation on the training rows, is within 0.025 of the best;
 #: among these, one whose optimum is well below the objective at w = 0, which is 1, and large beside TOL.

@@ -42,7 +42,7 @@ from ..tasks.labels import LabelTask
 
 #: Scores of rows, as a function of X.
 Scores = Callable[[Any], Array]
-#: How a model was trained, and its scores of rows.
+#: The way in which a model was trained, and its scores of rows.
 Model = tuple[str, Scores]
 #: The measure of scores, as a function of how often each row or query was drawn; None for once each.
 Worth = Callable[[Array | None], float]
@@ -55,7 +55,7 @@ TREES, LEARNING_RATE = ((4, 50), (4, 200), (16, 50), (16, 200)), 0.05
 MOST_ENTRIES, FEWEST_ROWS = 20_000_000, 8_000
 #: Folds to choose by, as in training.
 FOLDS = 5
-#: How often a table may have a wrong verdict by chance.
+#: Probability of a wrong verdict in a table, by chance.
 WRONG_BY_CHANCE = 0.05
 #: The columns of every table of labels; another one is added for each other measure that is trained for.
 COLUMNS = {

@@ -21,7 +21,7 @@ from scipy.special import betainc, betaincinv
 from .._arrays import Array
 from .._validation import positive_number
 
-#: How sure a promise is by default.
+#: The confidence of a promise by default.
 CONFIDENCE = 0.9
 
 

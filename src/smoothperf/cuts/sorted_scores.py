@@ -120,7 +120,7 @@ class SortedScores(Cuts):
         Parameters
         ----------
         multiplicity : ndarray of shape (n,), optional
-            How often each example counts, in the order in which they came; once each by default.
+            Counts of the examples, in the order in which they came; ones by default.
         """
         positive = self._labels.astype(np.float64)
         tp = self.above(positive if multiplicity is None else multiplicity * positive)[::-1]

@@ -12,7 +12,7 @@ from scipy.special import expit
 from .._arrays import Array
 from .threshold_search import SLACK, Ordering, between
 
-#: What a cut loses: a function of the weights of the positives and of the negatives above it. In a group more positives
+#: The loss of a cut, of the weights of the positives and of the negatives above it. In a group more positives
 #: must never be worse, and more negatives never better.
 Loss = Callable[[Array, Array], Array]
 

@@ -25,7 +25,7 @@ from .._validation import positive_number, whole_number
 from .confidence import bounds, chance_of_as_few, chance_of_as_many, checked_confidence, effective_number
 from .sorted_scores import Cuts, ratio
 
-#: What may be asked for.
+#: Targets.
 TARGETS = ("precision", "recall", "fpr", "k", "rate")
 #: Sums of weights round: a rate that is lower than asked for by this share of it is not lower.
 ROUNDING = 1e-12
@@ -312,7 +312,7 @@ def _promised_fpr(wanted: float, table: CutTable, confidence: float) -> int:
     return int(good[0])
 
 
-#: What finds the cut that meets a target, on the given rows and on new ones.
+#: Functions that find the cut that meets a target, on the given rows and on new ones.
 _MET = {"precision": _with_precision, "recall": _with_recall, "fpr": _with_fpr}
 _PROMISED = {"precision": _promised_precision, "recall": _promised_recall, "fpr": _promised_fpr}
 

@@ -17,7 +17,7 @@ from .._arrays import Array
 
 #: Rounding of sums of weights, relatively, for which a cut is not passed over.
 SLACK = 1e-12
-#: How far beyond all scores a cut is, relative to the largest: further than rounding carries a score.
+#: Distance of a cut beyond all scores, relative to the largest: further than rounding carries a score.
 MARGIN = 1e-9
 
 
@@ -37,7 +37,7 @@ class Ordering:
     values : ndarray
         The scores.
     weights : ndarray or None
-        What they weigh; None for ones.
+        Weights; None for ones.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class Ordering:
         values : ndarray
             Those that matter, in ascending order.
         sums : ndarray of shape (1 + number of columns, number of values)
-            How often each value occurs, and the sums of the columns there.
+            Count of each value, and the sums of the columns there.
         beyond : ndarray of the same shape
             The same of all larger values.
         """
@@ -212,7 +212,7 @@ def _weighted_quickselect(values: Array, weights: Array, wanted: float) -> float
 def between(below: float, above: float, lowest: float, highest: float) -> float:
     """A number from ``below`` to less than ``above``: midway, or a little beyond the one that is finite.
 
-    How little, is a matter of the lowest and the highest of all scores.
+    The lowest and the highest of all scores say how little.
     """
     if np.isinf(below) or np.isinf(above):
         outermost, away = (above, -1.0) if np.isinf(below) else (below, 1.0)

@@ -48,7 +48,7 @@ class Summary:
     feature_names : list of str or None
         Names of the columns.
     zero_based : bool or None
-        How the indices count, of a part in svmlight format; such a part need not have all columns.
+        The first index, 0 or 1, of a part in svmlight format; such a part need not have all columns.
     digest : str
         Of labels and weights.
     size : tuple of int and float

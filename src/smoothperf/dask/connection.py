@@ -19,7 +19,7 @@ INSIDE = 1 << 15
 #: Seconds that a member waits for another before it says so, and the kind of the message that does.
 PATIENCE = 10.0
 WAITING = "waiting"
-#: What comes after the last message.
+#: The end, after the last message.
 _END = object()
 
 

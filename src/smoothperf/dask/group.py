@@ -38,7 +38,7 @@ from .versions import version_for
 
 #: Numbers in an array that member 0 keeps for a while, as others follow.
 SHORT = 64
-#: What a worker does when a parent connects to it.
+#: The handler of a worker for a parent that connects to it.
 OPERATION = "smoothperf_join"
 
 

@@ -62,7 +62,7 @@ def _near(part: Any, client: Client, address: str) -> Any:
     return client.scatter(part, workers=[address], hash=False)
 
 
-#: What is beside X called, and what tuples are.
+#: Names of what is beside X, and of tuples.
 OF_LABELS, OF_QUERIES = ("y", "sample_weight", "base_scores"), ("y", "qid", "sample_weight")
 TUPLES: dict[tuple[str, ...], str] = {
     OF_LABELS: "(X, y), (X, y, weights) or (X, y, weights, base_scores)",

@@ -222,14 +222,14 @@ class PlacedRows:
     Parameters
     ----------
     sources : sequence
-        What blocks are loaded from; see :func:`~smoothperf.dask.blocks.load`.
+        Sources of blocks; see :func:`~smoothperf.dask.blocks.load`.
     ranked : bool
         Whether they are documents of queries.
 
     Attributes
     ----------
     summaries : list of Summary
-        What the client needs to know of each.
+        Facts of each that the client needs.
     """
 
     def __init__(self, sources: Sequence[Any], *, ranked: bool = False):

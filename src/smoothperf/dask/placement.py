@@ -45,7 +45,7 @@ JOINING = 60.0
 ANSWER, RECONNECTING = 2.0, 3.0
 
 T = TypeVar("T")
-#: What a member does with its rows, a :class:`~smoothperf.dask.parts.Part`.
+#: A program of a member for its rows, a :class:`~smoothperf.dask.parts.Part`.
 Program = Callable[[Any, Member], Any]
 
 
@@ -113,9 +113,9 @@ class Placement:
     Attributes
     ----------
     summaries : list of Summary
-        What the workers said about the blocks.
+        Facts about the blocks, from the workers.
     traffic : Traffic
-        What has gone over the connections of the client.
+        Bytes and messages over the connections of the client.
     """
 
     def __init__(

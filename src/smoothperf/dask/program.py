@@ -41,7 +41,7 @@ class Job:
     Attributes
     ----------
     task, candidate : Task and Candidate
-        What is trained for, and with.
+        The kind of rows, and the risk to train with.
     penalty : Penalty
         Of the weights.
     solver : ConvexSolver
@@ -85,7 +85,7 @@ class Resumable:
     Attributes
     ----------
     start : ndarray or None
-        Where to begin or go on: the best weights so far, a while ago.
+        The start, or where to go on: the best weights so far, a while ago.
     mu : float or None
         The smoothing there.
     """

@@ -109,11 +109,11 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
             ``(X, y, qid)`` or ``(X, y, qid, weights)``, or X alone if there are y and qid. Paths are of stores with
             queries, or text in svmlight format with qid:number.
         y : of the same kind as X, optional
-            How relevant each document is to its query: grades, 0 or more. Not needed if the blocks bring theirs.
+            Grades of relevance to the query, 0 or more, one a document. Not needed if the blocks bring theirs.
         qid : of the same kind as y, optional
             The query of each document: numbers or words. Blocks may split queries.
         sample_weight : of the same kind as y, optional
-            What the query of each document counts, the same for all documents of one.
+            The weight of the query of each document, the same for all documents of one.
 
         Returns
         -------

@@ -41,9 +41,9 @@ class Scaling:
     Attributes
     ----------
     scale : ndarray of shape (d,) or None
-        What they are divided by, never 0; None for columns that stay as they are.
+        The divisors, never 0; None for columns that stay as they are.
     shift : ndarray of shape (d,) or None
-        What is subtracted before; None for nothing.
+        The numbers that are subtracted before; None for nothing.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class Scaling:
     def fold_into(self, model: Linear) -> None:
         """Turn a model of scaled rows into one of rows as they are; it must not have probabilities.
 
-        What the solver says of its run, ``result_`` and the objective, stays that of the scaled rows.
+        The solver's account of its run, ``result_`` and the objective, stays that of the scaled rows.
         """
         assert not hasattr(model, "calibration_")
         if self.scale is None:

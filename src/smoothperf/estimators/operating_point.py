@@ -53,7 +53,7 @@ def threshold_for(
     precision, recall, fpr, k, rate : float or int, optional
         The target, exactly one; as in :class:`OperatingPointClassifier`.
     confidence : float in (0, 1) or None, default=0.9
-        How sure it must be on new rows; None asks for no more than that it is met on these.
+        The confidence that it holds on new rows; None asks for no more than that it is met on these.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows in the rates.
     pos_label : label, optional
@@ -108,10 +108,10 @@ class OperatingPointClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     rate : float in (0, 1], optional
         Predict no more than this share of the rows. Of the five exactly one is given.
     confidence : float in (0, 1) or None, default=0.9
-        How sure a precision, recall or false positive rate must be on new rows. If there are too few rows for that, the
-        error says what can be promised. None asks for no more than that it is met on the rows held out.
+        The confidence that a precision, recall or false positive rate holds on new rows. If there are too few rows for
+        that, the error says what can be promised. None asks for no more than that it is met on the rows held out.
     cv : int, splitter, iterable or "prefit", default=5
-        How rows are held out, each once: an int is a number of stratified folds in random order. With "prefit" the
+        Folds that hold out rows, each once: an int is a number of stratified folds in random order. With "prefit" the
         estimator is fitted already, and ``fit`` is given rows that it has not seen.
     pos_label : label, optional
         The positive one; by default that which sorts last.

@@ -79,8 +79,8 @@ class RegularizationPath:
     classes : ndarray of shape (2,) or None
         The negative label and the positive one; None for rankers.
     zero_is_best : ndarray of bool of shape (n_alphas,)
-        Where w = 0 is optimal within tol, or, for a tight bound, as good as what was found: where the model may tell
-        nothing.
+        Alphas at which w = 0 is optimal within tol, or, for a tight bound, as good as what was found: the model may be
+        constant.
 
     Examples
     --------

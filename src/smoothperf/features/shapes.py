@@ -34,11 +34,11 @@ class Curve:
     Attributes
     ----------
     knots : ndarray
-        Where pieces of the curve meet, the ends of its range among them; of steps the values where they are.
+        Places where pieces of the curve meet, the ends of its range among them; of steps the values where they are.
     degree : int
         Degree of the pieces, 0 for steps.
     median : float
-        What stands for a value that is missing.
+        The value that stands for a missing one.
     centre, spread : float
         Of the column itself, as a feature; ``spread`` is 0 if it is none.
     has_missing : bool
@@ -118,7 +118,7 @@ class Shapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     curves_ : list of Curve
-        What was learnt about each column.
+        The curve of each column.
     source_ : ndarray of shape (n_features_out,)
         The number of the column that each feature is made of.
     coef_bounds_ : ndarray of shape (2, n_features_out)

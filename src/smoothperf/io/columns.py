@@ -47,7 +47,7 @@ class Table:
     y : ndarray or None
         The labels, as in :class:`Dataset`.
     n_rows : int
-        How many rows there are.
+        Number of rows.
     lines : ndarray or None
         Lines of the rows, in a text.
     qid : ndarray or None

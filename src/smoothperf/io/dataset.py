@@ -31,7 +31,7 @@ class Dataset:
     zero_based : bool or None
         Whether the indices of an svmlight file were taken to count from 0; None for other formats.
     encoder : TableEncoder or None
-        What made numbers of the columns, where not all of them were numbers.
+        The encoder that made numbers of the columns, where not all of them were numbers.
     qid : ndarray of shape (n,) or None
         The query of each row: whole numbers as int64, other numbers as float64, anything else as str. None if the file
         has none.

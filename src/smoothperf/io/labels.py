@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: What people write where there is no value.
+#: Words for a value that is missing.
 MISSING = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "?"])
 TRUTH = ({"True", "False"}, {"true", "false"}, {"TRUE", "FALSE"})
 

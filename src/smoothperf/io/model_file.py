@@ -39,9 +39,9 @@ FORMAT = "smoothperf model"
 #: Raised when a reader of the version before would misunderstand a file.
 VERSION = 3
 HEADER = "smoothperf-model.json"
-#: What can be saved, by name.
+#: Estimators that can be saved, by name.
 MODELS: dict[str, type[Any]] = {}
-#: What a model may be made of, by name: our own data classes, whose fields are numbers, text and one another.
+#: Parts that a model may have, by name: our own data classes, whose fields are numbers, text and one another.
 PARTS: dict[str, type[Any]] = {
     name: value
     for module in (measures, smoothing, solvers)
@@ -55,7 +55,7 @@ NOT_KEPT = ("callback", "checkpoint")
 FEW = 0.25
 #: Arrays that are kept: truth values, numbers and text.
 KINDS = "biufU"
-#: What an entry of an array of labels may be.
+#: Types of the entries of an array of labels.
 LABELS = (str, bool, int, float, np.generic)
 #: A date that every archive gets, so that its bytes depend on the model only.
 NO_DATE = (1980, 1, 1, 0, 0, 0)
@@ -90,7 +90,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     model : MeasureClassifier or MeasureRanker
         A fitted model.
     path : path-like
-        Where to; any name will do. The folder must exist.
+        The file; any name will do. The folder must exist.
 
     Returns
     -------

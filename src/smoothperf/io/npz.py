@@ -22,7 +22,7 @@ from .._files import written_whole
 from . import labels
 from .dataset import damage_as_data_error, data_error
 
-#: What is said of an archive that cannot be read.
+#: The message for an archive that cannot be read.
 DAMAGED = "it is damaged or not a NumPy archive of this kind"
 
 
@@ -115,7 +115,7 @@ def write_npz(
     Parameters
     ----------
     path : path-like
-        Where; ends in ".npz".
+        The file; ends in ".npz".
     X : {sparse matrix, array-like} of shape (n, d)
         The features. Sparse ones can also be read by ``scipy.sparse.load_npz``.
     y : array-like of shape (n,)

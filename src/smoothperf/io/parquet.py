@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .dataset import damage_as_data_error, data_error
 from .delimited import Part, as_text
 
-#: What is said of a file that cannot be read.
+#: The message for a file that cannot be read.
 DAMAGED = "it is not a sound Parquet file"
 
 

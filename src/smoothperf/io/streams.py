@@ -22,7 +22,7 @@ COMPRESSED: dict[bytes, Callable[..., Any]] = {
     b"\xfd7zXZ\x00": lzma.open,
 }
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
-#: What reading a damaged compressed file raises; bz2 and gzip raise OSErrors.
+#: Errors of a damaged compressed file; bz2 and gzip raise OSErrors.
 DECODING_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 

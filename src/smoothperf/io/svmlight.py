@@ -69,7 +69,7 @@ def read_svmlight(
     Parameters
     ----------
     file : binary file
-        What to read, uncompressed.
+        The text, uncompressed.
     path : path-like
         Its name in errors.
     n_features : int, optional

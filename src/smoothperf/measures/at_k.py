@@ -60,8 +60,9 @@ class PrecisionAtK(_AtK):
     Parameters
     ----------
     k : int or float
-        How many: an int is a count (with sample weights, a weight), a float between 0 and 1 a share of all examples.
-        A count means the same on other data; where they have more or fewer examples a share is what you want.
+        The number of examples: an int is a count (with sample weights, a weight), a float between 0 and 1 a share of
+        all examples. A count means the same on other data; where they have more or fewer examples a share is what you
+        want.
 
     Examples
     --------

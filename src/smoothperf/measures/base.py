@@ -94,9 +94,9 @@ class RiskValue:
         ``<gradient, f> + offset``: the plane at the scores it was made at. Equals ``value`` if exact;
         if smoothed, ``R(f) - height`` is how far the plane stays below the exact risk there.
     exact : Interval or None
-        What ``R(f)`` itself lies between, where that is a by-product.
+        Bounds of ``R(f)`` itself, where they are a by-product.
     hint : object or None
-        Where to start looking at nearby scores; pass it to the next :meth:`Risk.smoothed`.
+        A start of the search at nearby scores; pass it to the next :meth:`Risk.smoothed`.
     derivative : float or None
         ``<gradient, direction>`` of all examples, where a direction was given and it is a by-product.
 

@@ -34,7 +34,7 @@ class Curvature:
     rows : ndarray of int
         The examples with ``k_i > 0``.
     change : ndarray of float64
-        How the gradient changes on these rows when mu does, at the same scores and as long as the rows stay the same.
+        Change of the gradient on these rows with mu, at the same scores and as long as the rows stay the same.
     weights : ndarray of float64
         ``k`` on these rows.
     centred : bool
@@ -73,7 +73,7 @@ class Curvature:
         hessian : ndarray of shape (d, d)
             The second derivative by the weights.
         trace : float
-            What its rounding is relative to.
+            The magnitude that its rounding is relative to.
         """
         hessian = X.gram(self.rows, self.weights)
         trace = float(np.trace(hessian))

@@ -51,14 +51,14 @@ class Examples(Shared):
     weights : ndarray or None
         Their weights, checked; None for ones, and then on all members.
     communicator : Communicator
-        Whom to ask about the others.
+        The communicator of the group; alone by default.
     both : bool, default=True
         Whether both classes must occur, with some weight, among those of a group.
 
     Attributes
     ----------
     count, positives : int
-        How many examples there are, and how many of them are positive; of all members.
+        Numbers of examples, and of positives; of all members.
     weight, positive_weight, negative_weight : float
         Their weights.
 

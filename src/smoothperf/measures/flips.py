@@ -20,7 +20,7 @@ from ..kernels._levels import level_sets
 from .base import LONG_EPS, Numbers, Plane, Risk, RiskValue
 from .examples import Examples
 
-#: What a soft maximum over levels or tables may cost of ``mu D``, relative to what the squares cost.
+#: The cost allowed for a soft maximum over levels or tables, a share of ``mu D``, relative to what the squares cost.
 SOFT_SHARE = 0.5
 
 

@@ -57,7 +57,7 @@ class FBeta(FractionalMeasure):
     Parameters
     ----------
     beta : float, default=1.0
-        How many times as important recall is as precision.
+        Importance of recall, in units of that of precision.
 
     Examples
     --------

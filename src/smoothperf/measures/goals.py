@@ -105,7 +105,7 @@ class _Target(Goal):
     """Base of goals with "at least" or "at most": a rate that must be kept, and one that is to be high."""
 
     confidence: float | None
-    #: What is to be high, and what must be kept: the name is ``high@kept=value``.
+    #: The rate that is to be high, and the one that must be kept: the name is ``high@kept=value``.
     _high: ClassVar[str]
     _kept: ClassVar[str]
 
@@ -157,9 +157,9 @@ class RecallAtPrecision(_Target):
     Parameters
     ----------
     precision : float in (0, 1]
-        What the precision must be.
+        The precision that must be reached.
     confidence : float in (0, 1) or None, default=0.9
-        How sure :meth:`threshold` is to be that new rows have that precision; None cuts where the given rows have it.
+        The confidence of :meth:`threshold` that new rows have that precision; None cuts where the given rows have it.
 
     Examples
     --------
@@ -188,9 +188,9 @@ class PrecisionAtRecall(_Target):
     Parameters
     ----------
     recall : float in (0, 1]
-        What the recall must be.
+        The recall that must be reached.
     confidence : float in (0, 1) or None, default=0.9
-        How sure :meth:`threshold` is to be that new rows have that recall; None cuts where the given rows have it.
+        The confidence of :meth:`threshold` that new rows have that recall; None cuts where the given rows have it.
 
     Examples
     --------
@@ -216,9 +216,9 @@ class RecallAtFPR(_Target):
     Parameters
     ----------
     fpr : float in (0, 1)
-        What share of the negatives may be predicted positive.
+        The share of the negatives that may be predicted positive.
     confidence : float in (0, 1) or None, default=0.9
-        How sure :meth:`threshold` is to be that new rows keep that rate; None cuts where the given rows keep it.
+        The confidence of :meth:`threshold` that new rows keep that rate; None cuts where the given rows keep it.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class PointwiseRisk(Risk):
     examples : Examples
         Labels and weights.
     positive_cost, negative_cost : float
-        What it costs to miss a positive, and to take a negative for a positive.
+        Costs of a missed positive, and of a negative that is taken for a positive.
     """
 
     examples: Examples
@@ -163,7 +163,7 @@ class ErrorRate(CostMeasure):
     Parameters
     ----------
     positive_cost, negative_cost : float, default=1.0
-        What it costs to miss a positive, and to take a negative for a positive.
+        Costs of a missed positive, and of a negative that is taken for a positive.
 
     Examples
     --------

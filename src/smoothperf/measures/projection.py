@@ -69,7 +69,7 @@ class Projection(NamedTuple):
     prox : float
         ``sum_i c_i (u_i - t_i)^2 / 2``.
     roots : Roots
-        Where to start for nearby scores.
+        A start for nearby scores.
     ceiling : float
         ``mu sum_i c_i (max(0, x_i) - t_i x_i)`` with ``x_i = v_i - t_i - theta``. For any theta it is at least, and
         for the theta that was found almost, the maximum over u of ``sum_i c_i (slope f_i - gain [i positive]) (u_i -
@@ -202,7 +202,7 @@ class RootFinder:
     Parameters
     ----------
     simplex : CappedSimplex
-        What is projected onto.
+        The set that is projected onto.
     scores : ndarray
         The scores.
     values : Affine

@@ -63,9 +63,9 @@ class Solver(ABC):
         Parameters
         ----------
         objective : RegularizedRisk
-            What to minimise.
+            The objective.
         start : Start or ndarray of shape (d,), optional
-            Where to start, and what is known there; an array is the weights alone. Zero by default.
+            The start, and what is known there; an array is the weights alone. Zero by default.
         callback : callable, optional
             Called with a :class:`TraceRow` after every iteration; a true return value stops the run.
         observer : callable, optional

@@ -104,7 +104,7 @@ class Planes:
     gram : ndarray of shape (K, K)
         Inner products of the slopes.
     weights : ndarray of shape (K,)
-        How much each plane counted, heaviest first; they sum to 1.
+        Weights of the planes, heaviest first; they sum to 1.
     """
 
     slopes: Array
@@ -144,11 +144,11 @@ class Bundle(Shared):
     tolerance : float
         Loss of bound that the quadratic program, and rounding, may leave.
     space : Space, optional
-        Where the slopes live; weight space by default.
+        The space of the slopes; weight space by default.
     extra_rounding : float, default=0
         Of values of the risk; see :class:`~smoothperf.measures.Risk`.
     n_rows : int, optional
-        How many rows X has on all machines, if that is more than here.
+        Number of rows of X on all machines, if that is more than here.
     communicator : Communicator, optional
         The group that must agree on the bound. Its first member has the planes; the others count them.
     ceiling : float, default=infinity

@@ -43,13 +43,13 @@ TOUCHING, ROUNDED_UP = 1e-6, 1.0 + 1e-6
 ALIKE = 1e-3
 #: Tolerance of the null model of smooth risks, and as a share of the solver's for others.
 FINE, SHARE = 1e-9, 0.1
-#: Where ``F(alpha)`` is that close to alpha, relatively, the search ends; it takes so many fits at most.
+#: The search ends where ``F(alpha)`` is that close to alpha, relatively; it takes so many fits at most.
 CLOSE, MOST_FITS = 1e-5, 40
 #: The search by trial ends at an alpha that is no more than so many times too large, or at a share of the first one.
 NEAR_ENOUGH, LEAST = 1.2, 1e-3
 #: Tolerance of trials, as a share of the solver's; the rest is for weights a little better than the null model.
 TRIAL_SHARE = 0.5
-#: How often the first alpha may be doubled where its null model is not certified.
+#: Doublings of the first alpha where its null model is not certified, at most.
 MOST_DOUBLINGS = 3
 
 
@@ -79,7 +79,7 @@ class FirstAlpha:
     bound : float
         A lower bound of the optimum for that alpha; minus infinity if there was no run.
     planes : Planes or None
-        What is known of the risk, if there was one.
+        Planes of the risk, if there was a run.
     passes : int
         Products with X and its transpose so far.
     """

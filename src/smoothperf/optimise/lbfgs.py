@@ -49,7 +49,7 @@ class LBFGS(ConvexSolver):
     max_iter : int, default=1000
         Most iterations.
     smoothing : Smoothing, default=Adaptive()
-        How mu is chosen.
+        The rule for mu.
     memory : int, optional
         Number of curvature pairs; the paper uses 6. By default 20, or fewer, but at least 8, where they would cost more
         than the products with X.
@@ -142,7 +142,7 @@ class CurvatureMemory:
     size : int
         Most pairs.
     space : Space
-        Where the vectors live.
+        The space of the vectors.
     """
 
     def __init__(self, size: int, space: Space):

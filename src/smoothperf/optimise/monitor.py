@@ -42,7 +42,7 @@ from .smoothing import Adaptive, Smoothing
 #: if there is but one, it is computed for a third of the iterates, which takes 10 to 20% of the time; with four, for a
 #: fifteenth.)
 MOST_INCUMBENTS = 4
-#: What part of its rounding the slack of a plane may be before mu is small enough. Less than 1, as the weights still
+#: Share of its rounding at which the slack of a plane is small enough. Less than 1, as the weights still
 #: become better when planes do not.
 LITTLE = 0.01
 #: Units in the last place that are noise.
@@ -298,9 +298,9 @@ class Descent:
     Parameters
     ----------
     run, monitor
-        What is minimised, and who watches it.
+        The objective, and those who watch it.
     smoothing : Smoothing
-        How mu is chosen.
+        The rule for mu.
     tol : float
         J is computed exactly where it may be within as much of the bound.
     patience : int

@@ -46,7 +46,7 @@ class Nesterov(ConvexSolver):
     max_iter : int, default=10000
         Most iterations.
     smoothing : Smoothing, default=Adaptive()
-        How mu is chosen.
+        The rule for mu.
     form : {"strongly_convex", "convex"}, default="strongly_convex"
         Whether the momentum uses that J is alpha-strongly convex.
     backtracking : bool, default=True

@@ -72,7 +72,7 @@ class Newton(ConvexSolver):
     max_iter : int, default=1000
         Most iterations.
     smoothing : Smoothing, default=Adaptive(deviation=0.1, share=0.3, factor=0.5)
-        How mu is chosen.
+        The rule for mu.
     flatness : float, default=0.5
         The line search ends where the slope is at most this fraction of the initial slope.
     max_planes : int, optional

@@ -209,7 +209,7 @@ class Run(Shared):
     Parameters
     ----------
     objective : RegularizedRisk
-        What is minimised.
+        The objective.
     start : ndarray of shape (d,), optional
         The weights that the run starts at; zero by default.
     in_weights : bool, default=False
@@ -218,7 +218,7 @@ class Run(Shared):
     Attributes
     ----------
     space : Space
-        Where vectors live.
+        The space of the vectors.
     penalty, alpha, risk, design
         Those of the objective.
     """

@@ -104,7 +104,7 @@ class ConvexPath(ABC):
     design, risk : Design and Risk
         The data.
     solver : Solver
-        What to run where the planes so far do not certify what is known.
+        The run where the planes so far do not certify what is known.
     offset : ndarray of shape (n,), optional
         Scores to begin with.
     """
@@ -410,7 +410,7 @@ class ConvexStart:
     make_risk : callable
         Returns the risk; called when the first minimiser is asked for.
     solver : ConvexSolver
-        What minimises it.
+        The solver.
     penalty : Penalty, optional
         Of the weights, in any strength; quadratic by default.
     offset : ndarray of shape (n,), optional
@@ -452,11 +452,11 @@ class TightPath:
     design, risk : Design and Risk
         The data.
     solver : ConvexSolver
-        What takes the convex steps, and says what tolerance they have.
+        The solver of the convex steps, which says what tolerance they have.
     penalty : Penalty or None
         Of the weights, in any strength; quadratic if None.
     convex : ConvexStart
-        Where to start at an alpha.
+        The start at an alpha.
     weights : callable, optional
         Makes weights of this design from a solution of ``convex``; those themselves by default.
     offset : ndarray of shape (n,), optional

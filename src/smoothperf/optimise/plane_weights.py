@@ -37,9 +37,9 @@ from .penalties import Separable, capped
 
 #: Most steps of Newton's method, and most trials on the way of one.
 MOST_STEPS, MOST_TRIALS = 30, 20
-#: Where the slope on the way has fallen to this share of the first one, the step is over.
+#: A step is over where the slope on the way has fallen to this share of the first one.
 FLAT = 0.1
-#: What the bound loses by added curvature, in units of the tolerance of the program. If it is less than the first
+#: Loss of the bound by added curvature, in units of the tolerance of the program. If it is less than the first
 #: number, more may be added next time; if it is more than the second, there is another try with less; so many at most.
 LITTLE_LOST, MOST_SOFTNESSES = (5.0, 50.0), 20
 
@@ -58,7 +58,7 @@ def weights_of_planes(
     ceiling : float
         A value of J.
     softness : float
-        What the curvature that is added may cost; see :meth:`Separable.softened`.
+        The cost allowed for curvature that is added; see :meth:`Separable.softened`.
     """
     matters = np.flatnonzero((slopes.max(axis=0) > penalty.s) | (slopes.min(axis=0) < -penalty.s))
     if 2 * matters.size < penalty.s.size:

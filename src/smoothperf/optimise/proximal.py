@@ -39,7 +39,7 @@ from .smoothing import Smoothing
 
 #: Iterations without visible progress after which there will be none.
 PATIENCE = 30
-#: How often a smaller mu is tried then.
+#: Number of smaller mu that are tried then.
 RETRIES = 3
 #: A pair shows curvature if ``<s, y>`` is above rounding.
 ROUNDING = 1e-12
@@ -52,7 +52,7 @@ MODEL_ACCURACY, ACCURACY_OF_FEW = 1e-2, 1e-3
 #: iterations: with 60 pairs 4% more of them, and 1000 iterations end at 2e-2 instead of 1.2e-3 for 100 columns that
 #: resemble each other.)
 FEW_WEIGHTS = 120
-#: How much J_mu may jump, relatively, where bins of scores move; and after how many steps in a row of which only
+#: Jump of J_mu, relatively, where bins of scores move; and after how many steps in a row of which only
 #: derivatives say that they lead down mu is made smaller, where there are none. (Measured with ROC area along paths
 #: with an l1_ratio of 1: on a9a 566 passes instead of 1020, on mammography 324 instead of 414, elsewhere the same.)
 NOISE_OF_BINS, MOST_BLIND = 1e-7, 2
@@ -178,7 +178,7 @@ class Metric:
     units
         The same.
     rows : RowModel
-        What takes its place where few rows have curvature.
+        The model in its place where few rows have curvature.
     """
 
     def __init__(self, size: int, units: Array):

@@ -59,7 +59,7 @@ class Start:
     Parameters
     ----------
     weights : ndarray of shape (d,), optional
-        Where to start; zero by default.
+        The start; zero by default.
     planes : Planes, optional
         ``Result.planes`` of an earlier run on the same design and risk, with any alpha. They are taken on trust: planes
         of other data make the bound wrong.
@@ -198,7 +198,7 @@ class Result:
     seconds : float
         Wall-clock time.
     status : Status
-        How the run ended, in words.
+        The end of the run, in words.
     trace : Trace
         One row per iteration.
     scores : vector or None

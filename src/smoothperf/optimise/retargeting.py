@@ -49,7 +49,7 @@ SHARE = 0.5
 #: Iterations after which a step ends, while steps still gain more than the tolerance. (Measured by benchmarks/tight.py:
 #: with 8 or 16 F1 and PRBEP take 10 to 20% more passes, to objectives that are as good.)
 SHORT = 4
-#: How far to go on beyond a step, in steps. (Measured by benchmarks/tight.py, in passes of ROC area: partial ROC area
+#: Lengths tried beyond a step, in steps. (Measured by benchmarks/tight.py, in passes of ROC area: partial ROC area
 #: 6.3 without it and 3.9 with it, F1 6.6 and 4.7, at lower objectives.)
 STEPS = [2.0**power for power in range(6)]
 #: Multiples of the start that are tried; then half and twice the best of them.
@@ -145,7 +145,7 @@ class Retargeting(Solver):
     max_iter : int, default=1000
         Most iterations of all steps together.
     convex : ConvexSolver, default=LBFGS()
-        What takes the steps; with a tolerance and limits that follow from those here.
+        The solver of the steps; with a tolerance and limits that follow from those here.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class Retargeting(Solver):
         Parameters
         ----------
         solver : ConvexSolver
-            What takes the steps.
+            The solver of the steps.
         after : Result, optional
             A run before, whose iterations count.
 

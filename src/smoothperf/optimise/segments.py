@@ -35,7 +35,7 @@ class PenalisedRun(Run):
     Parameters
     ----------
     objective : RegularizedRisk
-        What is minimised.
+        The objective.
     start : ndarray of shape (d,), optional
         The weights that the run starts at, within bounds or not; zero by default.
     """

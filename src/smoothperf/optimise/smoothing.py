@@ -111,7 +111,7 @@ class Adaptive:
     share : float, default=0.4
         Shrink when the slack exceeds this share of the gap.
     factor : float, default=0.4
-        What mu is multiplied by then.
+        The factor of mu then.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from .labels import LabelContents
 
 #: Shown for a share of nothing.
 NOTHING = "\u2013"
-#: What may be asked for: the words on the button, and what the number box begins with.
+#: Targets: the words on the button, and the number that the box begins with.
 GOALS = {
     "precision": ("Precision at least", "0.9"),
     "recall": ("Recall at least", "0.9"),

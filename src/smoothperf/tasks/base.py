@@ -77,7 +77,7 @@ class Rows(ABC, Generic[K]):
     Attributes
     ----------
     columns : Columns or None
-        What a transformer that made X says of its columns.
+        The columns, as the transformer that made X says.
     known : Supervision
         Labels or grades, with the weights that count in training.
     judged : Supervision

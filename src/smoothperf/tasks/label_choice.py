@@ -54,7 +54,7 @@ class Candidate:
     Parameters
     ----------
     measure : Measure
-        Whose risk it is.
+        The measure of the risk.
     bound : {"convex", "tight"}
         Which one.
     l1_ratio : float, default=0.0

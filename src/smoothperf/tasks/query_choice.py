@@ -50,7 +50,7 @@ class RankingCandidate:
     Parameters
     ----------
     measure : QueryMeasure
-        Whose risk it is.
+        The measure of the risk.
     bound : {"convex", "tight"}
         Which one.
 

@@ -24,9 +24,9 @@ class Training(Generic[K, C]):
     candidate : Candidate
         The candidate.
     rows : Rows
-        On what.
+        The rows to train on.
     solver : ConvexSolver
-        How.
+        The solver.
     """
 
     def __init__(self, task: Task[K, C], candidate: C, rows: Rows[K], solver: ConvexSolver):

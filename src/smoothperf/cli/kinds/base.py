@@ -52,15 +52,15 @@ class Kind(ABC):
     Attributes
     ----------
     screen : Screen
-        Where to say what was found.
+        The screen for what was found.
     form : Form
         The form of files.
     default_measure : str
-        What is trained for if nothing is said.
+        The measure by default.
     compared_by_default : tuple of str
-        The same where models are compared.
+        The measures that models are compared by, by default.
     unit : str
-        What is held out and counted.
+        The name of what is held out and counted.
     ranks : bool
         Whether models put rows in order, and tell no classes apart.
     """

@@ -67,7 +67,7 @@ def margin_bins(
     sides : tuple of two Sides
         The margins of this process.
     sought : callable
-        Where thresholds and ramps are, for bins that are not yet the final ones.
+        Places of thresholds and ramps, for bins that are not yet the final ones.
     """
     most = max(GROUPS // communicator.size, FEWEST_GROUPS)
     mine = np.concatenate([_groups(side, most, label) for side, label in zip(sides, (1.0, 0.0), strict=True)])

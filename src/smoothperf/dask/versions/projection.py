@@ -67,7 +67,7 @@ class Cells(NamedTuple):
     Attributes
     ----------
     low : float
-        Where it begins.
+        The start.
     per_unit : int
         Cells that make a unit.
     length : int
@@ -207,9 +207,9 @@ def search_together(
     values : Values
         Those of this member that lie in the interval or less than a unit above it.
     interval : tuple of float
-        Where to begin, the lower and the upper end.
+        The start, a lower and an upper end.
     wanted : float
-        What F should be.
+        The value wanted of F.
     weighed, cut_of : ndarray and callable
         Theta and its looseness are made by the first member of the sum of these arrays.
     """

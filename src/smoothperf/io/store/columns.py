@@ -20,7 +20,7 @@ class Column:
     Parameters
     ----------
     one, many : str
-        What its numbers or words are called in errors.
+        The words for one of its numbers or words, and for several, in errors.
 
     Attributes
     ----------

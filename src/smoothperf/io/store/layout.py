@@ -11,7 +11,7 @@ from .former import begins_as_former_store
 FORMAT = "smoothperf store"
 #: Raised when a reader of the version before would misunderstand a store; 1 and 2 were single files.
 VERSION = 3
-#: What the arrays are, and where; written last.
+#: The description of the arrays; written last.
 INDEX = "store.json"
 #: Arrays and the types that they may have. Sparse rows are the first three, as in CSR, and dense ones the fourth.
 ARRAYS = {

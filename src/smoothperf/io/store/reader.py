@@ -71,7 +71,7 @@ class Store:
     feature_names : list of str or None
         Names of the columns.
     zero_based : bool or None
-        How indices counted in the svmlight file that it was made from.
+        The first index, 0 or 1, of the svmlight file that it was made from.
     source : dict
         Name and format of the file that it was made from.
 

@@ -98,7 +98,7 @@ class StoreWriter:
     Parameters
     ----------
     path : path-like
-        Where to; the folder appears under this name when all is written. A store of this name is replaced then;
+        The folder; it appears under this name when all is written. A store of this name is replaced then;
         anything else of this name is an error.
     dtype : {"float64", "float32"}, default="float64"
         Type of the values.
@@ -126,7 +126,7 @@ class StoreWriter:
         self._has: set[str] | None = None
         self._is_sparse: bool | None = None
         self._is_broken = False
-        #: What only the source of the data knows.
+        #: Facts that only the source of the data knows.
         self.n_features: int | None = None
         self.feature_names: list[str] | None = None
         self.zero_based: bool | None = None

@@ -59,11 +59,11 @@ class QueryMeasure(ABC):
         Parameters
         ----------
         grades : array-like of shape (n,)
-            How relevant each document is, 0 or more.
+            Grades of relevance, 0 or more, one a document.
         qid : array-like of shape (n,)
             The query of each document.
         sample_weight : array-like of shape (n,), optional
-            What queries count; the same for all documents of one.
+            Weights of queries; the same for all documents of one.
 
         Returns
         -------
@@ -97,13 +97,13 @@ class QueryMeasure(ABC):
         Parameters
         ----------
         grades : array-like of shape (n,)
-            How relevant each document is, 0 or more.
+            Grades of relevance, 0 or more, one a document.
         scores : array-like of shape (n,)
             Larger for documents that come first.
         qid : array-like of shape (n,)
             The query of each document.
         sample_weight : array-like of shape (n,), optional
-            What queries count; the same for all documents of one.
+            Weights of queries; the same for all documents of one.
 
         Returns
         -------

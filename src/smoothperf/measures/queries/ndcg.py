@@ -33,15 +33,15 @@ class NDCG(QueryMeasure):
     Parameters
     ----------
     k : int, optional
-        How many places count; all by default.
+        The number of places that count; all by default.
     gain : "exponential", "linear", callable or sequence, default="exponential"
-        What a document of a grade gains: ``2^grade - 1``, or the grade itself, or what a function makes of an array of
+        The gain of a document of a grade: ``2^grade - 1``, or the grade itself, or what a function makes of an array of
         grades, or for grades that are whole numbers entry ``grade`` of a sequence.
     discount : "log2", callable or sequence, default="log2"
-        What a place counts: ``1 / log2(1 + place)``, or what a function makes of an array of places, the first of
+        The discount of a place: ``1 / log2(1 + place)``, or what a function makes of an array of places, the first of
         which is 1, or the entries of a sequence, and 0 beyond. It must not rise from place to place.
     tight_target : "auto", "best" or "order", default="auto"
-        What the tight bound compares rankings with (:mod:`.risk`): the best ones, where
+        The rankings that the tight bound compares with (:mod:`.risk`): the best ones, where
         only documents with equal gains may be in the order that the scores give them; or that order itself. The
         second bound is closer to NDCG and never collapses; the first one forgets less of what margins tell. "auto" is
         the first, and the second where the first is no lower than at zero weights, within the tolerance.

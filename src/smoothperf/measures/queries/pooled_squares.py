@@ -37,7 +37,7 @@ class PooledSquaresRisk(Risk):
     queries : Queries
         The documents, and what queries count.
     gains : ndarray
-        What documents gain, by document, in any unit.
+        Gains of documents, by document, in any unit.
     """
 
     shift_invariant: ClassVar[bool] = True

@@ -26,24 +26,24 @@ class Queries(Shared):
     Parameters
     ----------
     grades : ndarray of float64
-        How relevant documents are, query by query; checked. In a group there may be none here.
+        Grades of relevance of documents, query by query; checked. In a group there may be none here.
     starts : ndarray of intp
-        Where the documents of each query begin, and how many documents there are in the end; no query is empty.
+        Starts of the queries, and the number of documents in the end; no query is empty.
     rows : ndarray of intp or None
         The row of every document; None if rows are query by query.
     query_weights : ndarray or None
-        What queries count, checked; None for ones, and then on all members.
+        Weights of queries, checked; None for ones, and then on all members.
     communicator : Communicator
-        Whom to ask about the others.
+        The communicator of the group; alone by default.
 
     Attributes
     ----------
     sizes : ndarray of intp
-        How many documents each query here has.
+        Number of documents of each query here.
     places : ndarray of intp
         The number of each document within its query, from 0 on.
     count, query_count : int
-        How many documents and queries there are; of all members.
+        Numbers of documents and of queries; of all members.
 
     Examples
     --------
@@ -90,13 +90,13 @@ class Queries(Shared):
         Parameters
         ----------
         grades : array-like of shape (n,)
-            How relevant each document is, 0 or more.
+            Grades of relevance, 0 or more, one a document.
         qid : array-like of shape (n,)
             The query of each document: numbers, words, anything that can be compared.
         sample_weight : array-like of shape (n,), optional
-            What queries count; the same for all documents of one. An integer c stands for c copies of the query.
+            Weights of queries; the same for all documents of one. An integer c stands for c copies of the query.
         communicator : Communicator
-            Whom to ask about other queries.
+            The communicator of the group; alone by default.
 
         Returns
         -------

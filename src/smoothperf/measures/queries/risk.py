@@ -84,7 +84,7 @@ class RankingRisk(QueryRisk):
     falls_back : bool
         Whether it looks at all rankings where that is too much (:meth:`closer_bound`).
     nothing_counts : str
-        What to say where no query counts.
+        The message where no query counts.
     """
 
     def __init__(

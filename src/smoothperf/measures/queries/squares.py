@@ -36,7 +36,7 @@ class QuerySquaresRisk(QueryRisk):
     queries : Queries
         Which documents belong together, and what queries count.
     gains : ndarray
-        What documents gain, in any unit.
+        Gains of documents, in any unit.
 
     Attributes
     ----------

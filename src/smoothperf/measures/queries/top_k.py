@@ -70,7 +70,7 @@ class QueryPrecision(_AtK):
     Parameters
     ----------
     k : int
-        How many.
+        The number of documents.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class QueryRecall(_AtK):
     Parameters
     ----------
     k : int
-        How many.
+        The number of documents.
 
     Examples
     --------
