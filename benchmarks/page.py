@@ -12,6 +12,31 @@ PAGE = Path("docs/benchmarks.md")
 RESULTS = Path("benchmarks/results")
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 MACHINE = ("processor", "cores", "python", "numpy", "scipy", "scikit-learn")
+#: Accuracies that the page shows.
+EPS = ("0.1", "0.01", "0.001")
+#: Columns of files that the page shows in part.
+DASK = (
+    "rows",
+    "entries",
+    "measure",
+    "milliseconds_two_threads",
+    "milliseconds_workers",
+    "workers_to_threads",
+    "bytes_sent_per_iteration",
+    "rounds_per_iteration",
+)
+OF_PATHS = ("data", "measure", "path_passes", "cold_passes", "all_cold_passes", "ratio_passes", "ratio_seconds")
+SPARSE = (
+    "data",
+    "peer",
+    "weights",
+    "peer_weights",
+    "difference_prbep",
+    "difference_average_precision",
+    "ratio_seconds",
+    "ratio_passes",
+)
+TEXT = ("file", "megabytes_of_text", "ratio", "text_ratio")
 Row = dict[str, str]
 
 
@@ -33,7 +58,20 @@ def pivot(rows: list[Row], line: Sequence[str], column: str, cell: Callable[[Row
     lines = list(dict.fromkeys(tuple(row[field] for field in line) for row in rows))
     cells = {(*(row[field] for field in line), row[column]): cell(row) for row in rows}
     body = [[*key, *(cells.get((*key, value), "") for value in columns)] for key in lines]
-    return table([*line, *(f"{column} {value}" for value in columns)], body)
+    return table([*line, *(f"alpha {value}" if column == "alpha" else value for value in columns)], body)
+
+
+def mean_pivot(rows: list[Row], line: Sequence[str], column: str, values: Sequence[str]) -> str:
+    """The same with geometric means of ``values`` in the cells."""
+    cells: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        cells.setdefault((*(row[field] for field in line), row[column]), []).append(row)
+    means = [
+        dict(zip((*line, column), key, strict=True))
+        | {"mean": " / ".join(f"{geometric_mean(float(row[value]) for row in cell):.2f}" for value in values)}
+        for key, cell in cells.items()
+    ]
+    return pivot(means, line, column, lambda row: row["mean"])
 
 
 def machine(rows: list[Row]) -> str:
@@ -42,13 +80,15 @@ def machine(rows: list[Row]) -> str:
     return ", ".join(f"{name} {row[name]}" for name in MACHINE)
 
 
-def rows_table(name: str) -> str:
-    """Lay out a CSV file as it is, but for the columns that describe the machine."""
+def rows_table(name: str, columns: Sequence[str] | None = None) -> str:
+    """Lay out columns of a CSV file, by default all but those that describe the machine."""
     if not (RESULTS / f"{name}.csv").exists():
         return f"Not measured on this machine: run `python -m benchmarks.{name}`."
     rows = read(name)
-    columns = [column for column in rows[0] if column not in MACHINE]
-    return table(columns, [[row[column] for column in columns] for row in rows])
+    columns = columns or [column for column in rows[0] if column not in MACHINE]
+    return table(
+        [column.replace("_", " ") for column in columns], [[row[column] for column in columns] for row in rows]
+    )
 
 
 def results() -> str:
@@ -68,35 +108,46 @@ def results() -> str:
         lambda row: f"{row['passes']} ({row['seconds']} s)",
     )
     counts = pivot(
-        rates,
+        [{**row, "eps": f"eps {row['eps']}"} for row in rates if row["eps"] in EPS],
         ("measure", "alpha", "solver"),
         "eps",
         lambda row: f"{row['iterations']} ({row['certified']})" + (f" / {row['bound']}" if row["bound"] else ""),
-    )
-    ratios = table(["kernel, and its peer", "ratio"], [[row["kernel"], row["ratio"]] for row in kernels])
-    per_iteration = pivot(
-        [{**row, "threads": f"{row['threads']}, alpha {row['alpha']}"} for row in iterations],
-        ("data", "measure"),
-        "threads",
-        lambda row: row["ratio"],
     )
     means = ", ".join(
         f"{geometric_mean(float(row['ratio']) for row in iterations if row['threads'] == threads):.2f} with {threads}"
         for threads in dict.fromkeys(row["threads"] for row in iterations)
     )
-    fits = pivot(peers, ("data", "measure"), "alpha", lambda row: f"{row['to_linear_svc']} / {row['to_logistic']}")
+    per_iteration = mean_pivot(
+        [{**row, "what": f"{row['measure']}, threads {row['threads']}"} for row in iterations],
+        ("data",),
+        "what",
+        ["ratio"],
+    )
+    fits = mean_pivot(peers, ("data",), "measure", ["to_linear_svc", "to_logistic"])
     to_svc, to_logistic = (
         geometric_mean(float(row[column]) for row in peers) for column in ("to_linear_svc", "to_logistic")
     )
-    certified = pivot(
-        read("certified"), ("data", "measure"), "alpha", lambda row: f"{row['passes']} ({row['objective']})"
+    faster = pivot(read("cutting_planes"), ("data", "measure"), "alpha", lambda row: row["times_faster"])
+    certified = pivot(read("certified"), ("data", "measure"), "alpha", lambda row: row["passes"])
+    tight_rows = read("tight")
+    tight_passes = pivot(
+        tight_rows, ("data", "measure"), "alpha", lambda row: f"{row['passes']} ({float(row['ratio']):.1f})"
     )
-    ratios_of_tight: dict[str, list[float]] = {}
-    for row in read("tight"):
-        ratios_of_tight.setdefault(row["measure"], []).append(float(row["ratio"]))
-    of_tight = ", ".join(f"{measure} {geometric_mean(values):.2f}" for measure, values in ratios_of_tight.items())
+    of_tight = ", ".join(
+        f"{measure} {geometric_mean(float(row['ratio']) for row in tight_rows if row['measure'] == measure):.1f}"
+        for measure in dict.fromkeys(row["measure"] for row in tight_rows)
+    )
+    same = pivot(
+        read("equality"),
+        ("data", "measure"),
+        "way",
+        lambda row: f"{float(row['gradient_difference']):.0e}, {row['iterations']}",
+    )
+    text = [row for row in read("svmlight") if row["same"] == "True"]
+    ratios = table(["kernel, and its peer", "ratio"], [[row["kernel"], row["ratio"]] for row in kernels])
     return f"""
 Measured with {machine(optima)}.
+The CSV files in `benchmarks/results` have more columns.
 
 ### Passes over the data to a certified 1e-3
 
@@ -117,15 +168,16 @@ Until the exact objective is within eps of the best value known (until that is c
 
 ### Time of an iteration relative to SciPy's products
 
-An iteration of L-BFGS relative to `X @ w` and `X.T @ g` together, which use one thread. Geometric means: {means}
-threads.
+An iteration of L-BFGS relative to `X @ w` and `X.T @ g` together, which use one thread; geometric means of two alphas.
+Of all data: {means} threads.
 
 {per_iteration}
 
 ### Time of a fit relative to scikit-learn
 
-A fit to a certified 1e-3 relative to `LinearSVC()` / `LogisticRegression()` with their default settings, one thread.
-They minimise other things and stop by other rules. Geometric means: {to_svc:.2f} / {to_logistic:.2f}.
+A fit to a certified 1e-3 relative to `LinearSVC()` / `LogisticRegression()` with their default settings, one thread;
+geometric means of two alphas. They minimise other things and stop by other rules. Of all data:
+{to_svc:.2f} / {to_logistic:.2f}.
 
 {fits}
 
@@ -133,20 +185,20 @@ They minimise other things and stop by other rules. Geometric means: {to_svc:.2f
 
 L-BFGS against BMRM with the same kernels, both to a certified 1e-3, one thread. A plus: BMRM was stopped, so more.
 
-{rows_table("cutting_planes")}
+{faster}
 
 ### Every measure, certified to 1e-3
 
-Passes over the data (objective) of L-BFGS without a bias.
+Passes over the data of L-BFGS without a bias.
 
 {certified}
 
 ### The tight bound
 
-Passes over the data of a fit of the tight bound to 1e-3, with those of its start, against a fit for ROC area to a
-certified 1e-3 at the same alpha. Geometric means: {of_tight}.
+Passes over the data of a fit of the tight bound to 1e-3, with those of its start (in units of those of ROC area at the
+same alpha). Geometric means: {of_tight}.
 
-{rows_table("tight")}
+{tight_passes}
 
 ### F1 against a sort, and against PRBEP
 
@@ -158,18 +210,16 @@ certified 1e-3 at the same alpha. Geometric means: {of_tight}.
 
 ### Memory, files and clusters: the same numbers
 
-The same weights in memory, in a store, and on four Dask workers: relative differences of the
-smoothed risk and of its gradient in weight space; and what a fit to a certified 1e-3 ends with.
+Relative difference of the gradient of the smoothed risk at the same weights, in weight space, and iterations of a fit
+to a certified 1e-3: in memory, from a store, and on four Dask workers, where F1 is computed from bins of margins.
 
-{rows_table("equality")}
+{same}
 
 ### Two Dask workers against two threads of one process
 
-With a thread each, on the same machine, which has two cores; the client is a third process. Rounds are counted with
-those before the first iteration. PRBEP, which searches for the level of its places, has the most. Dask's profiler is
-off; it takes about 2% of an iteration.
+On a machine of two cores. PRBEP, which searches for the level of its places, has the most rounds.
 
-{rows_table("dask_scaling")}
+{rows_table("dask_scaling", [*DASK])}
 
 ### Out of core, relative to the disk
 
@@ -177,9 +227,9 @@ off; it takes about 2% of an iteration.
 
 ### Paths of 20 alphas
 
-Against one fit at the smallest alpha; seconds of the whole calls, with scores and thresholds.
+Against one fit at the smallest alpha ("cold"), and fits at all of them; seconds are of whole calls.
 
-{rows_table("path")}
+{rows_table("path", [*OF_PATHS])}
 
 ### Automatic choices, against LogisticRegressionCV
 
@@ -190,15 +240,17 @@ ten strengths of log loss.
 
 ### Sparse models, against liblinear
 
-With l1_ratio=1 and an alpha that was chosen on a part of the rows, to a certified 1e-3, without a bias; the peers have
-about as many weights that are not zero. Scores are those of the test part; differences are 95 % intervals of our score
-less the peer's, from 1,000 draws of the test rows, the same for both.
+ROC area with l1_ratio=1 and an alpha that was chosen on a part of the rows, to a certified 1e-3, without a bias; the
+peers have about as many weights that are not zero. Differences are 95 % intervals of our score on the test part less
+the peer's, from 1,000 draws of its rows.
 
-{rows_table("sparse")}
+{rows_table("sparse", [*SPARSE])}
 
 ### Reading svmlight files, against scikit-learn
 
-{rows_table("svmlight")}
+The same matrix; time relative to `load_svmlight_file`, compressed and as text.
+
+{table(["file", "MB of text", "compressed", "text"], [[row[name] for name in TEXT] for row in text])}
 
 ### Imports in a fresh process
 
@@ -207,11 +259,9 @@ less the peer's, from 1,000 draws of the test rows, the same for both.
 ### Time of the kernels relative to their peers
 
 Below 1 is faster. "Against sorting" does the whole job with NumPy as the paper describes it; `np.sort` and
-`np.argsort` only sort the scores. Losses, vectors and models have the same written in NumPy as their peers, models
-accelerated proximal gradients, and were measured by processor time, in turns, on a machine with other work. By the rule
-that a kernel takes two thirds of the time at most, inner products of long vectors and the recursion on such are at the
-limit or beyond it: NumPy's products round otherwise, so that every fit would change in its last bits. Steep models to
-high accuracy are not what the kernel is for; those that twelve fits asked for took 0.03 to 0.36 of the peer's time.
+`np.argsort` only sort the scores. Peers of losses, vectors and models are the same written in NumPy (of models,
+accelerated proximal gradients), by processor time. Inner products of long vectors, and the recursion on them, are not
+the 1.5 times faster that a kernel should be; NumPy's round otherwise, so every fit would change in its last bits.
 
 {ratios}
 """
