@@ -69,6 +69,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_docstrings.py
 
 # The site, in docs/_build/html: warnings are errors, examples of the gallery that have changed are run, and links are
 # checked. Without the network, but for the packages.
