@@ -42,6 +42,7 @@ from typer.testing import CliRunner
 
 import smoothperf
 from smoothperf import NDCG, MeasureClassifier, MeasureClassifierCV, MeasureRanker, MeasureRankerCV, regularization_path
+from smoothperf._arrays import Array
 from smoothperf.cli import app
 from smoothperf.io import convert
 
@@ -88,7 +89,6 @@ SHOWN = 40
 #: What is of the day, not of the data.
 PASSING = ("seconds", "date", "version", "smoothperf", "mean_fit_time", "std_fit_time")
 
-Array = NDArray[np.float64]
 #: What is recorded, by a name that says how it came about.
 Cases = Iterator[tuple[str, Callable[[], Any]]]
 

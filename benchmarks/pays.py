@@ -48,12 +48,12 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from smoothperf import MeasureClassifierCV, PrecisionAtK
+from smoothperf._arrays import Array
 from smoothperf.evaluation import is_constant
 from smoothperf.measures import Measure, get_measure
 
 from .common import load
 
-Array = NDArray[np.float64]
 Labels = NDArray[np.bool_]
 
 DATA_SETS = (

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata, wilcoxon
+
+from smoothperf._arrays import Array
 
 from .common import geometric_mean
 from .page import Row, table
@@ -58,7 +59,6 @@ TITLES = {
 }
 #: Risks that anybody would use.
 BASELINES = ("log_loss, convex", "squared_hinge, convex")
-Array = NDArray[np.float64]
 
 
 class Results:

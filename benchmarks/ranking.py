@@ -28,11 +28,11 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from threadpoolctl import threadpool_limits
 
 from smoothperf import NDCG, MeasureRanker, MeasureRankerCV
+from smoothperf._arrays import Array
 from smoothperf.measures import Queries
 
 from .common import OPENERS, arguments, geometric_mean, write_csv
 
-Array = NDArray[np.float64]
 #: Features, and the last queries of the first two parts of the training file (or None: parts at random).
 DATA_SETS: dict[str, tuple[int, tuple[int, int] | None]] = {
     "ltr-mq2008": (46, (11893, 14013)),

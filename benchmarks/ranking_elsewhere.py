@@ -22,11 +22,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from smoothperf import MeasureRankerCV
+from smoothperf._arrays import Array
 from smoothperf.measures import Queries
 from smoothperf.tasks.query_choice import query_splits
 
 from .common import arguments, load, write_csv
-from .ranking import JUDGE, METHODS, OURS, Array, Documents, ahead, chosen, joined
+from .ranking import JUDGE, METHODS, OURS, Documents, ahead, chosen, joined
 
 DRAWS, TRAIN_SHARE, TEST_QUERIES, FOLDS = 3, 0.75, 300, 5
 OTHERS = ("pairs", "squared loss", "Ridge on grades", "LogisticRegression on grade > 0")

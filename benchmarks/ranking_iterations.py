@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from smoothperf import LBFGS, NDCG
+from smoothperf._arrays import Array
 from smoothperf.design import as_design
 from smoothperf.measures import Queries, QueryROCArea
 from smoothperf.optimise import Callback, TraceRow
@@ -32,8 +33,6 @@ DOCUMENTS, FEATURES, QUERIES = 1_000_000, 136, 10_000
 #: Of documents with the grades 0, 1, 2, 3 and 4.
 SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)
 ITERATIONS, REPETITIONS, ALPHA = 12, 3, 1e-4
-
-Array = NDArray[np.float64]
 
 
 def documents() -> tuple[Array, Array, NDArray[np.intp]]:

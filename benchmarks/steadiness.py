@@ -26,19 +26,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from smoothperf import FBeta, MeasureClassifier, MeasureClassifierCV, MeasureRankerCV
+from smoothperf._arrays import Array
 from smoothperf.evaluation import Ranking, is_constant
 from smoothperf.io import read_data
 
 from .common import arguments, load, write_csv
-
-Array = NDArray[np.float64]
 
 TRAIN, NEW = 5_000, 20_000
 REPETITIONS = 10

@@ -25,9 +25,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from smoothperf._arrays import Array
 from smoothperf.design import as_design
 from smoothperf.measures import PRBEP, Risk, RiskValue
 from smoothperf.measures.base import Plane
@@ -39,7 +40,6 @@ from smoothperf.threads import use_threads
 
 from .datasets import Part
 
-Array = NDArray[np.float64]
 ALPHA = 1e-2
 ACCURACY = 0.02
 SEED = 0

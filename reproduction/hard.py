@@ -38,6 +38,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from smoothperf._arrays import Array
 from smoothperf.design import as_design
 from smoothperf.measures import PRBEP
 from smoothperf.optimise import BMRM, LBFGS, Nesterov, Solver
@@ -46,7 +47,6 @@ from smoothperf.threads import use_threads
 
 from .rates import reached
 
-Array = NDArray[np.float64]
 #: The G_j are drawn from here up to 1, so that no symmetry gives the solution away.
 SMALLEST = 0.8
 SEED = 0

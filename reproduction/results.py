@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+
+from smoothperf._arrays import Array
 
 from . import entropy, experiments, hard, rates, table1, tables
 from .runs import Run, Snapshot
 from .settings import MEASURES
 from .validation import TriedAlpha
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

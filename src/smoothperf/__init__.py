@@ -138,6 +138,16 @@ _HOMES = {
 def load(path: str | _os.PathLike[str]) -> _Any:
     """Read a fitted model from a file; see :func:`smoothperf.io.model_file.load_model`.
 
+    Parameters
+    ----------
+    path : path-like
+        The file, written by ``save``.
+
+    Returns
+    -------
+    estimator
+        The model, fitted.
+
     Examples
     --------
     >>> import tempfile

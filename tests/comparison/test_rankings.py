@@ -7,7 +7,7 @@ import pytest
 
 from problems import graded
 from smoothperf import NDCG
-from smoothperf.comparison import Fitted, Method, Rankings, compare, rankings, table, verdict
+from smoothperf.comparison import ComparedRankings, Fitted, Method, compare, rankings, table, verdict
 from smoothperf.comparison.table import MODEL
 from smoothperf.evaluation import QueryScores, query_resamples
 from smoothperf.measures import Queries
@@ -25,7 +25,7 @@ def test_methods_rank_and_choose_by_queries_held_out(monkeypatch):
     monkeypatch.setattr(table, "C_GRID", (1e-2, 1.0))
     monkeypatch.setattr(rankings, "TREES", ((2, 3), (2, 6)))
     train, test = documents(30, shuffled=True), documents(20, seed=1, shuffled=True)
-    methods = Rankings(["ndcg@3"]).methods()
+    methods = ComparedRankings(["ndcg@3"]).methods()
     assert ("LightGBM" in [method.name for method in methods]) == (importlib.util.find_spec("lightgbm") is not None)
     for method in methods:
         models = method.fit(train)
@@ -54,7 +54,7 @@ def test_logistic_regression_where_all_are_relevant():
 def test_folds_hold_out_whole_queries_that_count():
     X, y, qid = graded(20, 5, weights=(1.0, 0.0), seed=0)
     y[qid < 4] = 0.0
-    rows, kind = QueryRows(X, Queries.of(y, qid)), Rankings()
+    rows, kind = QueryRows(X, Queries.of(y, qid)), ComparedRankings()
     folds = list(kind.splits(rows, 4))
     held_out = np.concatenate([test for _, test in folds])
     counted = NDCG().counted(rows.known)
@@ -84,7 +84,7 @@ def test_lines_are_paired_and_choose_for_each_column():
         Method("chooses", family(2, 0)),
         Method("bad", family(2)),
     ]
-    kind = Rankings(["ndcg@3"], [test.known])
+    kind = ComparedRankings(["ndcg@3"], [test.known])
     good, chooses, bad = compare([(train, test)], methods, kind, n_resamples=30)
     assert good.values == chooses.values
     np.testing.assert_array_equal(good.samples["ndcg@3"], chooses.samples["ndcg@3"])

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from problems import TunedError
 from smoothperf import BalancedErrorRate, FBeta, MeasureClassifierCV, PrecisionAtK, comparison
 from smoothperf.cli.compare import _splits
-from smoothperf.comparison import Fitted, Labels, Line, Method
+from smoothperf.comparison import ComparedLabels, Fitted, Method, TableLine
 from smoothperf.comparison.table import C_GRID, COLUMNS, MODEL, suits_trees
 from smoothperf.evaluation import column_of
 from smoothperf.measures import Examples, get_measure
@@ -26,13 +26,13 @@ def rows_of(X, positive):
 
 
 def compared(splits, methods, kind=None, **options):
-    return comparison.compare(splits, methods, kind or Labels([]), **options)
+    return comparison.compare(splits, methods, kind or ComparedLabels([]), **options)
 
 
 def folded(X, positive, folds):
     """Rows to train on and rows to judge on, by folds."""
     rows = rows_of(X, positive)
-    return [(rows.part(train), rows.part(test)) for train, test in Labels().splits(rows, folds)]
+    return [(rows.part(train), rows.part(test)) for train, test in ComparedLabels().splits(rows, folds)]
 
 
 def problem(n, seed):
@@ -84,7 +84,7 @@ def test_measures_that_no_table_has_get_a_column(split):
     """With a threshold that each method chooses on rows of its own, by formula or as the measure says."""
     measures = [BalancedErrorRate(), TunedError(), PrecisionAtK(20)]
     methods = [Method(m.name, family(BAD, GOOD), column_of(m)) for m in measures]
-    lines = compared([split], [*methods, Method("other", family(GOOD))], Labels(measures), n_resamples=10)
+    lines = compared([split], [*methods, Method("other", family(GOOD))], ComparedLabels(measures), n_resamples=10)
     X, positive = split[1].X, split[1].positive
     chosen = HELD_OUT[0] @ GOOD
     cut = max((balanced_accuracy_score(HELD_OUT[1], chosen > t), t) for t in chosen)[1]
@@ -103,7 +103,7 @@ def test_measures_that_no_table_has_get_a_column(split):
 
 
 def test_methods_for_any_measure():
-    kind = Labels(["error_rate", TunedError(), "precision@10"])
+    kind = ComparedLabels(["error_rate", TunedError(), "precision@10"])
     found = kind.methods()
     assert [method.name for method in found[:3]] == ["for accuracy", "for tuned", "for precision@10"]
     assert [method.trained_for for method in found[:3]] == ["accuracy", "tuned", "precision@10"]
@@ -144,11 +144,11 @@ def test_splits_share_no_rows_and_cover_all():
 def test_too_few_examples_for_the_folds():
     _, positive = problem(30, 0)
     with pytest.raises(ValueError, match="5 folds need 10 examples of each class, but one has"):
-        Labels().check(rows_of(np.zeros((30, 1)), positive & (np.arange(30) < 20)), 5)
+        ComparedLabels().check(rows_of(np.zeros((30, 1)), positive & (np.arange(30) < 20)), 5)
 
 
 def test_real_methods_learn():
-    kind = Labels()
+    kind = ComparedLabels()
     methods = kind.methods(["lbfgs", "bmrm"], bound="convex")
     lines = compared(folded(*problem(400, 3), 2), methods, kind, n_resamples=20)
     assert [line.name for line in lines] == [
@@ -171,7 +171,7 @@ def test_real_methods_learn():
 
 
 def test_missed_tolerances_are_counted():
-    kind = Labels(["roc_area"])
+    kind = ComparedLabels(["roc_area"])
     methods = kind.methods(bound="convex", tol=1e-4, max_iter=0)
     with pytest.warns(ConvergenceWarning):
         lines = compared(folded(*problem(100, 4), 2), methods[:1], kind, n_resamples=1)
@@ -181,7 +181,7 @@ def test_missed_tolerances_are_counted():
 def line(name, trained_for, value, noise, column="prbep", trees=False):
     values = dict.fromkeys(COLUMNS, 0.5) | {column: value}
     samples = {key: value + noise * np.linspace(-1, 1, 101) for key in COLUMNS}
-    return Line(name, trained_for, trees, values, samples, {}, 0.0, 0)
+    return TableLine(name, trained_for, trees, values, samples, {}, 0.0, 0)
 
 
 def test_verdicts():
@@ -226,7 +226,7 @@ def test_trees_see_what_no_line_can():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((800, 2))
     rows = rows_of(X, (X[:, 0] * X[:, 1] > 0) ^ (rng.random(800) < 0.1))
-    kind = Labels(["roc_area"])
+    kind = ComparedLabels(["roc_area"])
     splits = [(rows.part(np.arange(400)), rows.part(np.arange(400, 800)))]
     lines = compared(splits, kind.methods(), kind, n_resamples=50)
     assert "ROC area +0." in comparison.trees_ahead(lines)
@@ -236,7 +236,7 @@ def test_trees_see_what_no_line_can():
 def test_trees_take_sparse_rows_unless_there_are_too_many():
     X, positive = problem(120, 0)
     rows, sparse = rows_of(X, positive), rows_of(sp.csr_matrix(X), positive)
-    method = Labels(["roc_area"]).methods()[-1]
+    method = ComparedLabels(["roc_area"]).methods()[-1]
     one, other = (method.fit(each)[0].scores(each.X) for each in (rows, sparse))
     np.testing.assert_array_equal(one, other)
     assert suits_trees(X)
@@ -266,7 +266,7 @@ def test_every_split_draws_rows_of_its_own(split):
 @pytest.mark.parametrize("measure", ["prbep", "error_rate"])
 def test_ours_is_what_training_gives(split, measure):
     """The same model, cut where it is cut there, in the column of what it was made for."""
-    kind = Labels([measure])
+    kind = ComparedLabels([measure])
     [found] = compared([split], kind.methods()[:1], kind, n_resamples=1)
     model = MeasureClassifierCV(measure).fit(split[0].X, split[0].positive)
     X, positive = split[1].X, split[1].positive
@@ -277,7 +277,7 @@ def test_ours_is_what_training_gives(split, measure):
 
 
 def test_others_choose_by_folds_of_the_same_rows(split):
-    [line] = compared([split], Labels([]).methods()[:1], n_resamples=1)
+    [line] = compared([split], ComparedLabels([]).methods()[:1], n_resamples=1)
     X, positive = split[0].X, split[0].positive
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": C_GRID}, scoring="roc_auc", cv=folds).fit(
@@ -292,5 +292,5 @@ def test_judging_rows_are_scaled_as_those_to_train_on():
     X, positive = problem(100, 0)
     X = X * [1e3, 1.0] + [5e4, 0.0]
     rows, others = rows_of(X[:60], positive[:60]), rows_of(X[60:], positive[60:])
-    [(_, judged)] = _splits(Labels(), rows, others, folds=5, seed=0, scaling="standard")
+    [(_, judged)] = _splits(ComparedLabels(), rows, others, folds=5, seed=0, scaling="standard")
     np.testing.assert_allclose(judged.X, (X[60:] - X[:60].mean(axis=0)) / X[:60].std(axis=0))

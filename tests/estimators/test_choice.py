@@ -14,11 +14,11 @@ from smoothperf.optimise import LBFGS
 from smoothperf.optimise.penalties import ElasticNet, Quadratic
 from smoothperf.tasks.base import HeldOut
 from smoothperf.tasks.label_choice import candidates_for, stacked_scores
-from smoothperf.tasks.labels import Candidate, LabelRows, LabelTask
+from smoothperf.tasks.labels import LabelCandidate, LabelRows, LabelTask
 from smoothperf.tasks.path import PathTraining as Training
 
-BASELINE = Candidate(LogLoss())
-OTHER = Candidate(PRBEP(), "tight")
+BASELINE = LabelCandidate(LogLoss())
+OTHER = LabelCandidate(PRBEP(), "tight")
 POSITIVE = np.repeat([True, False], [20, 80])
 
 
@@ -42,7 +42,7 @@ def held_out(numbers, weights=None, scores=None) -> HeldOut:
     return HeldOut(numbers, Examples(POSITIVE, weights), Examples(POSITIVE), scores or {})
 
 
-def choice_of(table: dict[Candidate, list[list[float]]], levels: int = 1, folds: int | None = None) -> Choice:
+def choice_of(table: dict[LabelCandidate, list[list[float]]], levels: int = 1, folds: int | None = None) -> Choice:
     """A choice for which everything was tried: for each candidate its break-even points, one list for each split.
 
     After so many ``folds`` the same rows come again; None for never.
@@ -123,13 +123,13 @@ def test_scores_that_are_remembered_are_those_of_all_splits_so_far(measure):
 
 
 def test_of_baselines_the_better_is_taken():
-    choice = choice_of({BASELINE: [[0.5]] * 3, Candidate(SquaredHinge()): [[0.55], [0.5], [0.5]]})
-    assert choice.ranked()[0][0] == Candidate(SquaredHinge())
+    choice = choice_of({BASELINE: [[0.5]] * 3, LabelCandidate(SquaredHinge()): [[0.55], [0.5], [0.5]]})
+    assert choice.ranked()[0][0] == LabelCandidate(SquaredHinge())
 
 
 def test_without_baselines_the_best_is_taken():
-    choice = choice_of({OTHER: [[0.5]] * 3, Candidate(ROCArea()): [[0.9], [0.9], [0.0]]})
-    assert choice.ranked()[0][0] == Candidate(ROCArea())
+    choice = choice_of({OTHER: [[0.5]] * 3, LabelCandidate(ROCArea()): [[0.9], [0.9], [0.0]]})
+    assert choice.ranked()[0][0] == LabelCandidate(ROCArea())
 
 
 def test_of_levels_that_are_alike_the_largest_is_taken():
@@ -155,7 +155,7 @@ class FakePath:
         return SimpleNamespace(coef=np.array([alpha]))
 
 
-def followed(candidate: Candidate, worth: list[float | None], *, literal: bool = False) -> int:
+def followed(candidate: LabelCandidate, worth: list[float | None], *, literal: bool = False) -> int:
     """How many levels a split tries, if they are worth so much."""
     choice = choice_for(PRBEP(), [candidate], 10.0 ** -np.arange(LEVELS), literal=literal)
     training = SimpleNamespace(
@@ -177,7 +177,7 @@ def test_a_split_goes_on_beyond_the_last_level_while_its_score_rises():
     assert followed(BASELINE, [*RISING[: LEVELS + 1], *[0.1] * 9]) == LEVELS + 2
 
 
-@pytest.mark.parametrize("candidate", [OTHER, Candidate(PRBEP())], ids=str)
+@pytest.mark.parametrize("candidate", [OTHER, LabelCandidate(PRBEP())], ids=str)
 def test_others_than_baselines_are_followed_as_long_as_they_get_better(candidate):
     assert followed(candidate, RISING) == LEVELS + MORE
     assert followed(candidate, [0.1, 0.5, 0.5, 0.5, 0.9]) == 4
@@ -188,7 +188,7 @@ def test_others_than_baselines_are_followed_as_long_as_they_get_better(candidate
 
 def test_models_that_tell_nothing_do_not_try_patience():
     """A convex risk that collapses may tell something with a smaller alpha; if it never does, it ends with the rest."""
-    collapsing = Candidate(PRBEP())
+    collapsing = LabelCandidate(PRBEP())
     assert followed(collapsing, [None, None, None, 0.5, 0.5, 0.5, 0.9]) == LEVELS
     assert followed(collapsing, [None, 0.5, 0.4, 0.4, 0.9, 0.9]) == 4
     assert followed(collapsing, [0.5, None, None, 0.9, 0.9, 0.9]) == 3
@@ -225,8 +225,8 @@ def test_every_measure_has_candidates(name):
 
 def test_one_bound_only():
     assert candidates_for(PRBEP(), "tight") == (OTHER,)
-    assert candidates_for(get_measure("average_precision"), "convex") == (Candidate(ROCArea()),)
-    assert candidates_for(PRBEP(), [("roc_area@0.1", "tight")]) == (Candidate(PartialROCArea(0.1), "tight"),)
+    assert candidates_for(get_measure("average_precision"), "convex") == (LabelCandidate(ROCArea()),)
+    assert candidates_for(PRBEP(), [("roc_area@0.1", "tight")]) == (LabelCandidate(PartialROCArea(0.1), "tight"),)
 
 
 @pytest.mark.parametrize(

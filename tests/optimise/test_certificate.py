@@ -16,7 +16,7 @@ from problems import gaussians, problem, searching
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, PartialROCArea, ROCArea, Status
 from smoothperf.design import as_design
 from smoothperf.optimise import Start
-from smoothperf.optimise.certificate import SURPLUS, Bundle, _Bound, accumulated
+from smoothperf.optimise.certificate import SURPLUS, Bundle, _KeptBound, accumulated
 from smoothperf.optimise.row_space import RowSpace, WeightSpace
 
 
@@ -166,7 +166,7 @@ def test_the_bound_is_computed_within_the_rounding_that_is_taken_off(scale, rows
             else oracles.fractions(slope)
         )
         bundle.solve()
-        found, k = _Bound(*bundle._bound()), len(bundle)
+        found, k = _KeptBound(*bundle._bound()), len(bundle)
         true = exact_bound(bundle._weights[:k], exact_slopes, offsets[:k], alpha)
         assert abs(Fraction(found.value) - true) <= Fraction(SURPLUS) * Fraction(found.fixed)
         # It is not generous beyond need: relative to the numbers that go in it is rounding.

@@ -16,8 +16,8 @@ from .kinds import check_training, kind_of_rows
 from .kinds.labels import solver_for_classes
 
 if TYPE_CHECKING:
-    from ..comparison import Line
-    from ..comparison.table import Kind
+    from ..comparison import TableLine
+    from ..comparison.table import Compared
 
 
 def compare(
@@ -132,7 +132,9 @@ def compare(
         raise typer.Exit(MISSED_TOLERANCE)
 
 
-def _splits(kind: Kind[Any], rows: Any, others: Any, *, folds: int, seed: int, scaling: str) -> list[tuple[Any, Any]]:
+def _splits(
+    kind: Compared[Any], rows: Any, others: Any, *, folds: int, seed: int, scaling: str
+) -> list[tuple[Any, Any]]:
     """Return rows to train on and rows to judge on, scaled as the former ask for."""
     from ..design.scaling import Scaling
 
@@ -145,7 +147,7 @@ def _splits(kind: Kind[Any], rows: Any, others: Any, *, folds: int, seed: int, s
     return pairs
 
 
-def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], words: list[str], how: str) -> None:
+def _tell(screen: Screen, lines: list[TableLine], marks: dict[str, list[bool]], words: list[str], how: str) -> None:
     """Show the table, the verdicts and all choices."""
     from ..evaluation import title_of
 
@@ -166,7 +168,7 @@ def _tell(screen: Screen, lines: list[Line], marks: dict[str, list[bool]], words
             screen.say(f"{line.name[0].upper()}{line.name[1:]}, chosen: {_counted(line)}", wrap=True)
 
 
-def _draw(lines: list[Line], path: Path, screen: Screen) -> None:
+def _draw(lines: list[TableLine], path: Path, screen: Screen) -> None:
     """Draw the values with their own intervals, which say less than those of differences."""
     from .. import plots
     from ..evaluation import interval, title_of
@@ -179,7 +181,7 @@ def _draw(lines: list[Line], path: Path, screen: Screen) -> None:
     screen.say(f"Saved: {path}")
 
 
-def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
+def _document(line: TableLine, marks: dict[str, list[bool]], at: int) -> dict[str, Any]:
     """Return a line of the table for machines."""
     from ..evaluation import interval
 
@@ -200,7 +202,7 @@ def _document(line: Line, marks: dict[str, list[bool]], at: int) -> dict[str, An
     }
 
 
-def _counted(line: Line) -> str:
+def _counted(line: TableLine) -> str:
     """Say what was chosen, and in how many splits if not always the same."""
     from collections import Counter
 

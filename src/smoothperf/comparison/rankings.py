@@ -22,7 +22,19 @@ from ..evaluation import QueryScores, query_resamples, title_of
 from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
 from ..tasks.base import HeldOut
 from ..tasks.queries import QueryRows, QueryTask
-from .table import C_GRID, FOLDS, LEARNING_RATE, MODEL, TREES, Fitted, Kind, Method, Model, Worth, linear_models
+from .table import (
+    C_GRID,
+    FOLDS,
+    LEARNING_RATE,
+    MODEL,
+    TREES,
+    Compared,
+    DrawnWorth,
+    Fitted,
+    Method,
+    Model,
+    linear_models,
+)
 
 #: The columns of every table; another one is added for each other measure that is trained for.
 COLUMNS = ("ndcg@10", "average_precision", "reciprocal_rank", "roc_area")
@@ -32,7 +44,7 @@ N_ALPHAS = 8
 HIGHEST_GRADE = 30
 
 
-class Rankings(Kind[Queries]):
+class ComparedRankings(Compared[Queries]):
     """Documents of queries, judged by the measures that are trained for, and the usual ones of rankings.
 
     Parameters
@@ -44,7 +56,7 @@ class Rankings(Kind[Queries]):
 
     Examples
     --------
-    >>> [method.name for method in Rankings(["ndcg@10"]).methods(trees=False)]
+    >>> [method.name for method in ComparedRankings(["ndcg@10"]).methods(trees=False)]
     ['for NDCG@10', 'pairs', 'Ridge', 'LogisticRegression']
     """
 
@@ -75,7 +87,7 @@ class Rankings(Kind[Queries]):
         means = self.tasks[column].judge_together(held_out, MODEL)
         return (float(np.nanmean(means)) if np.isfinite(means).any() else -np.inf), 0.0
 
-    def worth(self, column: str, judged: Queries, scores: Array, threshold: float) -> Worth:
+    def worth(self, column: str, judged: Queries, scores: Array, threshold: float) -> DrawnWorth:
         """The mean over queries; where none was drawn that counts, that of all."""
         found = QueryScores.of(self.tasks[column].measure, judged, scores)
 

@@ -45,7 +45,7 @@ Scores = Callable[[Any], Array]
 #: The way in which a model was trained, and its scores of rows.
 Model = tuple[str, Scores]
 #: The measure of scores, as a function of how often each row or query was drawn; None for once each.
-Worth = Callable[[Array | None], float]
+DrawnWorth = Callable[[Array | None], float]
 #: Strengths of scikit-learn's models, as far apart as ours, which come from the data.
 C_GRID = tuple(10.0**exponent for exponent in range(-4, 4))
 #: Leaves and numbers of boosted trees, and what is learnt by each.
@@ -108,7 +108,7 @@ class Method:
     trees: bool = False
 
 
-class Kind(ABC, Generic[K]):
+class Compared(ABC, Generic[K]):
     """Rows of one kind, labels or queries: the columns that judge them, as tasks by name, and the lines."""
 
     tasks: dict[str, Task[K, Any]]
@@ -122,7 +122,7 @@ class Kind(ABC, Generic[K]):
         """Value of a model on held-out rows, and the threshold for that."""
 
     @abstractmethod
-    def worth(self, column: str, judged: K, scores: Array, threshold: float) -> Worth:
+    def worth(self, column: str, judged: K, scores: Array, threshold: float) -> DrawnWorth:
         """The measure of some scores, for draws."""
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Kind(ABC, Generic[K]):
         return Method(name, fit, trees=trees)
 
 
-class Labels(Kind[Examples]):
+class ComparedLabels(Compared[Examples]):
     """Labels of two kinds, judged by the usual measures and those that are trained for.
 
     Parameters
@@ -158,7 +158,7 @@ class Labels(Kind[Examples]):
 
     Examples
     --------
-    >>> [method.name for method in Labels(["prbep"]).methods(["lbfgs", "bmrm"])]
+    >>> [method.name for method in ComparedLabels(["prbep"]).methods(["lbfgs", "bmrm"])]
     ['for PRBEP, lbfgs', 'for PRBEP, bmrm', 'LogisticRegression', 'LinearSVC', 'HistGradientBoosting']
     """
 
@@ -188,7 +188,7 @@ class Labels(Kind[Examples]):
         threshold = task.cut_of(held_out, MODEL) if task.measure.judges_decisions else 0.0
         return float(task.judge_together(held_out, MODEL).mean()), threshold
 
-    def worth(self, column: str, judged: Examples, scores: Array, threshold: float) -> Worth:
+    def worth(self, column: str, judged: Examples, scores: Array, threshold: float) -> DrawnWorth:
         """The measure of the order, or of a decision at a threshold."""
         ranking, measure = Ranking(judged.positive, scores), self.tasks[column].measure
         return lambda draw: ranking.score(measure, threshold, draw)
@@ -272,7 +272,7 @@ def _dense(X: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class TableLine:
     """Values that a method reached: means over the splits, in seconds for all that it chooses and trains.
 
     By column, ``values`` are on the rows as they are, ``samples`` on every resample; ``strengths`` are those chosen in
@@ -305,12 +305,12 @@ class Difference(NamedTuple):
 def compare(
     splits: Sequence[tuple[Any, Any]],
     methods: Sequence[Method],
-    kind: Kind[Any],
+    kind: Compared[Any],
     *,
     n_resamples: int = 1000,
     seed: int = 0,
     tell: Callable[[str], None] = lambda text: None,
-) -> list[Line]:
+) -> list[TableLine]:
     """Train by all methods on the first part of each split, and judge them on the second.
 
     Parameters
@@ -319,7 +319,7 @@ def compare(
         To train on, with all choices, and to judge on.
     methods : sequence of Method
         The lines.
-    kind : Kind
+    kind : Compared
         The columns.
     n_resamples, seed : int
         Of the bootstrap.
@@ -328,7 +328,7 @@ def compare(
 
     Returns
     -------
-    list of Line
+    list of TableLine
         One for each method.
 
     Examples
@@ -337,7 +337,7 @@ def compare(
     >>> from smoothperf.tasks.labels import LabelRows
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> rows = LabelRows(X / X.max(axis=0), np.array([0, 1]), y == 1)
-    >>> labels = Labels(["roc_area"])
+    >>> labels = ComparedLabels(["roc_area"])
     >>> splits = [(rows.part(train), rows.part(test)) for train, test in labels.splits(rows, folds=2)]
     >>> lines = compare(splits, labels.methods(trees=False), labels, n_resamples=20)
     >>> [line.name for line in lines]
@@ -345,7 +345,7 @@ def compare(
     >>> all(line.values["roc_area"] > 0.9 for line in lines)
     True
     """
-    found: list[list[_Judged]] = [[] for _ in methods]
+    found: list[list[_SplitWorth]] = [[] for _ in methods]
     for method, judged in zip(methods, found, strict=True):
         for number, (train, test) in enumerate(splits, start=1):
             judged.append(_judged(method, kind, train, test))
@@ -355,7 +355,7 @@ def compare(
         for at, draw in enumerate(kind.draws(test.judged, n_resamples, seed + number)):
             samples[:, :, at] += [[judged[number].worth[name](draw) for name in kind.tasks] for judged in found]
     return [
-        Line(
+        TableLine(
             name=method.name,
             trained_for=method.trained_for,
             trees=method.trees,
@@ -369,16 +369,16 @@ def compare(
     ]
 
 
-class _Judged(NamedTuple):
+class _SplitWorth(NamedTuple):
     """Worth and strength, by column, of the models that a method has chosen in a split."""
 
-    worth: dict[str, Worth]
+    worth: dict[str, DrawnWorth]
     strengths: dict[str, str]
     seconds: float
     missed: int
 
 
-def _judged(method: Method, kind: Kind[Any], train: Any, test: Any) -> _Judged:
+def _judged(method: Method, kind: Compared[Any], train: Any, test: Any) -> _SplitWorth:
     """Train on a split, choose for every column, and judge."""
     begin = time.perf_counter()
     models = method.fit(train)
@@ -393,27 +393,27 @@ def _judged(method: Method, kind: Kind[Any], train: Any, test: Any) -> _Judged:
             threshold = model.threshold
         worth[column] = kind.worth(column, test.judged, model.scores(test.X), threshold)
         strengths[column] = model.strength
-    return _Judged(worth, strengths, seconds, sum(not model.converged for model in models))
+    return _SplitWorth(worth, strengths, seconds, sum(not model.converged for model in models))
 
 
-def level_of(line: Line) -> float:
+def level_of(line: TableLine) -> float:
     """Return the level of the interval of a difference, 95 % for all columns of a table together."""
     return 1.0 - WRONG_BY_CHANCE / len(line.values)
 
 
-def difference(one: Line, other: Line, column: str) -> Difference:
+def difference(one: TableLine, other: TableLine, column: str) -> Difference:
     """Return how much more the first has in a column."""
     low, high = interval(one.samples[column] - other.samples[column], level_of(one))
     return Difference(one.values[column] - other.values[column], low, high)
 
 
-def best_or_tied(lines: Sequence[Line], column: str) -> list[bool]:
+def best_or_tied(lines: Sequence[TableLine], column: str) -> list[bool]:
     """Say for each line whether it is the best of a column or cannot be told from the best."""
     best = _best(lines, column)
     return [line is best or difference(best, line, column).is_tie for line in lines]
 
 
-def verdict(lines: Sequence[Line], column: str) -> str:
+def verdict(lines: Sequence[TableLine], column: str) -> str:
     """Say in a sentence whether training for a measure paid; a difference within noise is a tie.
 
     The model trained for the measure is compared with the better of the linear baselines. In columns that nothing was
@@ -443,7 +443,7 @@ def verdict(lines: Sequence[Line], column: str) -> str:
     return f"{name}: {subject} {outcome}: {figures} of {rival.name}, {gain.value:+.4f} {noise}.{rest}"
 
 
-def trees_ahead(lines: Sequence[Line]) -> str | None:
+def trees_ahead(lines: Sequence[TableLine]) -> str | None:
     """Say in a sentence where trees have more than the best linear model by more than noise; None if nowhere."""
     linear = [line for line in lines if not line.trees]
     found = []
@@ -459,5 +459,5 @@ def trees_ahead(lines: Sequence[Line]) -> str | None:
     return " ".join(found) or None
 
 
-def _best(lines: Sequence[Line], column: str) -> Line:
+def _best(lines: Sequence[TableLine], column: str) -> TableLine:
     return max(lines, key=lambda line: line.values[column])

@@ -72,12 +72,34 @@ class Cuts:
         self._levels, self._members = np.unique(scores, return_inverse=True)
 
     def above(self, weights: Array | None) -> Array:
-        """Weight (by default the number) of the examples above each cut."""
+        """Weight (by default the number) of the examples above each cut.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n,), optional
+            Weights of the examples.
+
+        Returns
+        -------
+        ndarray
+            A weight for each cut.
+        """
         sums = np.bincount(self._members, weights=weights)
         return np.append(np.cumsum(sums[::-1])[::-1], 0.0)
 
     def threshold(self, cut: int) -> float:
-        """A number to cut at: midway between two scores, or a little beyond all of them."""
+        """A number to cut at: midway between two scores, or a little beyond all of them.
+
+        Parameters
+        ----------
+        cut : int
+            Number of the cut.
+
+        Returns
+        -------
+        float
+            The threshold.
+        """
         levels = self._levels
         below = float(levels[cut - 1]) if cut > 0 else -np.inf
         above = float(levels[cut]) if cut < levels.size else np.inf
@@ -121,6 +143,11 @@ class SortedScores(Cuts):
         ----------
         multiplicity : ndarray of shape (n,), optional
             Counts of the examples, in the order in which they came; ones by default.
+
+        Returns
+        -------
+        Counts
+            The contingency tables of all cuts.
         """
         positive = self._labels.astype(np.float64)
         tp = self.above(positive if multiplicity is None else multiplicity * positive)[::-1]
@@ -128,11 +155,33 @@ class SortedScores(Cuts):
         return Counts(tp, total - tp)
 
     def cut_at(self, threshold: float) -> int:
-        """Return which cut predicts positive exactly what scores above a threshold."""
+        """Return which cut predicts positive exactly what scores above a threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            Positive is what scores above it.
+
+        Returns
+        -------
+        int
+            Number of the cut.
+        """
         return int(np.searchsorted(-self.levels, -threshold, side="left"))
 
     def threshold_at(self, cut: int) -> float:
-        """Return a number that cuts there: midway between two scores, or a little beyond the outermost."""
+        """Return a number that cuts there: midway between two scores, or a little beyond the outermost.
+
+        Parameters
+        ----------
+        cut : int
+            Number of the cut.
+
+        Returns
+        -------
+        float
+            The threshold.
+        """
         return self.threshold(self.levels.shape[0] - cut)
 
 

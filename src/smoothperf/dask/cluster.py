@@ -28,7 +28,7 @@ from .inputs import Source
 from .parts import Settings, moves_of
 from .placement import Placement
 from .prediction import is_lazy, lazily
-from .program import Job, Notes, Trained, train
+from .program import GroupFit, Job, Notes, train
 
 #: Parameters that the estimator in memory does not have.
 OF_CLUSTERS = ("client", "patience")
@@ -68,7 +68,7 @@ class OnCluster(CertifiedModel):
         start: Callable[[], Array | None],
         *,
         ranked: bool = False,
-    ) -> Trained:
+    ) -> GroupFit:
         """Place blocks, settle what they have in common, and have all members run the job for so many features."""
         patience = positive_number("patience", self.patience)
         placement = Placement(self._cluster(), sources, n_threads=self.n_threads, patience=patience, ranked=ranked)

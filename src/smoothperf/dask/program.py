@@ -65,7 +65,7 @@ class Job:
         return self.candidate.bound == "tight"
 
 
-class Trained(NamedTuple):
+class GroupFit(NamedTuple):
     """The result of a fit, without its scores, and the model that they have led to."""
 
     result: Result
@@ -152,7 +152,7 @@ class Notes:
         return result if self._first is None else FollowingRun(self._first, None).join(result)
 
 
-def train(job: Job, part: Part, communicator: Communicator, notes: Notes | None = None) -> Trained:
+def train(job: Job, part: Part, communicator: Communicator, notes: Notes | None = None) -> GroupFit:
     """Fit to the rows of all members; those of this one are ``part``. Every member calls it; member 0 has notes."""
     task, candidate = job.task, job.candidate
     examples = part.examples(communicator)
@@ -166,7 +166,7 @@ def train(job: Job, part: Part, communicator: Communicator, notes: Notes | None 
         observer = _checkpoint(job, examples, objective, notes)
         result = _run(job.solver, objective, None if notes is None else notes.main(), observer)
     ending = task.ending(candidate, examples, objective, result, job.solver.tol)
-    return Trained(replace(result, scores=None), ending)
+    return GroupFit(replace(result, scores=None), ending)
 
 
 def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Result:

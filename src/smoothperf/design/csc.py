@@ -16,6 +16,11 @@ from .sparse import PIECE, CSRDesign, Scratch, compressed
 class CSCDesign(Design):
     """Columns are stored together: ``X w`` scatters the columns with a non-zero weight, ``X^T g`` gathers.
 
+    Parameters
+    ----------
+    matrix : csc_matrix or csc_array of shape (n, d)
+        The features.
+
     Examples
     --------
     >>> import scipy.sparse as sp

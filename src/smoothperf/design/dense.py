@@ -29,6 +29,11 @@ MOST = 0.75
 class DenseDesign(Design):
     """A two-dimensional array, used where it is: any strides, float32 or float64.
 
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, d)
+        The features.
+
     Examples
     --------
     >>> DenseDesign(np.eye(2, dtype=np.float32)).matvec(np.array([3.0, 4.0]))

@@ -262,6 +262,11 @@ class CSRDesign(RowBlocks):
         """Return the same matrix with a copy of the indices at once.
 
         Where several processes of a machine read their rows at the same time, they wait for memory, and this pays.
+
+        Returns
+        -------
+        CSRDesign
+            The matrix with indices of its own.
         """
         short = copy(self)
         short._rows = self._rows.with_short_indices()

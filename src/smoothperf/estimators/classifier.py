@@ -17,7 +17,7 @@ from ..optimise.penalties import BoundPenalty
 from ..optimise.smoothing import Smoothing
 from ..tasks.base import BOUNDS, Ending
 from ..tasks.bias import Bias
-from ..tasks.label_choice import Candidate
+from ..tasks.label_choice import LabelCandidate
 from ..tasks.labels import LabelRows, LabelTask
 from ..threads import check_n_threads
 from .messages import warn_of_limits, warn_of_zero_model
@@ -218,7 +218,7 @@ class MeasureClassifier(LinearMeasureClassifier):
 
     def _problem(
         self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, offset: Any
-    ) -> tuple[LabelTask, Candidate, LabelRows, ConvexSolver]:
+    ) -> tuple[LabelTask, LabelCandidate, LabelRows, ConvexSolver]:
         """The task, the candidate, the rows and the solver that parameters and data describe, all checked."""
         choice("bound", self.bound, BOUNDS)
         solver = solver_of(self)

@@ -18,7 +18,7 @@ from ..measures import Examples, Goal, Measure, get_measure
 from ..optimise import Callback, Solver
 from ..optimise.penalties import ElasticNet
 from ..optimise.smoothing import Smoothing
-from ..tasks.label_choice import Candidate, candidates_for, stacked_scores
+from ..tasks.label_choice import LabelCandidate, candidates_for, stacked_scores
 from ..tasks.labels import LabelTask
 from ..threads import check_n_threads
 from .calibration import METHODS, fitted_calibration
@@ -96,7 +96,7 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
 
     Attributes
     ----------
-    trained_for_ : Candidate
+    trained_for_ : LabelCandidate
         The chosen one: its ``measure`` and its ``bound``.
     alpha_, l1_ratio_ : float
         The chosen alpha, and the chosen share of absolute values.
@@ -217,7 +217,7 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         return held_out
 
     def _keep_model(
-        self, task: LabelTask, tried: Choice[Examples, Candidate], chosen: Chosen[Candidate]
+        self, task: LabelTask, tried: Choice[Examples, LabelCandidate], chosen: Chosen[LabelCandidate]
     ) -> _HeldOutScores:
         """The fitted model; where to cut it, and what probabilities it has, held-out rows say."""
         key, result = (chosen.candidate, chosen.level), chosen.result

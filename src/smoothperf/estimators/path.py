@@ -37,7 +37,7 @@ EVENTLESS = 1e-3
 SMALLEST_RATIO, SPARSE_RATIO = 1e-6, 1e-3
 
 
-class _Model(NamedTuple):
+class _PathModel(NamedTuple):
     """The model that a path has found for one alpha, and its scores."""
 
     solution: Solution
@@ -110,7 +110,7 @@ class RegularizationPath:
     zero_is_best: NDArray[np.bool_]
 
     @classmethod
-    def _of(cls, models: Sequence[_Model], classes: NDArray[Any] | None) -> RegularizationPath:
+    def _of(cls, models: Sequence[_PathModel], classes: NDArray[Any] | None) -> RegularizationPath:
         def column(name: str) -> NDArray[Any]:
             return np.array([getattr(model.solution, name) for model in models])
 
@@ -320,7 +320,7 @@ class _Path(Generic[K, C]):
     training: PathTraining[K, C]
     validation: Rows[K] | None
 
-    def solved(self, alphas: Array, callback: Callback | None) -> list[_Model]:
+    def solved(self, alphas: Array, callback: Callback | None) -> list[_PathModel]:
         """Solutions for falling alphas; a callback that stops a run ends the path with it."""
         models = []
         for alpha in alphas:
@@ -330,7 +330,7 @@ class _Path(Generic[K, C]):
                 break
         return models
 
-    def _judged(self, solution: Solution) -> _Model:
+    def _judged(self, solution: Solution) -> _PathModel:
         """The model of a solution, and its scores."""
         training, validation = self.training, self.validation
         task = training.task
@@ -342,7 +342,7 @@ class _Path(Generic[K, C]):
             offset = 0.0 if validation.offset is None else validation.offset
             others = offset + scores_of(validation.X, ending.coef) + ending.intercept
             validation_score = task.judge(validation.judged, others)
-        return _Model(solution, ending.empty, ending.coef, ending.intercept, train_score, validation_score)
+        return _PathModel(solution, ending.empty, ending.coef, ending.intercept, train_score, validation_score)
 
 
 def _has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:

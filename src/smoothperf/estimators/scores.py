@@ -14,7 +14,7 @@ from .._validation import shown, vector
 from ..cuts.confidence import CONFIDENCE, checked_confidence
 from ..cuts.targets import expected_rates, threshold_for_target
 from ..measures import Goal, Measure, get_measure
-from ..tasks.label_choice import Candidate
+from ..tasks.label_choice import LabelCandidate
 from .binary import BinaryModel
 from .calibration import Isotonic, Sigmoid
 from .problem import opened, taken
@@ -33,7 +33,7 @@ class LinearMeasureClassifier(BinaryModel):
     @property
     def trained_with(self) -> Measure:
         """The measure whose risk was minimised, which is not always the one to be good at."""
-        chosen: Candidate | None = getattr(self, "trained_for_", None)
+        chosen: LabelCandidate | None = getattr(self, "trained_for_", None)
         measure = get_measure(self.measure) if chosen is None else chosen.measure
         return measure.trained_with if isinstance(measure, Goal) else measure
 

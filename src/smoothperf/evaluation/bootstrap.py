@@ -14,6 +14,20 @@ from .._validation import binary_labels, whole_number
 def resamples(y: ArrayLike, n_resamples: int, seed: int) -> Iterator[Array]:
     """Draw rows with replacement, as multiplicities; draws that miss a class are drawn again.
 
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two kinds.
+    n_resamples : int
+        Number of draws.
+    seed : int
+        Seed of the draws.
+
+    Yields
+    ------
+    ndarray of shape (n,)
+        The number of times that each row was drawn.
+
     Examples
     --------
     >>> [int(draw.sum()) for draw in resamples([0, 1, 1, 0], n_resamples=2, seed=0)]
@@ -34,6 +48,18 @@ def resamples(y: ArrayLike, n_resamples: int, seed: int) -> Iterator[Array]:
 
 def interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
     """Return the middle ``level`` of bootstrap values (the percentile interval).
+
+    Parameters
+    ----------
+    values : array-like
+        A value for each resample.
+    level : float, default=0.95
+        Share of the values within.
+
+    Returns
+    -------
+    low, high : float
+        The ends of the interval.
 
     Examples
     --------

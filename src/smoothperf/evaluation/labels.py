@@ -38,6 +38,13 @@ CONSTANT = 1e-9
 class Ranking(SortedScores):
     """Examples sorted by falling score, with every measure of them.
 
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two kinds.
+    scores : array-like of shape (n,)
+        Scores, the higher the more positive.
+
     Examples
     --------
     >>> Ranking([1, 1, 0, 0, 0], [0.9, 0.2, 0.7, 0.1, 0.0]).measures(threshold=0.5)["precision"]
@@ -57,6 +64,22 @@ class Ranking(SortedScores):
         Those of a decision (F1, precision, recall, false positive rate, accuracy) are for "positive where the score
         is above ``threshold``"; precision is 0 if nothing is. ``cuts`` are those of this multiplicity, where they are
         known already.
+
+        Parameters
+        ----------
+        threshold : float, default=0.0
+            Positive is what scores above it.
+        multiplicity : ndarray of shape (n,), optional
+            Counts of the examples, as a resample has them.
+        also : Measure, optional
+            A measure beside those of :data:`NAMES`.
+        cuts : Counts, optional
+            The cuts of this multiplicity.
+
+        Returns
+        -------
+        dict of str to float
+            Scores by name.
         """
         cuts = self.cuts(multiplicity) if cuts is None else cuts
         decision = cuts.at(self.cut_at(threshold))
@@ -75,6 +98,20 @@ class Ranking(SortedScores):
 
     def score(self, measure: Measure, threshold: float = 0.0, multiplicity: Array | None = None) -> float:
         """Return the score of any measure; of those that cut at 0, for the decision "above ``threshold``".
+
+        Parameters
+        ----------
+        measure : Measure
+            Any measure.
+        threshold : float, default=0.0
+            Positive is what scores above it.
+        multiplicity : ndarray of shape (n,), optional
+            Counts of the examples, as a resample has them.
+
+        Returns
+        -------
+        float
+            The score.
 
         Examples
         --------
@@ -104,7 +141,18 @@ class Ranking(SortedScores):
         return measure.score(self._labels, self._scores - threshold, multiplicity)
 
     def best_threshold(self, measure: Measure) -> float:
-        """Return where a measure that cuts at 0 would best have these scores cut."""
+        """Return where a measure that cuts at 0 would best have these scores cut.
+
+        Parameters
+        ----------
+        measure : Measure
+            A measure that cuts at 0.
+
+        Returns
+        -------
+        float
+            The threshold.
+        """
         curve = decision_curve(measure, self.cuts())
         if curve is None:
             return measure.threshold(self._labels, self._scores)
@@ -164,6 +212,16 @@ def average_precision(cuts: Counts) -> float:
 
 def is_constant(scores: Array) -> bool:
     """Whether scores are all alike, as those of a model without weights: nothing but rounding tells them apart.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        Scores.
+
+    Returns
+    -------
+    bool
+        True for those of a constant model.
 
     Examples
     --------

@@ -33,6 +33,16 @@ TITLES = {
 def title_of(measure: str) -> str:
     """Return the title of the score of a measure, of :data:`NAMES` or to train for.
 
+    Parameters
+    ----------
+    measure : str
+        Name of a measure.
+
+    Returns
+    -------
+    str
+        Its title.
+
     Examples
     --------
     >>> [title_of(name) for name in ("prbep", "f2", "precision@100", "roc_area@0.1", "error_rate", "error_rate@10:1")]
@@ -53,6 +63,16 @@ def title_of(measure: str) -> str:
 
 def column_of(measure: Measure) -> str:
     """Return the name in :data:`NAMES` under which the score of a measure is found, or else its own name.
+
+    Parameters
+    ----------
+    measure : Measure
+        A measure.
+
+    Returns
+    -------
+    str
+        The name.
 
     Examples
     --------

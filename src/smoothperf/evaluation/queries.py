@@ -25,6 +25,18 @@ def query_columns(trained_for: QueryMeasure, grades: Array) -> dict[str, QueryMe
 
     Of these all that take grades so high.
 
+    Parameters
+    ----------
+    trained_for : QueryMeasure
+        The measure of the model.
+    grades : ndarray of shape (n,)
+        Grades of the documents.
+
+    Returns
+    -------
+    dict of str to QueryMeasure
+        Measures by full name.
+
     Examples
     --------
     >>> from smoothperf import NDCG
@@ -64,7 +76,22 @@ class QueryScores:
 
     @classmethod
     def of(cls, measure: QueryMeasure, queries: Queries, scores: Array) -> QueryScores:
-        """Judge scores by a measure."""
+        """Judge scores by a measure.
+
+        Parameters
+        ----------
+        measure : QueryMeasure
+            A measure of queries.
+        queries : Queries
+            Grades and queries of the documents.
+        scores : ndarray of shape (n,)
+            Scores of the documents.
+
+        Returns
+        -------
+        QueryScores
+            A value for each query.
+        """
         checked = vector("scores", scores, length=queries.here_count)
         return cls(measure.of_queries(queries, checked), measure.weights(queries))
 
@@ -79,7 +106,18 @@ class QueryScores:
         return int(self.counted.sum())
 
     def mean(self, multiplicity: Array | None = None) -> float:
-        """The mean, each query counted as often as it was drawn; NaN if there is none that counts."""
+        """The mean, each query counted as often as it was drawn; NaN if there is none that counts.
+
+        Parameters
+        ----------
+        multiplicity : ndarray of shape (n_queries,), optional
+            Counts of the queries, as a resample has them.
+
+        Returns
+        -------
+        float
+            The mean.
+        """
         weights = np.where(self.counted, self.weights, 0.0)
         if multiplicity is not None:
             weights = weights * multiplicity
@@ -89,6 +127,20 @@ class QueryScores:
 
 def query_resamples(n_queries: int, n_resamples: int, seed: int) -> Iterator[Array]:
     """Draw queries with replacement, as multiplicities.
+
+    Parameters
+    ----------
+    n_queries : int
+        Number of queries.
+    n_resamples : int
+        Number of draws.
+    seed : int
+        Seed of the draws.
+
+    Yields
+    ------
+    ndarray of shape (n_queries,)
+        The number of times that each query was drawn.
 
     Examples
     --------
@@ -102,6 +154,16 @@ def query_resamples(n_queries: int, n_resamples: int, seed: int) -> Iterator[Arr
 
 def drawn_interval(values: Sequence[float] | Array) -> tuple[float, float]:
     """The middle 95 % of means of resamples; of those that drew a query that counts, NaN if none did.
+
+    Parameters
+    ----------
+    values : sequence of float
+        A mean for each resample.
+
+    Returns
+    -------
+    low, high : float
+        The ends of the interval.
 
     Examples
     --------

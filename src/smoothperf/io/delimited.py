@@ -24,7 +24,7 @@ from .streams import DECODING_ERRORS, explain
 
 DELIMITERS = ",;\t"
 #: Columns by name, and the lines of the rows where the file has lines.
-Part = tuple[dict[str, NDArray[Any]], "NDArray[np.int64] | None"]
+TablePart = tuple[dict[str, NDArray[Any]], "NDArray[np.int64] | None"]
 
 
 @contextmanager
@@ -118,7 +118,7 @@ class CSV:
         self.names = names_of(header, self._rows.delimiter, path, line)
         self._rows.n_fields = len(self.names)
 
-    def parts(self, columns: Collection[str], kept: Collection[str], n_rows: int) -> Iterator[Part]:
+    def parts(self, columns: Collection[str], kept: Collection[str], n_rows: int) -> Iterator[TablePart]:
         """Yield columns, so many rows at a time: text as it is written of those that are ``kept``.
 
         Of the others, numbers and truth values come as such, with NaN for what is missing, if nothing else is among

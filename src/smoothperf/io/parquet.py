@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .dataset import damage_as_data_error, data_error
-from .delimited import Part, as_text
+from .delimited import TablePart, as_text
 
 #: The message for a file that cannot be read.
 DAMAGED = "it is not a sound Parquet file"
@@ -39,7 +39,7 @@ class Parquet:
         if twice is not None:
             raise data_error(path, f"the column {twice!r} occurs twice")
 
-    def parts(self, columns: Collection[str], kept: Collection[str], n_rows: int) -> Iterator[Part]:
+    def parts(self, columns: Collection[str], kept: Collection[str], n_rows: int) -> Iterator[TablePart]:
         """Yield columns, so many rows at a time: in the type that they have in the file of those that are ``kept``.
 
         Of the others, numbers and truth values come as numbers, with NaN for what is missing, and text as such.

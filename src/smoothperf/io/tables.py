@@ -125,7 +125,18 @@ class TableEncoder:
 
     @classmethod
     def fit(cls, table: Table) -> TableEncoder:
-        """Learn from a training table."""
+        """Learn from a training table.
+
+        Parameters
+        ----------
+        table : Table
+            A training table.
+
+        Returns
+        -------
+        TableEncoder
+            The encoder.
+        """
         found = {name: _learnt(table, name) for name in table.columns}
         columns = [column for column in found.values() if column is not None]
         left_out = [name for name, column in found.items() if column is None]
@@ -135,7 +146,18 @@ class TableEncoder:
 
     @classmethod
     def of_numbers(cls, names: Iterable[str]) -> TableEncoder:
-        """Return one that takes columns of numbers as they are."""
+        """Return one that takes columns of numbers as they are.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of the columns.
+
+        Returns
+        -------
+        TableEncoder
+            The encoder.
+        """
         return cls([TableColumn(name) for name in names], [])
 
     @property
@@ -144,7 +166,18 @@ class TableEncoder:
         return [name for column in self.columns for name in column.feature_names]
 
     def transform(self, table: Table) -> Any:
-        """Return the features of a table that has all columns; others are not looked at."""
+        """Return the features of a table that has all columns; others are not looked at.
+
+        Parameters
+        ----------
+        table : Table
+            A table.
+
+        Returns
+        -------
+        sparse matrix or ndarray of shape (n, d)
+            The features.
+        """
         check_names([column.name for column in self.columns], list(table.columns), table.path)
         parts = [column.features(table) for column in self.columns]
         if any(column.words is not None for column in self.columns):
@@ -164,6 +197,24 @@ def read_table(
     r"""Read a CSV or Parquet file with columns of any kind; the parameters are those of :func:`read_data`.
 
     With an ``encoder``, the columns that it knows are read and no others, and those of words as they are written.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    label, query : str, optional
+        Names of the columns of labels and of queries.
+    labelled : bool, default=True
+        Whether there are labels.
+    format : str, optional
+        The format, if the name does not say it.
+    encoder : TableEncoder, optional
+        The encoder of a model; its columns are read.
+
+    Returns
+    -------
+    Table
+        The columns, the labels and the queries.
 
     Examples
     --------

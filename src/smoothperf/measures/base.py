@@ -66,6 +66,11 @@ class Plane(NamedTuple):
 class Interval(NamedTuple):
     """Bounds of a number, up to rounding.
 
+    Parameters
+    ----------
+    low, high : float
+        The bounds.
+
     Examples
     --------
     >>> import numpy as np

@@ -45,7 +45,20 @@ class FractionalMeasure(Measure):
         return steady_cut(examples.version(Ordering)(scores, examples.weights), examples.positive, loss)
 
     def of_counts(self, hits: Numbers, false: Numbers, positives: float) -> Numbers:
-        """``1 - delta``, from the weights of true and of false positives: numbers or arrays."""
+        """``1 - delta``, from the weights of true and of false positives: numbers or arrays.
+
+        Parameters
+        ----------
+        hits, false : float or ndarray
+            Weights of true and of false positives.
+        positives : float
+            Weight of all positives.
+
+        Returns
+        -------
+        float or ndarray
+            The measure.
+        """
         p, r = self._coefficients
         return (p + r) * hits / (p * positives + r * hits + false)
 

@@ -73,6 +73,16 @@ class Goal(Measure):
         """Return the score, given the weight of positives and negatives above each cut.
 
         The first cut predicts nothing positive, the last one everything.
+
+        Parameters
+        ----------
+        hits, false : ndarray
+            Weights of positives and of negatives above each cut.
+
+        Returns
+        -------
+        float
+            The score.
         """
 
     def score_of(self, examples: Examples, scores: Array) -> float:

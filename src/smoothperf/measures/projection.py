@@ -149,7 +149,7 @@ class Affine(NamedTuple):
     shift_step: float
 
 
-class Interval(NamedTuple):
+class Bracket(NamedTuple):
     """An interval in which the root is looked for, and where the search starts."""
 
     start: float
@@ -157,7 +157,7 @@ class Interval(NamedTuple):
     high: float
 
     @classmethod
-    def around(cls, tau: float, cut: float, margin: float) -> Interval:
+    def around(cls, tau: float, cut: float, margin: float) -> Bracket:
         """Around a guess of the root and one of the cut."""
         return cls(tau, min(tau, cut) - margin, max(tau, cut) + margin)
 
@@ -229,7 +229,7 @@ class RootFinder:
     def root_near(self, tau: float, cut: float, margin: float, last: float) -> Root | None:
         """Look for the root around guesses, as far as to the last margin."""
         while abs(tau) < RESOLVED and margin <= last:
-            root = self.root_in(Interval.around(tau, cut, margin))
+            root = self.root_in(Bracket.around(tau, cut, margin))
             if not root.outside:
                 return root
             tau = root.tau
@@ -253,22 +253,22 @@ class RootFinder:
         simplex = self.simplex
         level = simplex.examples.version(Ordering)(self._values(1), simplex.weights).level(simplex.total).at
         rounding = 4.4e-16 * abs(level)
-        return self.root_in(Interval(level - 0.5, level - 1.0 - rounding, level + rounding), certain=True)
+        return self.root_in(Bracket(level - 0.5, level - 1.0 - rounding, level + rounding), certain=True)
 
-    def root_in(self, interval: Interval, *, certain: bool = False) -> Root:
+    def root_in(self, interval: Bracket, *, certain: bool = False) -> Root:
         """Look for the root in an interval, in which it may lie or is certain to, and for theta there."""
         undecided, weighed = self._inside(interval)
         search = _top_k.RootSearch(self.simplex.total, *interval, certain)
         search.search(*undecided.both(), undecided.above)
         return Root.of(search, self._cut_of(weighed, interval))
 
-    def _inside(self, interval: Interval) -> tuple[Undecided, Array]:
+    def _inside(self, interval: Bracket) -> tuple[Undecided, Array]:
         """The examples that an interval leaves undecided, and weights to find theta by."""
         _, low, high = interval
         undecided = self._collect(low, high + 1.0)
         return undecided, self._weighed(undecided, low, high)
 
-    def _cut_of(self, weighed: Array, interval: Interval) -> tuple[float, float]:
+    def _cut_of(self, weighed: Array, interval: Bracket) -> tuple[float, float]:
         """Theta, and the looseness of its bound."""
         return _top_k.cut_of_cells(weighed[:-1], float(weighed[-1]), self.simplex.total, interval.low, interval.high)
 

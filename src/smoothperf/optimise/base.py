@@ -84,6 +84,10 @@ class ConvexSolver(Solver):
 
     Parameters
     ----------
+    tol : float, default=1e-3
+        Stop when the certified gap of the exact objective is at most this.
+    max_iter : int, default=10000
+        Most iterations.
     max_planes : int, optional
         Most planes kept for the certificate; 40 by default, with which a smooth solver loses nothing.
 

@@ -77,7 +77,7 @@ def evaluation_rounding(
 
 
 @dataclass
-class _Bound:
+class _KeptBound:
     """One bound of the form (bundle-bound), kept with what its rounding depends on."""
 
     value: float = -np.inf
@@ -199,7 +199,7 @@ class Bundle(Shared):
         self._highest = -np.inf
         # The bound that was best at the last radius, and those that have come since: a solution that is better before
         # rounding is taken off may be worse afterwards.
-        self._bounds = [_Bound()]
+        self._bounds = [_KeptBound()]
 
     def __len__(self) -> int:
         return self._count
@@ -316,7 +316,7 @@ class Bundle(Shared):
         if self._penalty.is_quadratic:
             self._multiply()
         self._new = 0
-        bound = _Bound(*self.agreed(*(self._best_bound() if self.leads else (0.0, 0.0, 0.0, 0.0))))
+        bound = _KeptBound(*self.agreed(*(self._best_bound() if self.leads else (0.0, 0.0, 0.0, 0.0))))
         self._highest = max(self._highest, bound.certified(0.0, self._ceiling))
         self._bounds.append(bound)
 
@@ -337,7 +337,7 @@ class Bundle(Shared):
         return self._bound()
 
     def _bound(self) -> tuple[float, float, float, float]:
-        """The numbers of a :class:`_Bound`, of the bound that the weights make."""
+        """The numbers of a :class:`_KeptBound`, of the bound that the weights make."""
         k = self._count
         weights = self._weights[:k]
         n, d = self._n_rows, self._design.shape[1]

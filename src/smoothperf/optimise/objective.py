@@ -83,38 +83,118 @@ class RegularizedRisk(Shared):
         self.n_rmatvec = 0
 
     def matvec(self, coef: Array, out: Array | None = None) -> Array:
-        """Scores ``X w``; one pass over the data. ``out`` is overwritten if given."""
+        """Scores ``X w``; one pass over the data. ``out`` is overwritten if given.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (d,)
+            The weights.
+        out : ndarray of shape (n,), optional
+            Memory for the result.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The scores.
+        """
         self.n_matvec += 1
         return self.design.matvec(coef, out=out)
 
     def rmatvec(self, gradient: Array, out: Array | None = None) -> Array:
-        """``X^T g``; one pass over the data. ``out`` is overwritten if given."""
+        """``X^T g``; one pass over the data. ``out`` is overwritten if given.
+
+        Parameters
+        ----------
+        gradient : ndarray of shape (n,)
+            A gradient in scores.
+        out : ndarray of shape (d,), optional
+            Memory for the result.
+
+        Returns
+        -------
+        ndarray of shape (d,)
+            The gradient in weights.
+        """
         self.n_rmatvec += 1
         return self.design.rmatvec(gradient, out=out)
 
     def exact(self, coef: Array, scores: Array | None = None) -> float:
-        """``J(w)``; free of passes over X if the scores are given."""
+        """``J(w)``; free of passes over X if the scores are given.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (d,)
+            The weights.
+        scores : ndarray of shape (n,), optional
+            ``X w``, if known.
+
+        Returns
+        -------
+        float
+            The objective.
+        """
         if scores is None:
             scores = self.matvec(coef)
         (square,) = self.agreed(float(coef @ coef))
         return self.regulariser(coef, square) + self.risk.exact_value(scores)
 
     def regulariser(self, coef: Array, square: float) -> float:
-        """``Omega``, given ``|w|^2``, which all members of a group have in common; so they do the result."""
+        """``Omega``, given ``|w|^2``, which all members of a group have in common; so they do the result.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (d,)
+            The weights.
+        square : float
+            Squared norm of the weights.
+
+        Returns
+        -------
+        float
+            The penalty.
+        """
         omega = self.penalty.value(coef, square)
         # The quadratic one looks at the square alone. Others sum up weights: the first member's sum counts.
         return omega if self.penalty.is_quadratic else self.agreed(omega)[0]
 
     def inner(self, u: Array, v: Array) -> float:
-        """``<u, v>`` of vectors with a number for each row."""
+        """``<u, v>`` of vectors with a number for each row.
+
+        Parameters
+        ----------
+        u, v : ndarray of shape (n,)
+            Vectors.
+
+        Returns
+        -------
+        float
+            The product, over all members of a group.
+        """
         return self.total(float(u @ v))[0]
 
     def scores_of_zero(self) -> Array:
-        """The scores of w = 0."""
+        """The scores of w = 0.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Zeros.
+        """
         return np.zeros(self.design.shape[0])
 
     def whole_scores(self, scores: Array) -> Array:
-        """``f0 + f``: the scores that are ranked or cut."""
+        """``f0 + f``: the scores that are ranked or cut.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            ``X w``.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The sums.
+        """
         return scores if self.offset is None else self.offset + scores
 
 

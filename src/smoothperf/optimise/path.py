@@ -506,7 +506,7 @@ class TightPath:
         last = None if self._last is None else self._start(alpha, self._last.coef, self._last)
         starts = [first] if last is None else [first, last]
         if not self._thorough:
-            first, last = min(starts, key=_Start.value), None
+            first, last = min(starts, key=_PathStart.value), None
         result = first.run(self._solver, look)
         if last is not None and result.status is not Status.STOPPED and last.value() < result.objective:
             result = min(result, last.run(self._solver, look), key=lambda each: each.objective)
@@ -524,11 +524,11 @@ class TightPath:
         )
         return self._last
 
-    def _start(self, alpha: float, coef: Array, known: Solution) -> _Start:
+    def _start(self, alpha: float, coef: Array, known: Solution) -> _PathStart:
         """Weights to start from; their scores are those of a solution if its weights are the same."""
         penalty = self._penalty.with_alpha(alpha)
         objective = StartingWithScores(self._design, self._risk, penalty, known.coef, known.scores, offset=self._offset)
-        return _Start(coef, objective)
+        return _PathStart(coef, objective)
 
 
 def relative_strength(risk: Risk, penalty: Penalty) -> float:
@@ -541,7 +541,7 @@ def relative_strength(risk: Risk, penalty: Penalty) -> float:
 
 
 @dataclass(frozen=True)
-class _Start:
+class _PathStart:
     """Weights to start from, and the objective that counts the products of a run from there."""
 
     coef: Array

@@ -58,7 +58,7 @@ FEW_WEIGHTS = 120
 NOISE_OF_BINS, MOST_BLIND = 1e-7, 2
 
 
-class Settings(Protocol):
+class ProximalSettings(Protocol):
     """Hyper-parameters of :class:`~smoothperf.LBFGS` that count here."""
 
     @property
@@ -82,7 +82,7 @@ class Settings(Protocol):
         """The flatness that ends a search of a line."""
 
 
-def minimise(solver: Settings, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
+def minimise(solver: ProximalSettings, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
     """Go downhill until the monitor is content or nothing helps."""
     if run.space.length <= FEW_WEIGHTS:
         memory_size = max(memory_size, FEW_WEIGHTS)
@@ -93,7 +93,7 @@ def minimise(solver: Settings, run: PenalisedRun, monitor: Monitor, memory_size:
     return monitor.result(status, metric.pairs())
 
 
-def descend(solver: Settings, run: PenalisedRun, monitor: Monitor, metric: Metric) -> Status:
+def descend(solver: ProximalSettings, run: PenalisedRun, monitor: Monitor, metric: Metric) -> Status:
     """Report points to the monitor until it says how the run ended, or nothing helps."""
     leads = run.leads
     descent = Descent(run, monitor, solver.smoothing, tol=solver.tol, patience=PATIENCE)

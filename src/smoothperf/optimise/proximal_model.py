@@ -35,7 +35,7 @@ SWEEPS, SYSTEMS = 8, 20
 ALL_SWEEPS = 1000
 
 #: V of (quadratic-model), column by column: starts, rows, values, and how many rows there are.
-Columns = tuple[NDArray[np.int32], NDArray[np.int32], Array, int]
+Compressed = tuple[NDArray[np.int32], NDArray[np.int32], Array, int]
 
 
 def units_of(design: Design) -> Array:
@@ -53,7 +53,7 @@ def units_of(design: Design) -> Array:
     return np.where((ratios <= 1.0 / FAR) | (ratios >= FAR), ratios, 1.0)
 
 
-def no_columns(d: int) -> Columns:
+def no_columns(d: int) -> Compressed:
     """Those of a model without V."""
     return np.zeros(d + 1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0), 0
 
@@ -65,7 +65,7 @@ def proximal_step(
     slope: Array,
     sigma: float,
     low_rank: tuple[Array, Array],
-    columns: Columns,
+    columns: Compressed,
     accuracy: float,
 ) -> Array:
     """Return z, about.

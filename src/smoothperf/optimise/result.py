@@ -87,7 +87,18 @@ class Start:
 
     @classmethod
     def of(cls, start: Start | Array | None) -> Start:
-        """Return the start at some weights, or one that is complete as it is."""
+        """Return the start at some weights, or one that is complete as it is.
+
+        Parameters
+        ----------
+        start : Start or ndarray of shape (d,), optional
+            A start, or its weights; zero by default.
+
+        Returns
+        -------
+        Start
+            The start.
+        """
         return start if isinstance(start, Start) else cls(None if start is None else np.asarray(start))
 
 
@@ -140,6 +151,11 @@ class TraceRow:
 @dataclass
 class Trace:
     """The rows of all iterations; ``trace["objective"]`` is a column as an array.
+
+    Parameters
+    ----------
+    rows : list of TraceRow
+        A row for each iteration.
 
     Examples
     --------

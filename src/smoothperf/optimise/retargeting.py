@@ -243,7 +243,7 @@ class Retargeting(Solver):
             joined.continue_with(step)
             # J_tight here, but for rounding that may have lowered it.
             highest = here.value + _evaluation_rounding(step, here)
-            watch = _Watch(joined, highest, self.tol)
+            watch = _StepWatch(joined, highest, self.tol)
             left = max(0, self.max_iter - joined.iterations)
             # As long as steps gain much, the next target is worth more than the rest of this one.
             limit = min(SHORT, left) if previous - here.value > self.tol else left
@@ -290,7 +290,7 @@ class Retargeting(Solver):
         return result.status
 
 
-class _Watch:
+class _StepWatch:
     """Looks at every row of a step, and ends the step when it has gained enough, or has nothing to gain."""
 
     def __init__(self, joined: JoinedRuns, value: float, tol: float):

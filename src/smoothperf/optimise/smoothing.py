@@ -81,7 +81,18 @@ class Fixed:
             _checked_deviation(self.deviation)
 
     def first(self, risk: Risk) -> float:
-        """``mu``, or ``deviation / D``; 0 for a risk that is smooth."""
+        """``mu``, or ``deviation / D``; 0 for a risk that is smooth.
+
+        Parameters
+        ----------
+        risk : Risk
+            The risk.
+
+        Returns
+        -------
+        float
+            The first mu.
+        """
         if risk.diameter == 0.0:
             return 0.0
         if self.mu is not None:
@@ -96,7 +107,20 @@ class Fixed:
         return mu_for(self.deviation, risk)
 
     def following(self, mu: float, *, slack: float, gap: float) -> float:
-        """``mu``."""
+        """``mu``.
+
+        Parameters
+        ----------
+        mu : float
+            The last mu.
+        slack, gap : float
+            Not looked at.
+
+        Returns
+        -------
+        float
+            The next mu.
+        """
         return mu
 
 
@@ -135,9 +159,35 @@ class Adaptive:
             raise ValueError(f"factor must lie between 0 and 1, got {self.factor!r}.")
 
     def first(self, risk: Risk) -> float:
-        """``deviation / D``; 0 for a risk that is smooth."""
+        """``deviation / D``; 0 for a risk that is smooth.
+
+        Parameters
+        ----------
+        risk : Risk
+            The risk.
+
+        Returns
+        -------
+        float
+            The first mu.
+        """
         return mu_for(self.deviation, risk)
 
     def following(self, mu: float, *, slack: float, gap: float) -> float:
-        """``mu``, or ``factor * mu`` if ``slack > share * gap``."""
+        """``mu``, or ``factor * mu`` if ``slack > share * gap``.
+
+        Parameters
+        ----------
+        mu : float
+            The last mu.
+        slack : float
+            Slack of the last plane.
+        gap : float
+            The gap so far.
+
+        Returns
+        -------
+        float
+            The next mu.
+        """
         return mu * self.factor if slack > self.share * gap else mu

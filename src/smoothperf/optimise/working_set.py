@@ -58,7 +58,7 @@ def pays(run: PenalisedRun) -> bool:
     return d >= MANY_COLUMNS and 2 * int(np.count_nonzero(run.penalty.l1)) >= d and run.design.gives_columns
 
 
-def minimise(solver: proximal.Settings, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
+def minimise(solver: proximal.ProximalSettings, run: PenalisedRun, monitor: Monitor, memory_size: int) -> Result:
     """Solve on few columns, look at all, and repeat."""
     penalty, d = run.penalty, run.design.shape[1]
     point = run.starting_point(monitor.first_mu(solver.smoothing))

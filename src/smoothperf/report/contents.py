@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .training import Training
+from .training import TrainingFacts
 
 #: A value and its 95 % bootstrap interval.
-Judged = tuple[float, float, float]
+ValueAndInterval = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,7 @@ class ReportContents:
     ----------
     model_name, data_name : str
         Names of the two files.
-    training : Training
+    training : TrainingFacts
         About the model.
     constant, empty : bool
         Whether the model is constant: all rows have the same score, perhaps because it has no weight at all.
@@ -38,10 +38,10 @@ class ReportContents:
 
     model_name: str
     data_name: str
-    training: Training
+    training: TrainingFacts
     constant: bool
     empty: bool
-    measures: dict[str, Judged]
+    measures: dict[str, ValueAndInterval]
     made: str
 
 

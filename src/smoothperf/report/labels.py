@@ -13,11 +13,11 @@ from ..cuts.sorted_scores import Counts
 from ..evaluation import Ranking, interval, is_constant, resamples
 from ..measures import Measure, get_measure
 from .bands import Band, precision_at, rate_places, recall_at, recall_places
-from .contents import Judged, ReportContents
+from .contents import ReportContents, ValueAndInterval
 from .penalty import has_bounds, penalty_words
 from .thinning import separating_thresholds, thin_cuts
-from .training import Training, made_now, training_of
-from .weights import Weights, weights_of
+from .training import TrainingFacts, made_now, training_of
+from .weights import LargestWeights, weights_of
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
@@ -41,7 +41,7 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class Curve:
+class CutTables:
     """Contingency tables at some of the cuts, from nothing predicted positive to everything; all exact.
 
     Attributes
@@ -76,14 +76,14 @@ class LabelContents(ReportContents):
         The negative and the positive label.
     n_positive, n_negative : int
         Examples of the data.
-    curve : Curve
+    curve : CutTables
         For the curves and the slider.
     precision_band, recall_band : Band
         95 % bands of the precision over the recall, and of the recall over the false positive rate, from the same
         bootstrap.
     histogram : Histogram
         Scores by class.
-    weights : Weights
+    weights : LargestWeights
         Weights of features.
 
     Examples
@@ -99,11 +99,11 @@ class LabelContents(ReportContents):
     classes: tuple[str, str]
     n_positive: int
     n_negative: int
-    curve: Curve
+    curve: CutTables
     precision_band: Band
     recall_band: Band
     histogram: Histogram
-    weights: Weights
+    weights: LargestWeights
 
 
 def gather(
@@ -181,7 +181,7 @@ def gather(
 
 def _judged(
     ranking: Ranking, positive: NDArray[np.bool_], trained_for: Measure, n_resamples: int, seed: int
-) -> tuple[dict[str, Judged], tuple[Band, Band]]:
+) -> tuple[dict[str, ValueAndInterval], tuple[Band, Band]]:
     """Return the measures with intervals and the bands of the curves, from one bootstrap."""
     own = trained_for if trained_for.name not in RANKING_MEASURES else None
 
@@ -205,7 +205,7 @@ def _judged(
     return measures, (Band.of(recalls, precisions), Band.of(rates, heights))
 
 
-def _curve(ranking: Ranking, raw_scores: Array, shift: float) -> Curve:
+def _curve(ranking: Ranking, raw_scores: Array, shift: float) -> CutTables:
     cuts = ranking.cuts()
     operating_point = ranking.cut_at(0.0)
     break_even = int(np.abs(cuts.tp + cuts.fp - cuts.tp[-1]).argmin())
@@ -213,7 +213,7 @@ def _curve(ranking: Ranking, raw_scores: Array, shift: float) -> Curve:
     shown = thin_cuts(cuts, ranking.levels, keep=(operating_point, break_even, best_f1))
     place = {int(cut): position for position, cut in enumerate(shown)}
     thresholds = separating_thresholds(ranking.levels, shown)
-    return Curve(
+    return CutTables(
         thresholds=thresholds,
         raw_thresholds=_raw_thresholds(thresholds, raw_scores, shift),
         tp=cuts.tp[shown].astype(int).tolist(),
@@ -256,7 +256,7 @@ def _histogram(positive: NDArray[np.bool_], scores: Array) -> Histogram:
     )
 
 
-def _training(model: MeasureClassifier) -> Training:
+def _training(model: MeasureClassifier) -> TrainingFacts:
     measure = get_measure(model.measure)
     counts: Any = getattr(model, "class_count_", None)
     return training_of(

@@ -14,13 +14,13 @@ from importlib import resources
 
 from ..evaluation import title_of
 from .charts import capital
-from .contents import Judged, Parts, ReportContents
+from .contents import Parts, ReportContents, ValueAndInterval
 from .curves import MARKS, lowest_rate
 from .labels import LabelContents
 from .rankings import RankingContents
 from .rankings_page import ranking_parts
 from .threshold import threshold_section
-from .training import SOLVERS, Training, banner, certificate, convergence, risk_of, tag_of, training_tile
+from .training import SOLVERS, TrainingFacts, banner, certificate, convergence, risk_of, tag_of, training_tile
 from .weights import weights_section
 
 #: Of models that were saved by earlier versions, or fitted in Python.
@@ -176,7 +176,7 @@ def _tiles(contents: ReportContents, parts: Parts) -> str:
     )
 
 
-def _tile(name: str, judged: Judged, training: Training) -> str:
+def _tile(name: str, judged: ValueAndInterval, training: TrainingFacts) -> str:
     """Return a measure with its interval; one with a tag stands out, and of decisions says which threshold."""
     (value, low, high), tag = judged, tag_of(name, training)
     title = capital(title_of(name)) + (", own threshold" if training.decides and name == training.measure else "")
@@ -187,14 +187,14 @@ def _tile(name: str, judged: Judged, training: Training) -> str:
     )
 
 
-def _average_words(training: Training) -> str:
+def _average_words(training: TrainingFacts) -> str:
     """Say of which models this one is an average; nothing if it is none."""
     if len(training.averaged) < 2:
         return ""
     return "; ".join(f"{share:.0%} {name}" for name, share in training.averaged.items())
 
 
-def _average(training: Training) -> str:
+def _average(training: TrainingFacts) -> str:
     """Say which of the averaged models the certificate is about."""
     words = _average_words(training)
     if not words:
@@ -231,7 +231,7 @@ def _facts(contents: ReportContents, parts: Parts) -> str:
     return f'<div class="card"><dl class="facts">{items}</dl></div>'
 
 
-def _training_rows(training: Training) -> str:
+def _training_rows(training: TrainingFacts) -> str:
     if training.rows is None:
         return UNKNOWN
     negative, positive = training.rows

@@ -17,8 +17,8 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from .._arrays import Array
 from ..evaluation import QueryScores, drawn_interval, is_constant, query_columns, query_resamples
 from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
-from .contents import Judged, ReportContents
-from .training import Training, made_now, training_of
+from .contents import ReportContents, ValueAndInterval
+from .training import TrainingFacts, made_now, training_of
 
 if TYPE_CHECKING:
     from ..estimators.ranker import MeasureRanker
@@ -125,7 +125,7 @@ class RankingContents(ReportContents):
 
     n_documents: int
     n_queries: int
-    gains: dict[str, Judged]
+    gains: dict[str, ValueAndInterval]
     spread_of: str
     values: Array
     single_values: Array
@@ -213,7 +213,7 @@ def gather_ranking(
     )
 
 
-def _training(model: MeasureRanker) -> Training:
+def _training(model: MeasureRanker) -> TrainingFacts:
     measure, trained_with = get_query_measure(model.measure), model.trained_with
     averaged = getattr(model, "averaged_", {})
     return training_of(model, measure.full_name, trained_with.measure.full_name, trained_with.bound, averaged=averaged)
@@ -221,7 +221,7 @@ def _training(model: MeasureRanker) -> Training:
 
 def _judged(
     queries: Queries, columns: dict[str, QueryMeasure], scores: Array, single: Array, n_resamples: int, seed: int
-) -> tuple[dict[str, Judged], dict[str, Judged]]:
+) -> tuple[dict[str, ValueAndInterval], dict[str, ValueAndInterval]]:
     """Return all measures by which some query counts, and the gains over a single feature."""
     found = {name: QueryScores.of(measure, queries, scores) for name, measure in columns.items()}
     found = {name: worth for name, worth in found.items() if worth.count}

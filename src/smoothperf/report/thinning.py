@@ -14,13 +14,10 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arrays import Array
+from .._arrays import Array, Indices
 from ..cuts.sorted_scores import Counts
 from ..cuts.targets import ROUNDING
-
-Indices = NDArray[np.intp]
 
 #: More cuts than these are thinned.
 MOST_CUTS = 2400

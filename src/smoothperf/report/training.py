@@ -32,7 +32,7 @@ LOSSES = ("log_loss", "squared_hinge", "squared_loss", "pooled_squared_loss")
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingFacts:
     """The training of a model and how far it got.
 
     Attributes
@@ -94,10 +94,10 @@ class Training:
     averaged: dict[str, float] = field(default_factory=dict)
 
 
-def training_of(model: CertifiedModel, measure: str, trained_with: str, bound: str, **more: Any) -> Training:
+def training_of(model: CertifiedModel, measure: str, trained_with: str, bound: str, **more: Any) -> TrainingFacts:
     """Return all that a model knows of its training; ``more`` is what not all models have."""
     result, solver = model.result_, model.solver
-    return Training(
+    return TrainingFacts(
         measure=measure,
         trained_with=trained_with,
         bound=bound,
@@ -136,7 +136,7 @@ def traced(trace: Any) -> dict[str, Array]:
     return {name: values[kept] for name, values in columns.items()}
 
 
-def banner(training: Training, *, constant: bool, empty: bool) -> str:
+def banner(training: TrainingFacts, *, constant: bool, empty: bool) -> str:
     """Say so, before anything else, if the model is constant; ``empty`` if it has no weight at all."""
     if not constant:
         return ""
@@ -153,14 +153,14 @@ def banner(training: Training, *, constant: bool, empty: bool) -> str:
     )
 
 
-def tag_of(name: str, training: Training) -> str:
+def tag_of(name: str, training: TrainingFacts) -> str:
     """Return a tag of the measure that the model was made for; nothing of the others."""
     if name != training.measure:
         return ""
     return "Trained for this" if training.trained_with == training.measure else "Chosen for this"
 
 
-def training_tile(training: Training, *, constant: bool) -> str:
+def training_tile(training: TrainingFacts, *, constant: bool) -> str:
     """Say how good the training is."""
     members = len(training.averaged)
     name = f"Training, of the first of {members} models that are averaged" if members > 1 else "Training"
@@ -170,7 +170,7 @@ def training_tile(training: Training, *, constant: bool) -> str:
     )
 
 
-def _verdict(training: Training, *, constant: bool) -> str:
+def _verdict(training: TrainingFacts, *, constant: bool) -> str:
     """Return the most important thing about the model, in green, orange or red."""
     if constant:
         return '<p class="verdict bad">\u2717 It is constant</p>'
@@ -182,7 +182,7 @@ def _verdict(training: Training, *, constant: bool) -> str:
     return f'<p class="verdict warn">\u26a0 Stopped early: {words.format(f"{training.gap:.2g}")}</p>'
 
 
-def certificate(training: Training) -> str:
+def certificate(training: TrainingFacts) -> str:
     """Say what is certified."""
     share = f" ({training.gap / training.lower_bound:.2%})" if training.lower_bound > 0.0 else ""
     reached = (
@@ -213,7 +213,7 @@ def certificate(training: Training) -> str:
     )
 
 
-def convergence(training: Training) -> str:
+def convergence(training: TrainingFacts) -> str:
     """Draw how training went."""
     trace = training.trace
     if trace["passes"].shape[0] < 2:
@@ -257,18 +257,18 @@ def convergence(training: Training) -> str:
     return f'<div class="pair"><div class="card">{gap.render()}</div><div class="card">{between.render()}</div></div>'
 
 
-def risk_of(training: Training) -> str:
+def risk_of(training: TrainingFacts) -> str:
     """Name what was minimised: a loss, or the bound of a measure."""
     name = title_of(training.trained_with).removeprefix("minus ")
     return name if _is_loss(training) else f"{name}, {training.bound} bound"
 
 
-def _is_loss(training: Training) -> bool:
+def _is_loss(training: TrainingFacts) -> bool:
     """Whether a loss was minimised; its name may say what is unusual about it."""
     return training.trained_with.partition(", ")[0] in LOSSES
 
 
-def _objective(training: Training) -> str:
+def _objective(training: TrainingFacts) -> str:
     """Say what was minimised, in half a sentence."""
     name = title_of(training.trained_with).removeprefix("minus ")
     if _is_loss(training):

@@ -22,7 +22,7 @@ MOST, SHOWN = 200, 20
 
 
 @dataclass(frozen=True)
-class Weights:
+class LargestWeights:
     """The features with the largest contributions, falling.
 
     Attributes
@@ -54,7 +54,7 @@ class Weights:
         return self.weights * self.spreads
 
 
-def weights_of(model: MeasureClassifier, X: Any, feature_names: Any = None) -> Weights:
+def weights_of(model: MeasureClassifier, X: Any, feature_names: Any = None) -> LargestWeights:
     """Look at a model's weights beside the spreads of some rows.
 
     Examples
@@ -70,7 +70,7 @@ def weights_of(model: MeasureClassifier, X: Any, feature_names: Any = None) -> W
     spreads[~np.isfinite(spreads)] = 0.0  # squares of very large values overflow; they say nothing then
     contributions = weights * spreads
     places = most_important(contributions, MOST)
-    return Weights(
+    return LargestWeights(
         names=names_of(model, places.tolist(), feature_names),
         weights=weights[places],
         spreads=spreads[places],
@@ -110,7 +110,7 @@ a higher value speaks for {positive}; below 0 for {negative}.{part}</p>
 </div>"""
 
 
-def _how_many(weights: Weights) -> str:
+def _how_many(weights: LargestWeights) -> str:
     """Say how many features there are, and how many of them are in use."""
     if weights.n_used == 0:
         return f"All {weights.n_features:,} features have weight 0."
@@ -119,7 +119,7 @@ def _how_many(weights: Weights) -> str:
     return f"{weights.n_used:,} of {weights.n_features:,} features are in the model; the others have weight 0."
 
 
-def _table(weights: Weights, begin: int, end: int) -> str:
+def _table(weights: LargestWeights, begin: int, end: int) -> str:
     widest = float(np.abs(weights.contributions[0]))
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td class="extra">{_number(weight)}</td>'

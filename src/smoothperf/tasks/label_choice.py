@@ -48,7 +48,7 @@ FEW_EXAMPLES, REPEATS = 200, 3
 
 @kept_in_files
 @dataclass(frozen=True)
-class Candidate:
+class LabelCandidate:
     """A risk to train with.
 
     Parameters
@@ -62,7 +62,7 @@ class Candidate:
 
     Examples
     --------
-    >>> print(Candidate(PRBEP(), "tight"))
+    >>> print(LabelCandidate(PRBEP(), "tight"))
     prbep, tight
     """
 
@@ -84,10 +84,10 @@ class Candidate:
         return f"{self.measure.name}, {self.bound}{ratio}"
 
 
-BASELINES = (Candidate(LogLoss()), Candidate(SquaredHinge()))
+BASELINES = (LabelCandidate(LogLoss()), LabelCandidate(SquaredHinge()))
 
 
-class LabelChoice(Task[Examples, Candidate]):
+class LabelChoice(Task[Examples, LabelCandidate]):
     """The part of a task for labels that a choice needs, beyond training."""
 
     measure: Measure
@@ -95,7 +95,7 @@ class LabelChoice(Task[Examples, Candidate]):
     cautious: ClassVar[bool] = True
     baseline_names: ClassVar[frozenset[str]] = frozenset(one.measure.name for one in BASELINES)
 
-    def candidates(self, bound: str | Sequence[Any]) -> tuple[Candidate, ...]:
+    def candidates(self, bound: str | Sequence[Any]) -> tuple[LabelCandidate, ...]:
         """All that :func:`candidates_for` offers, with every l1_ratio."""
         return tuple(
             replace(one, l1_ratio=ratio) for one in candidates_for(self.measure, bound) for ratio in self.penalties
@@ -113,27 +113,29 @@ class LabelChoice(Task[Examples, Candidate]):
         """Average precision."""
         return AveragePrecision().score(judged.positive, scores, judged.weights)
 
-    def judge_alone(self, held_out: HeldOut[Examples, Candidate], scores: Array) -> float:
+    def judge_alone(self, held_out: HeldOut[Examples, LabelCandidate], scores: Array) -> float:
         """The measure in one split, cut as suits it best there."""
         cut = 0.0
         if self.measure.judges_decisions:
             cut = self.measure.tuned_threshold(held_out.known.positive, scores, held_out.known.weights)
         return self.judge(held_out.judged, scores - cut)
 
-    def judge_together(self, splits: Sequence[HeldOut[Examples, Candidate]], key: tuple[Candidate, int]) -> Array:
+    def judge_together(
+        self, splits: Sequence[HeldOut[Examples, LabelCandidate]], key: tuple[LabelCandidate, int]
+    ) -> Array:
         """The measure in every split, with one cut for all."""
         cut = self.cut_of(splits, key) if self.measure.judges_decisions else 0.0
         return np.array(
             [self.judge(each.judged, each.scores[key] - cut) if key in each.scores else np.nan for each in splits]
         )
 
-    def cut_of(self, splits: Sequence[HeldOut[Examples, Candidate]], key: tuple[Candidate, int]) -> float:
+    def cut_of(self, splits: Sequence[HeldOut[Examples, LabelCandidate]], key: tuple[LabelCandidate, int]) -> float:
         """Threshold for the scores of held-out rows; what a goal promises, it promises by rows, not splits."""
         return self.measure.tuned_threshold(*stacked_scores(splits, key, once=isinstance(self.measure, Goal)))
 
 
 def stacked_scores(
-    splits: Sequence[HeldOut[Examples, Candidate]], key: tuple[Candidate, int], *, once: bool = False
+    splits: Sequence[HeldOut[Examples, LabelCandidate]], key: tuple[LabelCandidate, int], *, once: bool = False
 ) -> tuple[NDArray[np.bool_], Array, Array | None]:
     """Labels, scores and weights, for cuts, of the held-out rows of all splits; perhaps each row once."""
     parts = [split for split in splits if key in split.scores]
@@ -148,7 +150,7 @@ def stacked_scores(
     return positive[first], scores[first], None if weights is None else weights[first]
 
 
-def candidates_for(measure: Measure, bound: str | Sequence[Any] = "auto") -> tuple[Candidate, ...]:
+def candidates_for(measure: Measure, bound: str | Sequence[Any] = "auto") -> tuple[LabelCandidate, ...]:
     """Return what to choose from, baselines first.
 
     Parameters
@@ -167,33 +169,33 @@ def candidates_for(measure: Measure, bound: str | Sequence[Any] = "auto") -> tup
     ['f1, tight', 'roc_area, convex']
     """
     if not isinstance(bound, str):
-        return given_candidates(bound, Candidate, _named, example="prbep")
+        return given_candidates(bound, LabelCandidate, _named, example="prbep")
     if choice("bound", bound, ("auto", *BOUNDS)) != "auto":
-        return (Candidate(measure.trained_with if isinstance(measure, Goal) else measure, bound),)
-    if Candidate(measure).baseline:
-        return (Candidate(measure),)
+        return (LabelCandidate(measure.trained_with if isinstance(measure, Goal) else measure, bound),)
+    if LabelCandidate(measure).baseline:
+        return (LabelCandidate(measure),)
     others = [candidate for candidate in _others(measure) if candidate not in BASELINES]
     return (*BASELINES, *dict.fromkeys(others))
 
 
-def _others(measure: Measure) -> tuple[Candidate, ...]:
+def _others(measure: Measure) -> tuple[LabelCandidate, ...]:
     """The candidates that must be better than the baselines."""
-    break_even = Candidate(PRBEP(), "tight"), Candidate(PRBEP())
+    break_even = LabelCandidate(PRBEP(), "tight"), LabelCandidate(PRBEP())
     if isinstance(measure, ROCArea):
-        return (Candidate(measure),)
+        return (LabelCandidate(measure),)
     if isinstance(measure, (PartialROCArea, PRBEP, PrecisionAtK, RecallAtK)):
-        return Candidate(measure, "tight"), Candidate(PRBEP())
+        return LabelCandidate(measure, "tight"), LabelCandidate(PRBEP())
     if measure == FBeta() or isinstance(measure, Jaccard):
         return break_even  # whose best cut is near theirs, at a fraction of the time
     if isinstance(measure, RecallAtFPR):
-        return Candidate(PartialROCArea(measure.fpr), "tight"), Candidate(PRBEP())
+        return LabelCandidate(PartialROCArea(measure.fpr), "tight"), LabelCandidate(PRBEP())
     if isinstance(measure, Goal):
         return break_even
-    return Candidate(measure, "tight"), Candidate(measure)
+    return LabelCandidate(measure, "tight"), LabelCandidate(measure)
 
 
-def _named(measure: Any, bound: Any) -> Candidate:
-    return Candidate(get_measure(measure), choice("bound", bound, BOUNDS))
+def _named(measure: Any, bound: Any) -> LabelCandidate:
+    return LabelCandidate(get_measure(measure), choice("bound", bound, BOUNDS))
 
 
 def label_splits(cv: Any, positive: NDArray[np.bool_]) -> list[tuple[Any, Any]]:

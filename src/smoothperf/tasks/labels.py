@@ -24,7 +24,7 @@ from ..optimise.path import Solution
 from ..optimise.penalties import Penalty, Quadratic
 from .base import Ending, Rows, rows_of
 from .bias import Bias
-from .label_choice import Candidate, LabelChoice
+from .label_choice import LabelCandidate, LabelChoice
 
 
 class LabelRows(Rows[Examples]):
@@ -140,36 +140,36 @@ class LabelTask(LabelChoice):
     def __post_init__(self) -> None:
         positive_number("intercept_scaling", self.intercept_scaling)
 
-    def bias(self, candidate: Candidate) -> Bias:
+    def bias(self, candidate: LabelCandidate) -> Bias:
         """Intercept of the measure of a candidate."""
         return Bias(candidate.measure, self.fit_intercept, self.intercept_scaling)
 
-    def candidate(self, bound: str) -> Candidate:
+    def candidate(self, bound: str) -> LabelCandidate:
         """The risk of the measure, or of the one that a goal is trained with."""
         (l1_ratio,) = self.penalties
-        return Candidate(self.measure, bound, l1_ratio)
+        return LabelCandidate(self.measure, bound, l1_ratio)
 
-    def risk(self, candidate: Candidate, known: Examples) -> Risk:
+    def risk(self, candidate: LabelCandidate, known: Examples) -> Risk:
         """That of the measure."""
         return candidate.measure.risk(known)
 
-    def design(self, candidate: Candidate, features: Design) -> Design:
+    def design(self, candidate: LabelCandidate, features: Design) -> Design:
         """X, with the constant feature where a bias is trained."""
         return self.bias(candidate).design(features)
 
-    def penalty(self, candidate: Candidate) -> Penalty:
+    def penalty(self, candidate: LabelCandidate) -> Penalty:
         """The penalty, which knows whether there is a bias."""
         return self.penalties[candidate.l1_ratio].with_bias(self.bias(candidate).trained)
 
-    def first_risk(self, candidate: Candidate, known: Examples, risk: Risk) -> Risk | None:
+    def first_risk(self, candidate: LabelCandidate, known: Examples, risk: Risk) -> Risk | None:
         """ROC area; the candidate's own for sums over examples."""
         return None if risk.sums_over_examples else ROCArea().risk(known)
 
-    def first_key(self, candidate: Candidate) -> Hashable:
+    def first_key(self, candidate: LabelCandidate) -> Hashable:
         """The penalty: all start from ROC area."""
         return candidate.l1_ratio
 
-    def first_penalty(self, candidate: Candidate) -> Penalty:
+    def first_penalty(self, candidate: LabelCandidate) -> Penalty:
         """That of the features alone."""
         return self.penalties[candidate.l1_ratio]
 
@@ -177,7 +177,7 @@ class LabelTask(LabelChoice):
         """The same."""
         return 1.0
 
-    def first_weights(self, candidate: Candidate, known: Examples, risk: Risk, found: Result | Solution) -> Array:
+    def first_weights(self, candidate: LabelCandidate, known: Examples, risk: Risk, found: Result | Solution) -> Array:
         """With a bias, where one is trained, that takes as many for positive as there are."""
         bias = self.bias(candidate)
         if not bias.trained:
@@ -186,17 +186,22 @@ class LabelTask(LabelChoice):
         threshold = PRBEP().cut(known, found.scores)
         return bias.with_threshold(np.append(found.coef, 0.0), threshold)
 
-    def coef(self, candidate: Candidate, weights: Array) -> Array:
+    def coef(self, candidate: LabelCandidate, weights: Array) -> Array:
         """All but that of the constant feature."""
         return self.bias(candidate).split(weights)[0]
 
-    def scores(self, candidate: Candidate, X: Any, weights: Array) -> Array:
+    def scores(self, candidate: LabelCandidate, X: Any, weights: Array) -> Array:
         """Scores of other rows, bias included."""
         coef, bias = self.bias(candidate).split(weights)
         return super().scores(candidate, X, coef) + bias
 
     def ending(
-        self, candidate: Candidate, known: Examples, objective: RegularizedRisk, found: Result | Solution, tol: float
+        self,
+        candidate: LabelCandidate,
+        known: Examples,
+        objective: RegularizedRisk,
+        found: Result | Solution,
+        tol: float,
     ) -> Ending:
         """The weights, and the bias less the cut of the training scores."""
         assert found.scores is not None

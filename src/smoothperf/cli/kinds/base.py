@@ -15,7 +15,7 @@ from .._screen import Screen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...comparison.table import Kind as Compared
+    from ...comparison.table import Compared
     from ...design.scaling import Scaling
     from ...io import Dataset
 

@@ -15,7 +15,7 @@ from .base import Kind, Worth
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...comparison.table import Kind as Compared
+    from ...comparison.table import Compared
     from ...design.scaling import Scaling
     from ...estimators.classifier import MeasureClassifier
     from ...estimators.classifier_cv import MeasureClassifierCV
@@ -150,7 +150,7 @@ class Labels(Kind):
         self, examples: Dataset, others: Dataset | None, measures: list[str], folds: int, pos_label: str | None
     ) -> tuple[Compared[Any], Any, Any, bool]:
         """Return columns and lines of a comparison, rows, others to judge on, perhaps, and whether trees suit them."""
-        from ...comparison import Labels as ComparedLabels
+        from ...comparison import ComparedLabels
         from ...comparison.table import suits_trees
         from ...estimators.problem import encode_labels
         from ...estimators.scores import known_labels

@@ -14,7 +14,7 @@ from .base import Kind, Worth
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...comparison.table import Kind as Compared
+    from ...comparison.table import Compared
     from ...design.scaling import Scaling
     from ...estimators.ranker import MeasureRanker
     from ...estimators.ranker_cv import MeasureRankerCV
@@ -139,7 +139,7 @@ class Rankings(Kind):
         self, examples: Dataset, others: Dataset | None, measures: list[str], folds: int, pos_label: str | None
     ) -> tuple[Compared[Any], Any, Any, bool]:
         """Return columns and lines of a comparison, rows, others to judge on, perhaps, and whether trees suit them."""
-        from ...comparison import Rankings as ComparedRankings
+        from ...comparison import ComparedRankings
         from ...comparison.rankings import rows_of, suits_lambdarank
 
         train, judging = (None if part is None else rows_of(part) for part in (examples, others))

@@ -29,7 +29,7 @@ import numpy as np
 from ..._arrays import Array
 from ...communicator import Communicator, Shared
 from ...kernels import _top_k
-from ...measures.projection import LAST_MARGIN, Affine, CappedSimplex, Interval, Root, RootFinder, Roots, guesses
+from ...measures.projection import LAST_MARGIN, Affine, Bracket, CappedSimplex, Root, RootFinder, Roots, guesses
 
 #: Half the width of the interval around a root for nearby scores is so many times as far as it has moved before, but at
 #: least and at most so much, in units of u; around that of a sample it is the latter. Another try would cost more.
@@ -175,7 +175,7 @@ class GroupRootFinder(RootFinder):
         columns = values, np.ones(values.shape) if weights is None else weights
         return decided(self._communicator, lambda v, c: (self.root_of_sample(start, v, c),), 1, *columns)[0]
 
-    def root_in(self, interval: Interval, *, certain: bool = False) -> Root:
+    def root_in(self, interval: Bracket, *, certain: bool = False) -> Root:
         """Look for the root in an interval, in which it may lie or is certain to, and for theta there."""
         undecided, weighed = self._inside(interval)
         parts = (undecided.negatives, undecided.negative_weights), (undecided.positives, undecided.positive_weights)

@@ -33,6 +33,11 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     path : path-like
         A folder that :func:`~smoothperf.io.convert` or :class:`~smoothperf.io.StoreWriter` has written.
 
+    Returns
+    -------
+    Store
+        The store; its arrays are maps of the files.
+
     Raises
     ------
     StoreError

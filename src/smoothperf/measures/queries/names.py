@@ -49,6 +49,16 @@ def get_query_measure(measure: str | QueryMeasure) -> QueryMeasure:
 
     Capital letters make no difference, and common other names are understood.
 
+    Parameters
+    ----------
+    measure : str or QueryMeasure
+        The name, or a measure.
+
+    Returns
+    -------
+    QueryMeasure
+        The measure.
+
     Examples
     --------
     >>> get_query_measure("ndcg@10").name, get_query_measure("MAP"), get_query_measure("P@5")

@@ -26,7 +26,7 @@ from .base import QueryMeasure, QueryRisk, checked_weight, quotients, words_of_n
 from .queries import Queries
 
 
-class _Pairs:
+class _QueryPairs:
     """Pairs of documents with different grades: how many a query has, and what it takes to sum over them."""
 
     def __init__(self, queries: Queries):
@@ -90,7 +90,7 @@ class QueryPairsRisk(QueryRisk):
 
     def __init__(self, queries: Queries, *, by_pairs: bool):
         super().__init__(queries)
-        self._pairs = _Pairs(queries)
+        self._pairs = _QueryPairs(queries)
         numbers = self._pairs.numbers
         counted = numbers > 0.0
         units = np.where(counted, numbers, 1.0)
@@ -188,11 +188,11 @@ class QueryROCArea(QueryMeasure):
 
     def of_queries(self, queries: Queries, scores: Array) -> Array:
         """Return the ROC area of each query here; NaN for those with one grade."""
-        pairs = _Pairs(queries)
+        pairs = _QueryPairs(queries)
         swapped, ordered = pairs.wrong(scores), pairs.wrong(-scores)  # tied pairs are neither
         return quotients(0.5 * (pairs.numbers + ordered - swapped), pairs.numbers, pairs.numbers > 0.0)
 
     def weights(self, queries: Queries) -> Array:
         """Return what each query here counts."""
         weights = super().weights(queries)
-        return weights * _Pairs(queries).numbers if self.weighting == "pairs" else weights
+        return weights * _QueryPairs(queries).numbers if self.weighting == "pairs" else weights

@@ -131,15 +131,48 @@ class Queries(Shared):
         return result
 
     def mean(self, scores: Array) -> Array:
-        """For each row the mean score of its query: what a risk that compares documents of a query does not see."""
+        """For each row the mean score of its query: what a risk that compares documents of a query does not see.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            Scores of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The means.
+        """
         return self.by_row(self._means(self.by_document(scores)))
 
     def centred(self, values: Array) -> Array:
-        """A vector that is by document, less the mean of each query."""
+        """A vector that is by document, less the mean of each query.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            A number for each document.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The numbers less the means.
+        """
         return values - self._means(values)
 
     def less_the_first(self, values: Array) -> Array:
-        """A vector that is by document, less its first entry for each query: what all share then costs no digits."""
+        """A vector that is by document, less its first entry for each query: what all share then costs no digits.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            A number for each document.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The differences.
+        """
         return values - np.repeat(values[self.starts[:-1]], self.sizes)
 
     def _means(self, values: Array) -> Array:
@@ -147,11 +180,33 @@ class Queries(Shared):
         return np.repeat(self.sums(values) / np.maximum(self.sizes, 1), self.sizes)
 
     def by_document(self, values: Array) -> Array:
-        """A vector that is by row, by document."""
+        """A vector that is by row, by document.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            A number for each row.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The numbers, by document.
+        """
         return values if self.rows is None else values[self.rows]
 
     def by_row(self, values: Array) -> Array:
-        """A vector that is by document, by row."""
+        """A vector that is by document, by row.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            A number for each document.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The numbers, by row.
+        """
         if self.rows is None:
             return values
         result = np.empty_like(values)
@@ -159,33 +214,96 @@ class Queries(Shared):
         return result
 
     def sums(self, values: Array) -> Array:
-        """Sums over the documents of each query."""
+        """Sums over the documents of each query.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            A number for each document.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            The sums.
+        """
         return self.reduced(np.add, values)
 
     def reduced(self, function: np.ufunc, values: Array) -> Array:
-        """Sums or extremes over the documents of each query."""
+        """Sums or extremes over the documents of each query.
+
+        Parameters
+        ----------
+        function : ufunc
+            A function of two numbers, such as ``numpy.maximum``.
+        values : ndarray of shape (n,)
+            A number for each document.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            A number for each query.
+        """
         result: Array = function.reduceat(values, self.starts[:-1]) if values.size else np.zeros(0)
         return result
 
     def weighted(self, values: Array) -> float:
-        """Weighted sum of a number for each query here."""
+        """Weighted sum of a number for each query here.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_queries,)
+            A number for each query.
+
+        Returns
+        -------
+        float
+            The sum.
+        """
         return float(values.sum() if self.query_weights is None else self.query_weights @ values)
 
     def sorted_by(self, keys: Array) -> Indices:
-        """The documents of each query by a key that they have, the highest first; of equal ones the first."""
+        """The documents of each query by a key that they have, the highest first; of equal ones the first.
+
+        Parameters
+        ----------
+        keys : ndarray of shape (n,)
+            A number for each document.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Numbers of the documents, in order.
+        """
         result = np.empty(self.here_count, dtype=np.intp)
         sort_documents(keys, self.starts, result, self.pieces())
         return result
 
     def ties(self, ordered: Array) -> Indices:
-        """First documents of groups of the same query with equal keys, and their end; keys are sorted."""
+        """First documents of groups of the same query with equal keys, and their end; keys are sorted.
+
+        Parameters
+        ----------
+        ordered : ndarray of shape (n,)
+            Keys, sorted query by query.
+
+        Returns
+        -------
+        ndarray of int
+            The first documents, and the end.
+        """
         new = np.empty(ordered.shape[0] + 1, dtype=bool)
         np.not_equal(ordered[1:], ordered[:-1], out=new[1:-1])
         new[self.starts] = True
         return np.flatnonzero(new)
 
     def pieces(self) -> int:
-        """Into how many pieces to cut the queries here."""
+        """Into how many pieces to cut the queries here.
+
+        Returns
+        -------
+        int
+            Number of pieces.
+        """
         return pieces(self.here_count, least=LEAST_DOCUMENTS)
 
 

@@ -19,7 +19,7 @@ from .risk import RankingRisk, order_matters, ranked_shares
 
 
 @dataclass(frozen=True)
-class _AtK(QueryMeasure):
+class _FirstK(QueryMeasure):
     """Base of precision and recall of the first k documents."""
 
     k: int
@@ -61,7 +61,7 @@ class _AtK(QueryMeasure):
 
 
 @dataclass(frozen=True)
-class QueryPrecision(_AtK):
+class QueryPrecision(_FirstK):
     """Precision at k: how many of the k documents with the highest scores of a query are relevant, of k.
 
     Queries of at most k documents are left out, as all of these are among the first k in every order, and those with
@@ -89,7 +89,7 @@ class QueryPrecision(_AtK):
 
 
 @dataclass(frozen=True)
-class QueryRecall(_AtK):
+class QueryRecall(_FirstK):
     """Recall at k: how many of the relevant documents of a query are among the k with the highest scores.
 
     Queries of at most k documents are left out, as all of these are among the first k in every order, and those with
