@@ -31,9 +31,9 @@ from smoothperf.design import as_design
 from smoothperf.evaluation.bootstrap import interval, resamples
 from smoothperf.evaluation.labels import Ranking
 from smoothperf.measures import Measure
+from smoothperf.optimise.elastic_net import ElasticNet
 from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.optimise.path import PenalisedPath
-from smoothperf.optimise.penalties import ElasticNet
 from smoothperf.optimise.result import Result
 
 from .common import arguments, geometric_mean, load, seconds_of, write_csv

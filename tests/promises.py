@@ -12,8 +12,8 @@ from smoothperf import Status
 from smoothperf.design import as_design
 from smoothperf.design.biased import BiasedDesign
 from smoothperf.measures import NDCG, get_measure, get_query_measure
+from smoothperf.optimise.elastic_net import ElasticNet
 from smoothperf.optimise.objective import RegularizedRisk
-from smoothperf.optimise.penalties import ElasticNet
 
 
 def tight_value(objective, coef):

@@ -26,6 +26,7 @@ MODULES = [
         ".measures.pairs",
         ".measures.projection",
         ".optimise.objective",
+        ".optimise.elastic_net",
         ".optimise.penalties",
         ".optimise.certificate",
         ".optimise",

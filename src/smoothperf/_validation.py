@@ -33,6 +33,13 @@ def positive_number(name: str, value: Any, *, hint: str = "") -> float:
     return float(value)
 
 
+def share(name: str, value: Any) -> float:
+    """A number from 0 to 1, as float."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
+        raise ValueError(f"{name} must lie between 0 and 1, got {value!r}.")
+    return float(value)
+
+
 def whole_number(name: str, value: Any, *, at_least: int) -> int:
     """An integer that is not below ``at_least``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:

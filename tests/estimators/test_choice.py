@@ -11,7 +11,8 @@ from smoothperf import PRBEP, FBeta, LogLoss, PartialROCArea, ROCArea, SquaredHi
 from smoothperf.estimators.choice import ALIKE, LEVELS, MORE, Choice, typical_size
 from smoothperf.measures import MEASURE_NAMES, Examples, get_measure
 from smoothperf.optimise import LBFGS
-from smoothperf.optimise.penalties import ElasticNet, Quadratic
+from smoothperf.optimise.elastic_net import ElasticNet
+from smoothperf.optimise.penalties import Quadratic
 from smoothperf.tasks.base import HeldOut
 from smoothperf.tasks.label_choice import candidates_for, stacked_scores
 from smoothperf.tasks.labels import LabelCandidate, LabelRows, LabelTask

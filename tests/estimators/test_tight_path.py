@@ -15,8 +15,9 @@ from smoothperf.design import as_design
 from smoothperf.io import convert
 from smoothperf.measures import PRBEP, ROCArea, get_measure
 from smoothperf.optimise import LBFGS
+from smoothperf.optimise.elastic_net import ElasticNet
 from smoothperf.optimise.path import ConvexStart, TightPath, relative_strength
-from smoothperf.optimise.penalties import ElasticNet, Quadratic
+from smoothperf.optimise.penalties import Quadratic
 
 RANKING = ["prbep", "precision@20", "recall@10%", "roc_area", "roc_area@0.2"]
 WITH_BIAS = ["f1", "jaccard", "error_rate", "balanced_error_rate"]

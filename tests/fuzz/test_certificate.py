@@ -24,9 +24,9 @@ from smoothperf.io import open_store
 from smoothperf.measures import get_measure
 from smoothperf.optimise import working_set
 from smoothperf.optimise.certificate import Planes
+from smoothperf.optimise.elastic_net import ElasticNet
 from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.optimise.offset import Shifted
-from smoothperf.optimise.penalties import ElasticNet
 from smoothperf.tasks.bias import Bias
 
 PROBLEMS = int(os.environ.get("FUZZ_PROBLEMS", "32"))

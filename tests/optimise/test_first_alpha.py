@@ -13,9 +13,9 @@ from smoothperf import LBFGS, PRBEP, ErrorRate, FBeta, LogLoss, PrecisionAtK, Re
 from smoothperf.communicator import ALONE
 from smoothperf.dask.design import SharedDesign
 from smoothperf.design import BiasedDesign, as_design
+from smoothperf.optimise.elastic_net import ElasticNet
 from smoothperf.optimise.offset import Shifted
 from smoothperf.optimise.path import PenalisedPath
-from smoothperf.optimise.penalties import ElasticNet
 
 ALL = [ROCArea(), PRBEP(), PrecisionAtK(20), RecallAtK(0.1), ErrorRate(), FBeta(), LogLoss(), SquaredHinge()]
 

@@ -30,10 +30,10 @@ from smoothperf.dask.design import SharedDesign
 from smoothperf.design import BiasedDesign, as_design
 from smoothperf.optimise import Retargeting, working_set
 from smoothperf.optimise import segments as segments_module
+from smoothperf.optimise.elastic_net import ElasticNet, Separable
 from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.optimise.offset import Shifted
 from smoothperf.optimise.path import PenalisedPath, QuadraticPath, convex_path
-from smoothperf.optimise.penalties import ElasticNet, Separable
 from smoothperf.optimise.segments import PenalisedRun
 
 #: Measures, and their risks for an independent solver.

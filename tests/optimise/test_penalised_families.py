@@ -24,8 +24,8 @@ from smoothperf import (
     Status,
 )
 from smoothperf.design import as_design
+from smoothperf.optimise.elastic_net import ElasticNet
 from smoothperf.optimise.objective import RegularizedRisk
-from smoothperf.optimise.penalties import ElasticNet
 
 ALPHA, TOL = 0.02, 1e-5
 N_POSITIVE, N_NEGATIVE = 3, 5

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from problems import searching
-from smoothperf.optimise.penalties import UNPENALISED, ElasticNet, Quadratic, Separable, as_penalty, capped
+from smoothperf.optimise.elastic_net import UNPENALISED, ElasticNet, Separable
+from smoothperf.optimise.penalties import Quadratic, as_penalty, capped
 from smoothperf.optimise.plane_weights import best_weights, weights_of_planes
 
 

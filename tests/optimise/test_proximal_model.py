@@ -12,8 +12,8 @@ from problems import searching
 from smoothperf import LBFGS, ErrorRate, FBeta, PartialROCArea, ROCArea, Status
 from smoothperf.design import BiasedDesign, as_design
 from smoothperf.optimise import proximal_model
+from smoothperf.optimise.elastic_net import ElasticNet
 from smoothperf.optimise.objective import RegularizedRisk
-from smoothperf.optimise.penalties import ElasticNet
 from smoothperf.optimise.proximal_model import no_columns, proximal_step, units_of
 
 

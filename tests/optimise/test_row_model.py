@@ -13,8 +13,8 @@ from problems import gaussians
 from smoothperf import LBFGS, PRBEP, PrecisionAtK, ROCArea, SquaredHinge, Status
 from smoothperf.design import BiasedDesign, as_design
 from smoothperf.optimise import row_model, working_set
+from smoothperf.optimise.elastic_net import ElasticNet
 from smoothperf.optimise.objective import RegularizedRisk
-from smoothperf.optimise.penalties import ElasticNet
 from smoothperf.optimise.row_model import FIRST_DAMPING, RowModel
 from smoothperf.optimise.segments import PenalisedRun
 

@@ -16,7 +16,7 @@ from ..cuts.confidence import CONFIDENCE, checked_confidence
 from ..cuts.targets import TARGETS, checked_target
 from ..measures import Examples, Goal, Measure, get_measure
 from ..optimise import Callback, Solver
-from ..optimise.penalties import ElasticNet
+from ..optimise.elastic_net import ElasticNet
 from ..optimise.smoothing import Smoothing
 from ..tasks.label_choice import LabelCandidate, candidates_for, stacked_scores
 from ..tasks.labels import LabelTask

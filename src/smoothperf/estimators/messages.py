@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._arrays import Array
 from .._warnings import warn
 from ..optimise import Callback, Result, Status, TraceRow
-from ..optimise.penalties import UNPENALISED
+from ..optimise.elastic_net import UNPENALISED
 from ..tasks.bias import Bias
 from .penalty import Features
 

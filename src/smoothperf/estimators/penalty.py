@@ -16,7 +16,8 @@ import numpy as np
 
 from .._arrays import Array
 from .._validation import shown
-from ..optimise.penalties import ElasticNet, Penalty, Quadratic
+from ..optimise.elastic_net import ElasticNet
+from ..optimise.penalties import Penalty, Quadratic
 from ..tasks.features import Columns
 from ..threads import cached_property
 

@@ -13,11 +13,11 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import validate_data
 
 from .._arrays import Array
-from .._validation import choice, positive_number, shown, vector
+from .._validation import choice, positive_number, share, shown, vector
 from ..io.store import Store, open_store
 from ..measures import get_measure
 from ..optimise import BMRM, LBFGS, ConvexSolver, Nesterov, Newton, Solver
-from ..optimise.penalties import ElasticNet, Penalty, Quadratic
+from ..optimise.penalties import Penalty, Quadratic
 from ..optimise.smoothing import Adaptive, Fixed, Smoothing
 from ..tasks.features import Columns
 from ..tasks.labels import LabelRows, LabelTask
@@ -199,7 +199,8 @@ def penalty_of(
     estimator: Any, n_features: int, l1_ratio: float | None = None, columns: Columns | None = None
 ) -> Penalty:
     """The penalty that the parameters of an estimator describe, in strength 1, for features without a bias."""
-    ratio = ElasticNet(1.0, estimator.l1_ratio if l1_ratio is None else l1_ratio).l1_ratio  # checked by it
+    ratio: Any = estimator.l1_ratio if l1_ratio is None else l1_ratio
+    share("l1_ratio", ratio)
     bounds, factors = estimator.coef_bounds, estimator.penalty_factors
     if columns is None:
         columns = Columns(getattr(estimator, "feature_names_in_", None))

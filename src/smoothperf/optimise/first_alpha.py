@@ -31,8 +31,8 @@ from ..measures import Risk
 from ..threads import cached_property
 from .base import Solver, planes_to_keep
 from .certificate import Planes
+from .elastic_net import Separable
 from .objective import RegularizedRisk, StartingWithScores
-from .penalties import Separable
 from .result import Start
 from .smoothing import mu_for
 

@@ -52,10 +52,11 @@ from ..measures import Risk
 from ..threads import cached_property, one_blas_thread
 from .base import ConvexSolver, Solver, planes_to_keep
 from .certificate import Bundle, Planes
+from .elastic_net import Separable
 from .first_alpha import FirstAlpha, where_they_vanish
 from .monitor import Callback
 from .objective import RegularizedRisk, StartingWithScores, with_offset
-from .penalties import Penalty, Quadratic, Separable
+from .penalties import Penalty, Quadratic
 from .result import CurvaturePairs, Result, Start, Status, TraceRow
 from .retargeting import Retargeting, value_of_start
 from .row_space import smaller_space

@@ -33,7 +33,8 @@ import numpy as np
 
 from .._arrays import Array
 from ..kernels import maximise_on_simplex
-from .penalties import Separable, capped
+from .elastic_net import Separable
+from .penalties import capped
 
 #: Most steps of Newton's method, and most trials on the way of one.
 MOST_STEPS, MOST_TRIALS = 30, 20

@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Array
+from .elastic_net import Separable
 from .line_search import flat_point
 from .monitor import Descent, Monitor
 from .objective import Point
-from .penalties import Separable
 from .proximal_model import no_columns, proximal_step, units_of
 from .result import CurvaturePairs, Result, Status
 from .row_model import RowModel

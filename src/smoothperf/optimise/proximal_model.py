@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from .._arrays import Array
 from ..design.base import Design
 from ..kernels import minimise_model
-from .penalties import Separable
+from .elastic_net import Separable
 
 #: Columns have a unit of their own from this ratio to the typical size on.
 FAR = 10.0

@@ -24,8 +24,8 @@ import numpy as np
 
 from .._arrays import Array
 from ..measures import RiskValue
+from .elastic_net import Separable
 from .objective import Point, RegularizedRisk, Run, Trial
-from .penalties import Separable
 from .row_space import along
 
 

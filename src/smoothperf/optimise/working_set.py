@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from .._arrays import Array
 from . import proximal
+from .elastic_net import Separable
 from .monitor import Monitor
 from .objective import Estimate, RegularizedRisk
-from .penalties import Separable
 from .proximal_model import units_of
 from .result import Result, Start, Status, TraceRow
 from .segments import PenalisedRun
