@@ -31,8 +31,8 @@ from scipy.special import gammaln
 from smoothperf._arrays import Array
 from smoothperf.design import as_design
 from smoothperf.measures import PRBEP, Risk, RiskValue
-from smoothperf.measures.base import Plane
 from smoothperf.measures.examples import Examples
+from smoothperf.measures.risk import Plane
 from smoothperf.optimise import Nesterov
 from smoothperf.optimise.objective import RegularizedRisk
 from smoothperf.optimise.smoothing import Fixed

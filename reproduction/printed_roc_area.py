@@ -20,8 +20,8 @@ import numpy as np
 
 from smoothperf._arrays import Array
 from smoothperf.measures import Risk, RiskValue, ROCArea
-from smoothperf.measures.base import Interval, Plane
 from smoothperf.measures.examples import Examples
+from smoothperf.measures.risk import Interval, Plane
 from smoothperf.measures.roc_area import ROCAreaRisk
 
 

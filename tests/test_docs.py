@@ -22,6 +22,7 @@ MODULES = [
         "",
         ".measures",
         ".measures.base",
+        ".measures.risk",
         ".measures.bins",
         ".measures.pairs",
         ".measures.projection",

@@ -12,7 +12,6 @@ from .._validation import choice
 from ..estimators import classifier as local
 from ..estimators.problem import label_task
 from ..measures import Measure, get_measure
-from ..measures.base import IN_GROUPS
 from ..optimise import Callback, Solver
 from ..optimise.smoothing import Smoothing
 from ..tasks.base import BOUNDS
@@ -24,6 +23,12 @@ from .inputs import sources
 from .parts import LabelSettings
 from .prediction import score
 from .program import Job
+
+#: Measures that work here, for messages.
+MEASURES = (
+    "prbep, precision@k, recall@k, roc_area, roc_area@fpr, f1 and f-beta, jaccard, error_rate, "
+    "balanced_error_rate, log_loss, squared_hinge, and goals such as average_precision and recall@precision=0.9"
+)
 
 
 class MeasureClassifier(OnCluster, local.MeasureClassifier):
@@ -155,7 +160,7 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         choice("bound", self.bound, BOUNDS)
         if not measure.works_in_groups:
             raise ValueError(
-                f"{measure.name} needs all rows in memory; the measures that work on a cluster are {IN_GROUPS}."
+                f"{measure.name} needs all rows in memory; the measures that work on a cluster are {MEASURES}."
             )
 
         def job(n_features: int) -> Job:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .at_k import PrecisionAtK, RecallAtK
-from .base import Interval, Measure, Plane, Risk, RiskValue
+from .base import Measure
 from .curvature import Curvature
 from .examples import Examples
 from .fractional import FBeta, Jaccard
@@ -20,6 +20,7 @@ from .queries.pooled_squares import PooledSquaredLoss
 from .queries.queries import Queries
 from .queries.squares import QuerySquaredLoss
 from .queries.top_k import QueryPrecision, QueryRecall
+from .risk import Interval, Plane, Risk, RiskValue
 from .roc_area import ROCArea
 from .smooth import LogLoss, SquaredHinge
 from .top_k import PRBEP

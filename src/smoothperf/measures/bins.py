@@ -14,8 +14,8 @@ import numpy as np
 from .. import threads
 from .._arrays import Array
 from ..kernels import _roc_bins
-from .base import EPS, LONG_EPS, Interval, Plane, RiskValue
 from .examples import Examples
+from .risk import EPS, LONG_EPS, Interval, Plane, RiskValue
 
 #: Score difference from which on a pair costs nothing.
 MARGIN = 1.0

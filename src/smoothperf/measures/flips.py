@@ -13,12 +13,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, Numbers
 from ..kernels._best_flips import best_flips, prefix_sums
 from ..kernels._flips import flip_along, ramp_table
 from ..kernels._levels import level_sets
-from .base import LONG_EPS, Numbers, Plane, Risk, RiskValue
 from .examples import Examples
+from .risk import LONG_EPS, Plane, Risk, RiskValue
 
 #: The cost allowed for a soft maximum over levels or tables, a share of ``mu D``, relative to what the squares cost.
 SOFT_SHARE = 0.5

@@ -6,11 +6,11 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .._arrays import Array
+from .._arrays import Array, Numbers
 from .._validation import positive_number
 from ..cuts.steady import steady_cut
 from ..cuts.threshold_search import Ordering
-from .base import Measure, Numbers
+from .base import Measure
 from .examples import Examples
 from .fractional_risk import FractionalRisk
 

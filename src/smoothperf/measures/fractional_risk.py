@@ -34,9 +34,9 @@ import math
 import numpy as np
 
 from .._arrays import Array
-from .base import EPS, LONG_EPS, Interval, Plane, RiskValue
 from .examples import Examples
 from .flips import SOFT_SHARE, BestFlips, FlipRisk, FractionalLoss, Side, SmoothedFlips, largest_knot, sorted_side
+from .risk import EPS, LONG_EPS, Interval, Plane, RiskValue
 
 #: The grid's step is at most this part of what the levels may cost; the rest is for the soft maximum.
 STEP_SHARE = 0.5

@@ -26,8 +26,9 @@ from .._arrays import Array
 from ..cuts.confidence import CONFIDENCE, checked_confidence
 from ..cuts.sorted_scores import Cuts, ratio
 from ..cuts.targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
-from .base import Measure, Risk
+from .base import Measure
 from .examples import Examples
+from .risk import Risk
 from .roc_area import ROCArea
 
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from .._arrays import Array
 from ..kernels._roc_area import RampTable, sweep_bins
-from .base import EPS, LONG_EPS, Interval, Plane, RiskValue
 from .examples import Examples
+from .risk import EPS, LONG_EPS, Interval, Plane, RiskValue
 
 #: Numbers in a bin: weight and excess, of z and of z - kappa.
 BIN = 4

@@ -32,10 +32,11 @@ from .._validation import positive_number
 from ..cuts.sorted_scores import SortedScores, partial_roc_area
 from ..cuts.threshold_search import Ordering
 from ..kernels import huber_sums
-from .base import EPS, Measure, Plane, Risk, RiskValue
+from .base import Measure
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs, sorted_scores
 from .projection import CappedSimplex, Projection, Roots
+from .risk import EPS, Plane, Risk, RiskValue
 from .roc_area import ROCArea
 
 

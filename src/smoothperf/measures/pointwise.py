@@ -28,9 +28,10 @@ from .._validation import positive_number
 from ..cuts.steady import steady_cut
 from ..cuts.threshold_search import Ordering
 from ..kernels import pointwise_hinges
-from .base import EPS, LONG_EPS, Interval, Measure, Plane, Risk, RiskValue
+from .base import Measure
 from .curvature import Curvature
 from .examples import Examples
+from .risk import EPS, LONG_EPS, Interval, Plane, Risk, RiskValue
 
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 16

@@ -25,10 +25,11 @@ import numpy as np
 
 from .._arrays import Array
 from ..kernels import sorted_hinges
-from .base import Measure, Risk, RiskValue
+from .base import Measure
 from .bins import binned_hinges
 from .examples import Examples
 from .pairs import Pairs, mean_over_pairs
+from .risk import Risk, RiskValue
 
 #: With fewer examples sorting takes next to no time.
 LEAST_EXAMPLES = 1 << 12

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from .. import threads
 from .._arrays import Array
 from ..kernels import logistic_losses, squared_hinges
-from .base import EPS, LONG_EPS, Interval, Measure, Plane, Risk, RiskValue
+from .base import Measure
 from .curvature import Curvature
 from .examples import Examples
+from .risk import EPS, LONG_EPS, Interval, Plane, Risk, RiskValue
 
 #: Rows for which a thread pays.
 LEAST_ROWS = 1 << 16

@@ -33,10 +33,11 @@ import numpy as np
 
 from .._arrays import Array
 from ..cuts.threshold_search import Ordering
-from .base import EPS, LONG_EPS, Interval, Measure, Plane, Risk, RiskValue
+from .base import Measure
 from .curvature import Curvature
 from .examples import Examples
 from .projection import CappedSimplex, Roots
+from .risk import EPS, LONG_EPS, Interval, Plane, Risk, RiskValue
 
 #: Share of the weight that is far more than rounding can displace.
 SPARE = 1e-9

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from .._arrays import Array
 from .._validation import vector
 from ..measures import Curvature, Risk, RiskValue
-from ..measures.base import EPS
+from ..measures.risk import EPS
 
 
 class Shifted(Risk):

@@ -21,7 +21,7 @@ the best multiple of the weights that are given, and the others start beyond the
 line, as far as that lowers ``J_tight`` (Aragón Artacho, Fleming and Vuong, 2018). Both are found in score space.
 
 Where the bound asks for more than the data have, steps end at ``w = 0``, or no lower than there. A risk that knows of a
-closer bound (:meth:`~smoothperf.measures.base.Risk.closer_bound`) is then trained with that one, from the same start.
+closer bound (:meth:`~smoothperf.measures.risk.Risk.closer_bound`) is then trained with that one, from the same start.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._arrays import Array
-from ..measures.base import EPS, Interval, Plane, Risk, RiskValue
 from ..measures.curvature import Curvature
+from ..measures.risk import EPS, Interval, Plane, Risk, RiskValue
 from .base import ConvexSolver, Solver
 from .certificate import evaluation_rounding
 from .joined_runs import FollowingRun, JoinedRuns

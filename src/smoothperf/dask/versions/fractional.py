@@ -22,10 +22,10 @@ import numpy as np
 from ..._arrays import Array
 from ...communicator import Communicator
 from ...kernels._levels import ramp_masses
-from ...measures.base import Interval, Plane, RiskValue
 from ...measures.examples import Examples
 from ...measures.flips import BestFlips, Side, SmoothedFlips, step_table
 from ...measures.fractional_risk import FractionalRisk
+from ...measures.risk import Interval, Plane, RiskValue
 from .margin_bins import Bins, Ranges, margin_bins
 
 

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from ..._arrays import Array
 from ...communicator import Communicator
-from ...measures.base import EPS
 from ...measures.flips import Side, sorted_side
+from ...measures.risk import EPS
 
 #: Groups of each class that all members together send, and the fewest of one.
 GROUPS, FEWEST_GROUPS = 2048, 32

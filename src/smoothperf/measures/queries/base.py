@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._arrays import Array
 from ..._validation import HEAVIEST, vector
-from ..base import Risk
+from ..risk import Risk
 from .queries import Queries
 
 

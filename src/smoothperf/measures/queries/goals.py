@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..._arrays import Array
-from ..base import Risk
+from ..risk import Risk
 from .base import QueryMeasure
 from .ndcg import NDCG
 from .pairs import QueryROCArea

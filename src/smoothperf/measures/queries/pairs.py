@@ -21,7 +21,7 @@ import numpy as np
 from ..._arrays import Array
 from ..._validation import choice
 from ...kernels import query_hinges
-from ..base import EPS, LONG_EPS, Interval, Plane, RiskValue
+from ..risk import EPS, LONG_EPS, Interval, Plane, RiskValue
 from .base import QueryMeasure, QueryRisk, checked_weight, quotients, words_of_nothing
 from .queries import Queries
 

@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..._arrays import Array
-from ..base import EPS, Interval, Plane, Risk, RiskValue
+from ..risk import EPS, Interval, Plane, Risk, RiskValue
 from .base import QueryMeasure, checked_weight, words_of_nothing
 from .gains import Function, can_gain, checked_gain, document_gains
 from .queries import Queries

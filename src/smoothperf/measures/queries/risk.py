@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from ..._arrays import Array, Indices
 from ...kernels import rank_queries
-from ..base import EPS, LONG_EPS, Plane, RiskValue
+from ..risk import EPS, LONG_EPS, Plane, RiskValue
 from .base import QueryRisk, checked_weight
 from .queries import Queries
 

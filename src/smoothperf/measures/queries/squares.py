@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..._arrays import Array
-from ..base import EPS, Interval, Plane, RiskValue
+from ..risk import EPS, Interval, Plane, RiskValue
 from .base import QueryMeasure, QueryRisk, checked_weight, words_of_nothing
 from .gains import Function, can_gain, checked_gain, document_gains, unusual_gain
 from .queries import Queries
