@@ -135,16 +135,6 @@ def goals_table(results: Results) -> str:
     return table(["goal", OURS, LINEAR, "difference", "sets won : lost", "p", DEFAULT, TREES], lines)
 
 
-def others_table(results: Results) -> str:
-    """Ours against each of the others: mean difference, sets won and lost, p."""
-    others = (*FAMILIES, DEFAULT, TREES)
-    lines = [
-        [TITLES[goal], *("{} ({}; {})".format(*verdict(results.mean_gains(goal, other))) for other in others)]
-        for goal in results.goals
-    ]
-    return table(["goal", *others], lines)
-
-
 def sets_table(results: Results) -> str:
     """The difference for every set and goal; a star where all repetitions have the same sign."""
     lines = []
@@ -225,7 +215,6 @@ def seconds_table(results: Results) -> str:
 
 TABLES: dict[str, Callable[[Results], str]] = {
     "goals": goals_table,
-    "others": others_table,
     "sets": sets_table,
     "choices": choices_table,
     "noise": noise_table,

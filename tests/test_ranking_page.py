@@ -62,8 +62,8 @@ def test_quality():
             [[float(row["test"]) for row in rows if (row["method"], row["data"]) == (method, data)] for data in DATA]
         )
         assert scores.shape == (3, 5)
-        for means in (scores.mean(axis=1), scores[:, 0]):
-            assert line(words, *(f"{mean:.3f}" for mean in [*means, means.mean()])) in PAGE
+        means = scores.mean(axis=1)
+        assert line(words, *(f"{mean:.3f}" for mean in [*means, means.mean()])) in PAGE
 
 
 @pytest.mark.parametrize(
@@ -88,50 +88,27 @@ def test_differences(ours, pattern):
     assert re.findall(r"-?0\.\d{3}", sentence) == found
 
 
-def test_differences_on_the_data_s_own_test_parts():
-    rows = [row for row in rows_of("ranking.csv") if row["rotation"] == "0"]
-    queries = {row["data"]: row["queries"] for row in rows}
-    assert line("ahead of", *(f"{words}, {queries[data]} queries" for data, words in DATA.items())) in PAGE
-    beyond = [row for row in rows if row["ahead"] and abs(float(row["ahead"])) > 2.0 * float(row["standard error"])]
-    assert [(row["data"], row["method"]) for row in beyond] == [("ltr-mq2008", "pairs")]
-    for method, words in METHODS.items():
-        if method.startswith("ndcg@10"):
-            continue
-        own = {row["data"]: row for row in rows if row["method"] == method}
-        assert line(words, *(f"{own[data]['ahead']} ({own[data]['standard error']})" for data in DATA)) in PAGE
-
-
-def means_on_the_page(ahead):
-    """Assert that a table is there; return the means, a row for each problem."""
+def test_the_choice_on_other_data():
+    ahead = elsewhere("MeasureRankerCV", BESIDE_THE_CHOICE)
     for problem, (score, *differences) in ahead.items():
         assert line(problem, f"{score:.3f}", *(with_error(*pair) for pair in differences)) in PAGE
     means = np.array([[mean for mean, _ in differences] for _, *differences in ahead.values()])
     errors = means.std(axis=0, ddof=1) / np.sqrt(len(means))
     assert line("mean", "", *map(with_error, means.mean(axis=0), errors)) in PAGE
-    return means
-
-
-def test_other_data():
-    means = means_on_the_page(elsewhere("MeasureRanker", METHODS_ELSEWHERE))
-    first_six, interacting, classes = means[:6], means[6:8], means[8:]
-    sentences = re.search(r"Grades of the first six .*?\n\n", PAGE, re.DOTALL).group()
-    ridge = METHODS_ELSEWHERE.index("Ridge on grades")
-    assert (interacting > 0.0).all()
-    assert np.sum(first_six[:, ridge] > 0.0) == 0
-    assert re.findall(r"0\.\d{3}", sentences) == [
-        f"{abs(number):.3f}" for number in (first_six[:, ridge].min(), interacting.max(), classes.min(), classes.max())
-    ]
-
-
-def test_the_choice_on_other_data():
-    ahead = elsewhere("MeasureRankerCV", BESIDE_THE_CHOICE)
-    means = means_on_the_page(ahead)
     assert (means.mean(axis=0) > 0.0).all()
     others = {problem: differences[-len(METHODS_ELSEWHERE) :] for problem, (_, *differences) in ahead.items()}
     behind = [problem for problem, pairs in others.items() if any(mean < -2.0 * error for mean, error in pairs)]
     assert behind == ["few relevant"]
     worst = min(mean for mean, _ in others["few relevant"])
     assert f"one problem of thirteen\nonly (few relevant, by {-worst:.3f} at most)" in PAGE
+
+
+def test_ndcg_by_itself_on_other_data():
+    # What the page says of it: behind ridge regression on linear scores with noise, ahead where features interact.
+    ahead = elsewhere("MeasureRanker", METHODS_ELSEWHERE)
+    means = np.array([[mean for mean, _ in differences] for _, *differences in ahead.values()])
+    assert (means[6:8] > 0.0).all()
+    assert (means[:6, METHODS_ELSEWHERE.index("Ridge on grades")] <= 0.0).all()
 
 
 def test_speed():
