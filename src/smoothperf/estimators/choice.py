@@ -33,7 +33,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple
 
@@ -108,9 +108,11 @@ class Step:
     n_splits: int
     candidate: Any
     alpha: float
+    features: str = ""
 
     def __str__(self) -> str:
-        return f"split {self.split} of {self.n_splits}: {self.candidate}, alpha {self.alpha:.3g}"
+        features = f"{self.features} features, " if self.features else ""
+        return f"split {self.split} of {self.n_splits}: {features}{self.candidate}, alpha {self.alpha:.3g}"
 
 
 class Chosen(NamedTuple, Generic[C]):
@@ -191,19 +193,30 @@ class Choice(Generic[K, C]):
             return level / training.risk.score_scale**2
         return STRONGEST * training.largest_convex_alpha * math.sqrt(level / float(self.levels[0]))
 
-    def compare(self, rows: Rows[K], solver: ConvexSolver, estimator: Any) -> None:
+    def compare(
+        self,
+        rows: Rows[K],
+        splits: Sequence[tuple[Any, Any]],
+        solver: ConvexSolver,
+        estimator: Any,
+        *,
+        features: str = "",
+    ) -> None:
         """Train candidates on the training part of every split, and score the part that is held out.
 
         Parameters
         ----------
         rows : Rows
             Rows to split.
+        splits : sequence of (train, test)
+            Numbers of the rows of each.
         solver : ConvexSolver
             The solver of the fit to all rows.
         estimator : estimator
-            Says how: ``cv``, ``n_jobs``, ``n_threads``, ``verbose`` and ``progress``.
+            Says how: ``n_jobs``, ``n_threads``, ``verbose`` and ``progress``.
+        features : str
+            What to call the features, where they are chosen.
         """
-        splits = self.task.splits(estimator.cv, rows)
         every_row = np.arange(rows.targets.shape[0])  # a split may be a mask
         loose = loosened(solver)
         tell = estimator.progress or (lambda step: None)
@@ -221,7 +234,7 @@ class Choice(Generic[K, C]):
                         training,
                         held_out,
                         lambda weights: offset + task.scores(candidate, after.X, weights),  # noqa: B023 (called here)
-                        lambda alpha: tell(Step(number, len(splits), candidate, alpha)),  # noqa: B023 (called here)
+                        lambda alpha: tell(Step(number, len(splits), candidate, alpha, features)),  # noqa: B023 (called here)
                     )
             if estimator.verbose:
                 print(f"split {number} of {len(splits)}", file=sys.stderr, flush=True)
@@ -334,11 +347,8 @@ class Choice(Generic[K, C]):
         return float(np.mean([self.task.judge_finely(split.judged, split.scores[pair]) for split in self.splits]))
 
     def _is_better(self, pair: tuple[C, int], baseline: tuple[C, int]) -> bool:
-        """(cautious); with a single split any advantage counts."""
-        difference = self.split_scores(*pair) - self.split_scores(*baseline)
-        independent = difference.size / self.times_held_out()
-        error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
-        return float(difference.mean()) > max(error, ALIKE)
+        """(cautious)."""
+        return clearly_better(self.split_scores(*pair) - self.split_scores(*baseline), self.times_held_out())
 
     def times_held_out(self) -> float:
         """Number of times that a row was held out, on average over those that were at all."""
@@ -401,6 +411,13 @@ class Choice(Generic[K, C]):
             "std_test_score": scores.std(axis=1),
             "rank_test_score": (1 + (order[:, None] < order).sum(axis=1)).astype(np.int32),
         }
+
+
+def clearly_better(difference: Array, times_held_out: float) -> bool:
+    """(cautious), for differences in every split; with a single split any advantage counts."""
+    independent = difference.size / times_held_out
+    error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
+    return float(difference.mean()) > max(error, ALIKE)
 
 
 def loosened(solver: ConvexSolver) -> ConvexSolver:

@@ -18,8 +18,8 @@ from ..measures import Examples, Goal, Measure, get_measure
 from ..optimise import Callback, Solver
 from ..optimise.elastic_net import ElasticNet
 from ..optimise.smoothing import Smoothing
-from ..tasks.label_choice import LabelCandidate, candidates_for, stacked_scores
-from ..tasks.labels import LabelTask
+from ..tasks.label_choice import LabelCandidate, candidates_for, label_splits, stacked_scores
+from ..tasks.labels import LabelRows, LabelTask
 from ..threads import check_n_threads
 from .calibration import METHODS, fitted_calibration
 from .choice import LEVELS, Choice, Chosen, Step
@@ -65,9 +65,14 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         examples, as luck decides much then. A share between 0 and 1 holds out one stratified validation set, as many
         papers do. A splitter of scikit-learn or an iterable of ``(train, test)`` indices says it all; ``[(train,
         validation)]`` is a validation set of your own.
-    features : transformer, optional
-        Makes the features of X, as in :class:`~smoothperf.MeasureClassifier`. In every split it is fitted to the rows
-        that are trained on, and only then applied to those held out: scores there know nothing of them.
+    features : {"linear", "additive", "kernel", "auto"}, transformer or list of these, optional
+        What the model is linear in: the columns of X ("linear", the default), curves of them
+        (:class:`~smoothperf.features.Shapes`), features of Gaussian kernels of three widths
+        (:class:`~smoothperf.features.KernelFeatures`), or what a transformer makes, as in
+        :class:`~smoothperf.MeasureClassifier`. Of several, simplest first, and of all these with "auto", a later one is
+        taken if log loss has a clearly better average precision with it on held-out rows; "auto" leaves a sparse X as
+        it is. In every split features are fitted to the rows that are trained on, and only then made of those held
+        out: scores there know nothing of them.
     l1_ratio : float or list of float, default=0.0
         Share of absolute values in the penalty, as in :class:`~smoothperf.MeasureClassifier`; of several the one that
         is best on held-out rows, with everything else, is taken. Above 0, alphas follow from where the first weight
@@ -98,6 +103,10 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
     ----------
     trained_for_ : LabelCandidate
         The chosen one: its ``measure`` and its ``bound``.
+    features_ : transformer
+        The fitted transformer, if one makes the features.
+    feature_scores_ : dict
+        Average precision in every split with each kind of features, by its name, where there were several.
     alpha_, l1_ratio_ : float
         The chosen alpha, and the chosen share of absolute values.
     cv_results_ : dict
@@ -202,13 +211,18 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         check_n_threads(self.n_threads)
         rows = labelled_rows(self, X, y, sample_weight, offset)
         self._keep_labels(rows.pair, rows.counts)
-        whole = self._prepare(rows)
-        task = label_task(self, whole.X.shape[1], ratios, whole.columns)
+        splits = label_splits(self.cv, rows.positive)
+
+        def task_for(whole: LabelRows) -> LabelTask:
+            return label_task(self, whole.X.shape[1], ratios, whole.columns)
+
+        rows, whole = self._with_features(rows, splits, solver, task_for)
+        task = task_for(whole)
         # Counts are those of all rows, of which parts are trained on: what is compared has shares.
         weight = rows.known.weight
         shares = {replace(one, measure=one.measure.as_share(weight)): one for one in task.candidates(self.bound)}
         task = replace(task, measure=task.measure.as_share(weight))
-        tried, chosen = self._choose(task, shares, rows, whole, solver)
+        tried, chosen = self._choose(task, shares, rows, whole, splits, solver)
         self._keep_choice(tried, whole, solver, chosen)
         self.l1_ratio_ = chosen.candidate.l1_ratio
         self._keep_offset(rows.offset)

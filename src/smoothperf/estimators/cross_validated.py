@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import Array
 from ..io.model_file import is_fitted_attribute
 from ..optimise import ConvexSolver
 from ..tasks.base import C, K, Rows, Task
+from ..tasks.features import R, with_transformer
 from ..tasks.training import Training
 from ..threads import use_threads
 from .choice import Choice, Chosen, Step, levels_for
+from .feature_choice import settled, ways_to_make
 from .linear import CertifiedModel
 
 M = TypeVar("M", bound=CertifiedModel)
 #: Attributes that a model has only if there was a choice.
-OF_THE_CHOICE = ("cv_results_", "best_index_", "best_score_", "alpha_", "l1_ratio_")
+OF_THE_CHOICE = ("feature_scores_", "cv_results_", "best_index_", "best_score_", "alpha_", "l1_ratio_")
 
 
 class CrossValidated(CertifiedModel, Generic[M]):
@@ -35,6 +39,8 @@ class CrossValidated(CertifiedModel, Generic[M]):
     alphas: ArrayLike | None
     n_alphas: int
     cv: Any
+    features: Any
+    feature_scores_: dict[str, Array]
     n_jobs: int | None
     progress: Callable[[Step], None] | None
     trained_for_: Any
@@ -43,19 +49,41 @@ class CrossValidated(CertifiedModel, Generic[M]):
     best_index_: int
     best_score_: float
 
+    def _with_features(
+        self,
+        rows: R,
+        splits: Sequence[tuple[Any, Any]],
+        solver: ConvexSolver,
+        task_for: Callable[[R], Task[Any, Any]],
+    ) -> tuple[R, R]:
+        """The rows with the transformer that makes their features, the best of several, and with these features."""
+        ways = ways_to_make(self.features, rows.X)
+        self.__dict__.pop("feature_scores_", None)
+        if len(ways) > 1:
+            way, self.feature_scores_ = settled(ways, rows, splits, solver, self, task_for)
+            ways = [way]
+        rows = with_transformer(rows, ways[0].transformer)
+        return rows, self._prepare(rows)
+
     def _choose(
-        self, task: Task[K, C], candidates: Mapping[C, C], rows: Rows[K], whole: Rows[K], solver: ConvexSolver
+        self,
+        task: Task[K, C],
+        candidates: Mapping[C, C],
+        rows: Rows[K],
+        whole: Rows[K],
+        splits: Sequence[tuple[Any, Any]],
+        solver: ConvexSolver,
     ) -> tuple[Choice[K, C], Chosen[C]]:
         """Compare candidates, of which the values are what users call them, and fit the best to all rows.
 
-        Splits are made of the rows as they were given, so that features are learnt anew in each; ``whole`` has those of
-        all rows.
+        Splits are of the rows as they were given, so that features are learnt anew in each; ``whole`` has those of all
+        rows.
         """
         for candidate in candidates.values():
             Training(task, candidate, whole, solver).check()
         levels = levels_for(whole.X, rows.known.weights, self.alphas, self.n_alphas)
         choice = Choice(task, candidates, levels, literal=self.alphas is not None)
-        choice.compare(rows, solver, self)
+        choice.compare(rows, splits, solver, self)
         with use_threads(self.n_threads):
             chosen = choice.winner(whole, solver, self._callback())
         self._report(chosen.result, solver.tol, rows.offset)
@@ -73,7 +101,7 @@ class CrossValidated(CertifiedModel, Generic[M]):
     def _as_single(self, **chosen: Any) -> M:
         """The fitted model as a single one, whose parameters are these, those that both have, and defaults."""
         check_is_fitted(self)
-        own = self.get_params(deep=False)
+        own = self.get_params(deep=False) | {"features": self._single_features()}
         model: M = self.single(**{name: own[name] for name in self.single().get_params() if name in own} | chosen)
         model.__dict__.update(
             {
@@ -83,6 +111,11 @@ class CrossValidated(CertifiedModel, Generic[M]):
             }
         )
         return model
+
+    def _single_features(self) -> Any:
+        """The transformer that makes features, not fitted; None if X has them."""
+        fitted = getattr(self, "features_", None)
+        return None if fitted is None else clone(fitted)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model that was chosen to a file that :func:`smoothperf.load` reads, as a single estimator.

@@ -57,8 +57,11 @@ def labelled_rows(
 
 
 def features_of(estimator: Any) -> Any:
-    """The transformer that makes features of X; None if X has them, as on a cluster."""
+    """The transformer that makes features of X; None if X has them, as on a cluster, or may have."""
     features = getattr(estimator, "features", None)
+    if hasattr(estimator, "cv"):  # which may choose
+        several = features if isinstance(features, list) else [features]
+        return None if any(each is None or isinstance(each, str) for each in several) else several[0]
     if features is not None and not (hasattr(features, "fit") and hasattr(features, "transform")):
         raise ValueError(f"features must be a transformer with fit and transform, or None, got {features!r}.")
     return features

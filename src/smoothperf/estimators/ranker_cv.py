@@ -190,10 +190,11 @@ class MeasureRankerCV(CrossValidated[MeasureRanker], LinearRanker):
         solver = solver_of(self)
         check_n_threads(self.n_threads)
         rows = self._rows(X, y, qid, group, sample_weight)
-        whole = self._prepare(rows)
+        splits = task.splits(self.cv, rows)
+        rows, whole = self._with_features(rows, splits, solver, lambda _: task)
         if self.bound == "auto":  # grades may be huge where the measure does not look at their size
             candidates = tuple(one for one in candidates if one.measure.takes(rows.known.grades))
-        choice, chosen = self._choose(task, {one: one for one in candidates}, rows, whole, solver)
+        choice, chosen = self._choose(task, {one: one for one in candidates}, rows, whole, splits, solver)
         others = self._others(choice, whole, chosen, solver) if self.average else {}
         self._keep(chosen.result)
         self._keep_average({chosen.candidate: (1.0, chosen.result), **others}, rows.known)

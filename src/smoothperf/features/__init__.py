@@ -1,5 +1,6 @@
-"""Features: columns of tables, and shapes of columns."""
+"""Features: columns of tables, shapes of columns, and kernels of rows."""
 
+from .kernel import KernelFeatures
 from .shapes import Shapes
 
-__all__ = ["Shapes"]
+__all__ = ["KernelFeatures", "Shapes"]

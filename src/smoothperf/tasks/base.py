@@ -268,6 +268,10 @@ class Task(ABC, Generic[K, C]):
         return np.array(found)
 
     @abstractmethod
+    def finely(self) -> tuple[Self, C]:
+        """The same for a measure that tells apart what this one cannot, and the cheapest baseline."""
+
+    @abstractmethod
     def judge_finely(self, judged: K, scores: Array) -> float:
         """A score that tells apart what the measure cannot."""
 

@@ -33,6 +33,13 @@ class Columns:
     bounds: Any = None
 
 
+def with_transformer(rows: R, features: Any) -> R:
+    """The rows, of which this transformer, not fitted, is to make features; None if X has them."""
+    rows = copy(rows)
+    rows.features, rows._starts = features, {}
+    return rows
+
+
 def prepared(rows: R) -> tuple[R, Any]:
     """The rows with their features, and the transformer that these rows have taught; None if X has its features."""
     if rows.features is None:

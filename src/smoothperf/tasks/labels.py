@@ -17,7 +17,7 @@ from sklearn.utils import compute_class_weight
 from .._arrays import Array, Indices
 from .._validation import positive_number
 from ..design import Design
-from ..measures import PRBEP, Examples, Measure, Risk, ROCArea
+from ..measures import PRBEP, AveragePrecision, Examples, LogLoss, Measure, Risk, ROCArea
 from ..optimise import Result
 from ..optimise.objective import RegularizedRisk
 from ..optimise.path import Solution
@@ -136,6 +136,10 @@ class LabelTask(LabelChoice):
     def on(self, rows: Rows[Any]) -> Self:
         """The task with the penalties of these rows' features."""
         return self if self.penalty_for is None else replace(self, penalties=self.penalty_for(rows))
+
+    def finely(self) -> tuple[Self, LabelCandidate]:
+        """Average precision, and log loss."""
+        return replace(self, measure=AveragePrecision()), LabelCandidate(LogLoss(), l1_ratio=next(iter(self.penalties)))
 
     def __post_init__(self) -> None:
         positive_number("intercept_scaling", self.intercept_scaling)

@@ -65,6 +65,10 @@ class QueryTask(QueryChoice):
 
     measure: QueryMeasure
 
+    def finely(self) -> tuple[Self, RankingCandidate]:
+        """NDCG of all places, and squared loss of grades."""
+        return replace(self, measure=NDCG(gain="linear")), RankingCandidate(QuerySquaredLoss(gain="linear"))
+
     def candidate(self, bound: str) -> RankingCandidate:
         """The one of :func:`candidate_for`."""
         return candidate_for(self.measure, bound)

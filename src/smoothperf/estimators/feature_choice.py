@@ -1,0 +1,115 @@
+"""The choice among ways to make features of X: by the cheapest baseline, on the splits of all other choices.
+
+Which features a model has matters more than which risk it is trained with, and a baseline can tell. So they are settled
+first: with each way, log loss (for rankings squared loss) is trained along falling alphas, with features that are
+learnt from the training part of every split, and what its best alpha is worth on held-out rows is compared, by average
+precision (NDCG), which tells apart what measures of few places cannot. Ways come in the order of their simplicity, and
+a later one is taken only if it is better by more than the standard error of the differences over the splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from scipy.sparse import issparse
+
+from .._arrays import Array
+from ..features import KernelFeatures, Shapes
+from ..optimise import ConvexSolver
+from ..tasks.base import Rows, Task
+from ..tasks.features import prepared, with_transformer
+from .choice import Choice, clearly_better, levels_for
+
+R = TypeVar("R", bound=Rows[Any])
+#: Widths of the kernel to choose from.
+WIDTHS = (0.3, 1.0, 3.0)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to make features: its name, a transformer or None, and how far it is from simple."""
+
+    name: str
+    transformer: Any
+    rank: int
+
+
+def ways_to_make(features: Any, X: Any) -> list[Way]:
+    """Return the ways to choose from, the simplest first.
+
+    Parameters
+    ----------
+    features : str, transformer, None or list of them
+        As in :class:`~smoothperf.MeasureClassifierCV`.
+    X : matrix
+        A sparse one stays as it is where "auto" is asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [way.name for way in ways_to_make("auto", np.ones((3, 2)))]
+    ['linear', 'additive', 'kernel 0.3', 'kernel 1', 'kernel 3']
+    """
+    if isinstance(features, str) and features == "auto":
+        features = ["linear"] if issparse(X) else list(NAMED)
+    several = features if isinstance(features, list) else [features]
+    return [way for rank, each in enumerate(several) for way in _ways(each, rank)]
+
+
+def _ways(features: Any, rank: int) -> list[Way]:
+    if isinstance(features, str) and features in NAMED:
+        return [Way(name, transformer, rank) for name, transformer in NAMED[features].items()]
+    if features is None or (hasattr(features, "fit") and hasattr(features, "transform")):
+        return [Way("linear" if features is None else f"{type(features).__name__} {rank + 1}", features, rank)]
+    raise ValueError(
+        f"features must be a transformer with fit and transform, None, one of {', '.join(NAMED)} and auto, or a list "
+        f"of such, got {features!r}."
+    )
+
+
+#: Ways by the names that users have for them, the simplest first.
+NAMED: dict[str, dict[str, Any]] = {
+    "linear": {"linear": None},
+    "additive": {"additive": Shapes()},
+    "kernel": {f"kernel {width:g}": KernelFeatures(width) for width in WIDTHS},
+}
+
+
+def settled(
+    ways: Sequence[Way],
+    rows: R,
+    splits: Sequence[tuple[Any, Any]],
+    solver: ConvexSolver,
+    estimator: Any,
+    task_for: Callable[[R], Task[Any, Any]],
+) -> tuple[Way, dict[str, Array]]:
+    """Return the best way by the rule, and what each was worth in every split.
+
+    Parameters
+    ----------
+    ways : sequence of Way
+        The simplest first.
+    rows, splits, solver, estimator
+        As :meth:`~smoothperf.estimators.choice.Choice.compare` wants them.
+    task_for : callable
+        Makes the task for all rows with their features.
+    """
+    best, worth = ways[0], dict[str, Array]()
+    for way in ways:
+        before = with_transformer(rows, way.transformer)
+        whole, _ = prepared(before)
+        task, baseline = task_for(whole).finely()
+        levels = levels_for(whole.X, rows.known.weights, estimator.alphas, estimator.n_alphas)
+        del whole
+        trial = Choice(task, [baseline], levels, literal=estimator.alphas is not None)
+        trial.compare(before, splits, solver, estimator, features=way.name)
+        worth[way.name] = trial.split_scores(*trial.ranked()[0])
+        difference = worth[way.name] - worth[best.name]
+        if way.rank == best.rank:
+            better = float(difference.mean()) > 0.0
+        else:
+            better = clearly_better(difference, trial.times_held_out())
+        best = way if better else best
+    return best, worth

@@ -1,0 +1,111 @@
+"""The choice among ways to make features: by log loss on the splits of everything else, the simplest unless clear."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from problems import graded
+from smoothperf import MeasureClassifier, MeasureClassifierCV, MeasureRankerCV
+from smoothperf.features import KernelFeatures, Shapes
+
+
+def rows(kind, n=600, seed=0):
+    """Two columns of which a line, a sum of curves, or only both together tell the class."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    signal = {"line": X[:, 0] - X[:, 1], "curves": 1.0 - X[:, 0] ** 2, "both": 1.5 * X[:, 0] * X[:, 1]}[kind]
+    return X, (signal + 0.3 * rng.normal(size=n) > 0.3).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("kind", "features", "expected"),
+    [
+        ("line", "auto", type(None)),
+        ("curves", "auto", Shapes),
+        ("both", "auto", KernelFeatures),
+        ("line", ["linear", "kernel"], type(None)),
+        ("curves", [None, Shapes(4, degree=1)], Shapes),
+        ("line", "additive", Shapes),
+    ],
+)
+def test_what_the_rows_need_is_taken(kind, features, expected):
+    X, y = rows(kind)
+    model = MeasureClassifierCV("roc_area", cv=3, features=features).fit(X, y)
+    assert type(getattr(model, "features_", None)) is expected
+    assert hasattr(model, "feature_scores_") == (features != "additive")
+    if expected is not type(None):
+        new, labels = rows(kind, seed=1)
+        plain = MeasureClassifierCV("roc_area", cv=3).fit(X, y)
+        assert model.score(new, labels) > plain.score(new, labels) - 0.01
+    single = model.as_classifier()
+    np.testing.assert_array_equal(single.decision_function(X), model.decision_function(X))
+    assert clone(single).fit(X, y).coef_.shape == model.coef_.shape
+
+
+def test_ways_are_compared_on_held_out_rows_that_taught_nothing():
+    """Scores are those of pipelines that are fitted to the training part of each split, at the best of the alphas."""
+    X, y = rows("curves")
+    splits = list(StratifiedKFold(3).split(X, y))
+    alphas = [1e-1, 1e-3]
+    model = MeasureClassifierCV(
+        "f1", cv=iter(splits), alphas=alphas, features=["linear", StandardScaler(), Shapes(4)], tol=1e-3
+    ).fit(X, y)
+    assert list(model.feature_scores_) == ["linear", "StandardScaler 2", "Shapes 3"]
+
+    def held_out(pipeline):
+        scores = [
+            average_precision_score(y[test], clone(pipeline).fit(X[train], y[train]).decision_function(X[test]))
+            for train, test in splits
+        ]
+        return np.array(scores)
+
+    for transformer, found in zip([None, StandardScaler(), Shapes(4)], model.feature_scores_.values(), strict=True):
+        one = [MeasureClassifier("log_loss", alpha=alpha, tol=1e-5) for alpha in alphas]
+        by_alpha = [held_out(each if transformer is None else make_pipeline(transformer, each)) for each in one]
+        best = max(by_alpha, key=np.mean)
+        np.testing.assert_allclose(found, best, atol=5e-3)
+
+
+def test_sparse_columns_stay_as_they_are():
+    X, y = rows("curves", 200)
+    model = MeasureClassifierCV("roc_area", cv=3, features="auto").fit(sp.csr_matrix(X), y)
+    assert not hasattr(model, "features_")
+    assert not hasattr(model, "feature_scores_")
+
+
+def test_a_second_fit_forgets_the_first():
+    X, y = rows("curves", 300)
+    model = MeasureClassifierCV("roc_area", cv=3, features=["linear", "additive"]).fit(X, y)
+    assert model.feature_scores_.keys() == {"linear", "additive"}
+    model.set_params(features=None).fit(X, y)
+    assert not hasattr(model, "feature_scores_")
+
+
+def test_rankers_choose_by_ndcg():
+    X, y, qid = graded(60, 8, seed=1)
+    X = np.sign(X) * np.sqrt(np.abs(X))
+    model = MeasureRankerCV("ndcg@5", cv=3, features="auto").fit(X, y, qid=qid)
+    assert all(0.0 < score <= 1.0 for scores in model.feature_scores_.values() for score in scores)
+    assert model.score(X, y, qid=qid) == model.as_ranker().score(X, y, qid=qid)
+
+
+def test_progress_names_the_features():
+    X, y = rows("line", 200)
+    steps = []
+    MeasureClassifierCV("roc_area", cv=3, features=["linear", "kernel"], progress=lambda s: steps.append(str(s))).fit(
+        X, y
+    )
+    assert steps[0].startswith("split 1 of 9: linear features, log_loss, convex, alpha ")
+    assert any("kernel 3 features" in step for step in steps)
+    assert "features" not in steps[-1]
+
+
+@pytest.mark.parametrize("features", ["splines", 3, ["linear", "splines"], [None, 3]])
+def test_what_cannot_make_features_is_refused(features):
+    with pytest.raises(ValueError, match="features must be"):
+        MeasureClassifierCV(features=features).fit(*rows("line", 100))
