@@ -19,7 +19,7 @@ def invoke(*arguments):
     return CliRunner().invoke(app, ["demo", *map(str, arguments)], env=SIZE)
 
 
-CONTESTS = []
+JUDGED = []
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def quick(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
     judge = _showcase.judge
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_showcase, "judge", lambda *given: CONTESTS.append(judge(*given)) or CONTESTS[-1])
+        patch.setattr(_showcase, "judge", lambda *given: JUDGED.append(judge(*given)) or JUDGED[-1])
         return invoke("--quick", "--output", folder), folder
 
 
@@ -51,7 +51,7 @@ def test_the_report_names_the_file_of_the_model_that_was_judged(quick):
     model = folder / "prbep.model"
     assert f"Model for PRBEP: {model}" in result.stdout
     assert f"smoothperf predict {model} NEW" in (folder / "report.html").read_text(encoding="utf-8")
-    np.testing.assert_array_equal(smoothperf.load(model).coef_, CONTESTS[0].model.coef_)
+    np.testing.assert_array_equal(smoothperf.load(model).coef_, JUDGED[0].model.coef_)
 
 
 def test_judges_against_logistic_regression_and_the_verdict_agrees_with_the_table(quick):
@@ -109,7 +109,7 @@ def test_progress_is_plain_lines_on_standard_error_when_not_on_a_terminal(quick)
 
 
 def test_a_missed_tolerance_is_marked_and_makes_the_exit_code_1(monkeypatch, tmp_path, quick):
-    monkeypatch.setattr(_showcase, "judge", lambda *given: CONTESTS[0])
+    monkeypatch.setattr(_showcase, "judge", lambda *given: JUDGED[0])
     monkeypatch.setitem(_showcase.SOLVERS, "BMRM", replace(_showcase.SOLVERS["BMRM"], max_iter=3))
     result = invoke("--quick", "--output", tmp_path)
     assert result.exit_code == 1

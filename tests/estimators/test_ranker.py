@@ -459,24 +459,27 @@ def test_splits_hold_out_whole_queries(cv):
         assert len(query_splits(3, many, many)) == 3
 
 
-def test_splits_that_cannot_be(data):
-    X, y, qid = data
-    y = np.where(qid > 27, 0, y)
-    cases = [
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
         (KFold(3, shuffle=True, random_state=0), "cv must hold out whole queries, but rows .* of the same query"),
-        ([(np.arange(250), np.arange(250, 300))], None),
-        ([(qid <= 27, qid > 27)], "cv leaves a held-out part without a query"),
         (31, "cv needs at least 31 queries whose order makes a difference to the measure, but there are 27"),
         (1.5, "cv must be a number of folds, a share between 0 and 1 or a splitter"),
         (1, "cv must be a whole number of at least 2"),
-    ]
-    for cv, message in cases:
-        ranker = MeasureRankerCV("pairs", cv=cv, n_alphas=1)
-        if message is None:
-            ranker.fit(X, y, qid=qid)
-            continue
-        with pytest.raises(ValueError, match=message):
-            ranker.fit(X, y, qid=qid)
+    ],
+)
+def test_splits_that_cannot_be(data, cv, message):
+    X, y, qid = data
+    with pytest.raises(ValueError, match=message):
+        MeasureRankerCV("pairs", cv=cv, n_alphas=1).fit(X, np.where(qid > 27, 0, y), qid=qid)
+
+
+def test_a_split_of_ones_own(data):
+    X, y, qid = data
+    y = np.where(qid > 27, 0, y)
+    MeasureRankerCV("pairs", cv=[(np.arange(250), np.arange(250, 300))], n_alphas=1).fit(X, y, qid=qid)
+    with pytest.raises(ValueError, match="cv leaves a held-out part without a query"):
+        MeasureRankerCV("pairs", cv=[(qid <= 27, qid > 27)], n_alphas=1).fit(X, y, qid=qid)
 
 
 def test_candidates():
