@@ -7,7 +7,7 @@ compares has come out of the communicator. (Processors of different kinds round 
 as the next direction or a bound, is the first member's work, and the others are told. The few algorithms that look for
 something among all rows, such as the largest scores, have another version for groups; the communicator knows it.
 
-Alone, which is the plain case, there is nobody to ask: all sums are those of the rows here, and an algorithm is itself.
+Alone, which is the plain case, all sums are those of the rows here, and an algorithm is itself.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def agree(summaries: list[Summary], class_weight: Any = None, pos_label: Any = N
 
 
 def _all_based(summaries: list[Summary]) -> bool:
-    """Whether blocks have scores to begin with, which all must have then."""
+    """Whether blocks have an offset, which all must have then."""
     with_rows = [(number, each.based) for number, each in enumerate(summaries) if each.n_rows]
     first, based = with_rows[0]
     for number, other in with_rows:

@@ -58,7 +58,7 @@ class Summary:
     queries : ndarray or None
         Its different queries in sorted order, if it has any; then ``kinds`` are its lowest and its highest grade.
     based : bool
-        Whether it has scores to begin with.
+        Whether it has an offset.
     """
 
     n_rows: int = 0
@@ -77,7 +77,7 @@ class Summary:
 
 @dataclass
 class Block:
-    """Rows with labels, or grades and queries, and, perhaps, weights and scores to begin with, as a user gave them."""
+    """Rows with labels, or grades and queries, and, perhaps, weights and an offset, as a user gave them."""
 
     X: Any  # a Design, or a CSR matrix whose number of columns is not settled
     y: NDArray[Any]

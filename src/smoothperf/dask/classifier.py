@@ -147,8 +147,8 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         sample_weight : of the same kind as y, optional
             Non-negative weights; an integer weight c stands for c copies.
         base_scores : of the same kind as y, optional
-            Scores to begin with, such as the :meth:`decision_function` of another model: what is trained is added to
-            them. Files have none.
+            An offset of the scores, such as the :meth:`decision_function` of another model: what is trained is added to
+            it. Files have none.
 
         Returns
         -------
@@ -185,7 +185,7 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         X : dask array or data frame, delayed object, or data in memory
             Rows.
         base_scores : of the same kind as X, optional
-            Scores to begin with.
+            An offset of the scores.
 
         Returns
         -------
@@ -231,7 +231,7 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         return score(self._cluster(), self.to_local(), X, y, sample_weight, base_scores)
 
     def _settle(self, summaries: list[Summary]) -> LabelSettings:
-        """Make the blocks one data set, and remember its labels and whether scores to begin with were given."""
+        """Make the blocks one data set, and remember its labels and whether there is an offset."""
         settings = agree(summaries, self.class_weight, self.pos_label)
         self._keep_labels(settings.classes, class_counts(settings.classes, summaries))
         self.has_base_scores_ = settings.based

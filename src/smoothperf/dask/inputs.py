@@ -31,7 +31,7 @@ WHAT_X_MAY_BE = "a dask array or data frame, a delayed object, a future, a path,
 
 @dataclass(frozen=True)
 class Source:
-    """Source of a block: one thing that is the block, or its X, y, weights and scores to begin with.
+    """Source of a block: one thing that is the block, or its X, y, weights and offset.
 
     Attributes
     ----------

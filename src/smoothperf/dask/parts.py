@@ -31,7 +31,7 @@ class Part(Protocol):
 
     @property
     def offset(self) -> Array | None:
-        """Scores to begin with, higher for the positive label, if there are any."""
+        """The offset of the scores, higher for the positive label, if there is one."""
 
     def examples(self, communicator: Communicator) -> Supervision:
         """Labels or grades of the rows, shared with a group."""
@@ -39,7 +39,7 @@ class Part(Protocol):
 
 @dataclass(frozen=True)
 class LabelPart:
-    """Rows with which are positive, and weights and scores to begin with if there are any."""
+    """Rows with which are positive, and weights and an offset if there are any."""
 
     design: Design
     positive: NDArray[np.bool_]
@@ -104,7 +104,7 @@ class LabelSettings:
     weighted, n_features, zero_based
         As in :class:`Settings`.
     based : bool
-        Whether all blocks have scores to begin with.
+        Whether all blocks have an offset.
     """
 
     classes: NDArray[Any]

@@ -107,7 +107,7 @@ class ConvexPath(ABC):
     solver : Solver
         The run where the planes so far do not certify what is known.
     offset : ndarray of shape (n,), optional
-        Scores to begin with.
+        Offset of the scores.
     """
 
     def __init__(self, design: Design, risk: Risk, solver: Solver, offset: Array | None = None):
@@ -415,7 +415,7 @@ class ConvexStart:
     penalty : Penalty, optional
         Of the weights, in any strength; quadratic by default.
     offset : ndarray of shape (n,), optional
-        Scores to begin with.
+        Offset of the scores.
     """
 
     def __init__(
@@ -461,7 +461,7 @@ class TightPath:
     weights : callable, optional
         Makes weights of this design from a solution of ``convex``; those themselves by default.
     offset : ndarray of shape (n,), optional
-        Scores to begin with.
+        Offset of the scores.
     strength : float, default=1.0
         Alpha of the start, as a multiple of the alpha here.
     thorough : bool, default=True
