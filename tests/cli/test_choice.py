@@ -107,6 +107,12 @@ def test_an_operating_point_for_a_given_alpha(run_json, train_file, test_file, t
     assert (y[predicted] == 1).mean() == found["expected"]["precision"]["value"] >= 0.7
 
 
+def test_more_positives_than_rows_are_refused_before_training(run, train_file, test_file, tmp_path):
+    for more, rows in (((), 300), (("-a", "1e-2", "--validation", test_file), 200)):
+        result = run("train", train_file, *more, "--at", "k=1000", "-q", "-o", tmp_path / "model", code=2)
+        assert f"k=1000 is more than the {rows} rows there are" in result.stderr
+
+
 def test_what_cannot_be_promised_is_one_line(run, train_file, tmp_path):
     arguments = ("train", train_file, "--folds", 2, "--at", "precision=0.9999", "-q", "-o", tmp_path / "model")
     assert "precision=0.9999 cannot be promised for new rows" in run(*arguments, code=2).stderr
@@ -178,6 +184,9 @@ def test_predict_as_many_as_wanted(run, run_json, model_file, test_file, example
     for target, count in (("k=17", 17), ("rate=20%", 40)):
         labels = np.array(run("predict", model_file, test_file, "-q", "--at", target).stdout.split(), dtype=int)
         assert set(np.flatnonzero(labels == 1)) == set(np.argsort(scores)[-count:])
+    everything = run("predict", model_file, test_file, "--at", "k=500")
+    assert set(everything.stdout.split()) == {"1"}
+    assert "Note: --at k=500 of 200 rows: all are predicted positive." in everything.stderr
     labels = run_json("predict", model_file, test_file, "--threshold", "-0.5")["labels"]
     assert labels == np.where(scores > -0.5, 1, -1).tolist()
     assert run_json("predict", model_file, test_file)["labels"] == model.predict(X).tolist()

@@ -19,7 +19,8 @@ TITLES = {
     "recall@5%": "recall@0.05",
     "error_rate": "accuracy",
     "error_rate@10:1": "accuracy with costs 10:1",
-    "balanced_error_rate": "balanced accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "mcc": "MCC",
     "log_loss": "minus log loss",
     "average_precision": "average precision",
     "recall@precision=70%": "recall@precision=0.7",
@@ -121,7 +122,9 @@ def test_too_few_rows_for_k(run, train_file, test_file, tmp_path):
 def test_unknown_measures_are_noticed_before_the_file_is_read(run, tmp_path, command):
     output = ("-o", tmp_path / "model") if command == "train" else ()
     result = run(command, tmp_path / "missing.svm", *output, "-m", "precision@0", code=2)
-    assert "measure 'precision@0' cannot be read" in result.stderr
+    assert "measure 'precision@0' cannot be read: k must be a whole number of at least 1" in result.stderr
+    assert "Did you mean" not in result.stderr
+    assert "Did you mean 'f1'?" in run(command, tmp_path / "missing.svm", *output, "-m", "f11", code=2).stderr
 
 
 @pytest.mark.parametrize("command", ["train", "path"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import smoothperf
+from smoothperf.cli._screen import Screen, table
 
 
 def test_table_and_best(run, train_file):
@@ -59,6 +60,15 @@ def test_the_tight_bound_says_what_a_step_gains(run, run_json, train_file, tmp_p
     refused = run("path", train_file, "-m", "log_loss", "--bound", "tight", code=None)
     assert refused.exit_code == 2
     assert 'use bound="convex"' in refused.stderr
+
+
+def test_a_narrow_screen_cuts_no_header_and_no_number(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "30")
+    headers = ["a step gains", "held out", "objective", "seconds"]
+    Screen().result(table(headers, [["0.00307", "0.9756*", "0.123456", "0.25"]], words=0))
+    head, *_, row = capsys.readouterr().out.splitlines()
+    assert row.split() == ["0.00307", "0.9756*", "0.123456", "0.25"]
+    assert all(header in head for header in headers)
 
 
 def test_without_rows_held_out(run, run_json, train_file):

@@ -48,9 +48,10 @@ def test_the_first_few(run, run_json, named, model_file):
 def test_csv_has_all_of_them_exactly(run, named, tmp_path):
     result = run("weights", named, "-o", tmp_path / "weights.csv")
     with open(tmp_path / "weights.csv", encoding="utf-8", newline="") as file:
-        header, *rows = csv.reader(file)
+        header, *rows, last = csv.reader(file)
     assert header == ["feature", "weight"]
     model = smoothperf.load(named)
+    assert last == ["(intercept)", repr(float(model.intercept_[0]))]
     assert {name: float(weight) for name, weight in rows} == dict(
         zip(model.feature_names_in_, model.coef_[0], strict=True)
     )

@@ -61,6 +61,7 @@ def test_goals_say_what_to_expect():
         ({"recall": 0.9, "k": 3}, "operating_point must have exactly one"),
         ({"specificity": 0.9}, "operating_point must have exactly one"),
         ({"k": 0}, "k must be a whole number of at least 1, got 0"),
+        ({"k": 100_000}, r"k=100000 is more than the \d+ rows there are; give a smaller k, or rate, a share"),
         ({"precision": 90}, "precision must lie above 0 and not above 1, got 90"),
         ({"recall": 0.9, "confidence": 2}, "confidence must lie between 0 and 1, got 2"),
     ],
@@ -80,6 +81,16 @@ def test_progress_is_told_before_every_model():
     assert [step.split for step in steps] == sorted(step.split for step in steps)
     tried = {step.alpha for step in steps}
     assert tried >= {params["alpha"] for params in clf.cv_results_["params"][:1]}
+
+
+def test_progress_names_measures_as_users_do():
+    lines = []
+    clf = MeasureClassifierCV(
+        "precision@7", bound="tight", n_alphas=2, cv=2, progress=lambda step: lines.append(f"{step}")
+    )
+    clf.fit(X, Y)
+    assert lines
+    assert all("precision@7, tight" in line for line in lines)
 
 
 def test_what_progress_raises_ends_the_choice():

@@ -316,6 +316,18 @@ def test_bad_data(X, y, weights, message):
         MeasureClassifier().fit(X, y, sample_weight=weights)
 
 
+@pytest.mark.parametrize("features", [None, StandardScaler()])
+def test_a_frame_with_a_column_twice(features):
+    frame = pd.DataFrame(SMALL_X, columns=["age", "income", "age"])
+    message = r"^X has 2 columns named 'age'; rename them, or leave all but one out\.$"
+    clf = MeasureClassifier(alpha=1.0, features=features)
+    with pytest.raises(ValueError, match=message):
+        clf.fit(frame, SMALL_Y)
+    clf.fit(frame.set_axis(["age", "income", "debt"], axis=1), SMALL_Y)
+    with pytest.raises(ValueError, match=message):
+        clf.score(frame, SMALL_Y)
+
+
 def test_labels_in_messages_are_as_people_write_them():
     words = np.where(SMALL_Y > 0, "yes", "no")
     with pytest.raises(ValueError, match="y has one class only, all 'yes':"):

@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, balanced_accuracy_score, matthews_corrcoef
 
 import smoothperf
 from groups import examples_of, parts, run_group
 from problems import gaussians, searching
 from smoothperf import (
     AveragePrecision,
+    BalancedErrorRate,
+    MatthewsCorrelation,
     MeasureClassifier,
     MeasureClassifierCV,
     PrecisionAtRecall,
@@ -28,7 +30,7 @@ from smoothperf import (
 from smoothperf.evaluation import Ranking, column_of, title_of
 from smoothperf.measures import Goal, get_measure
 
-GOALS = [AveragePrecision(), RecallAtPrecision(0.7), PrecisionAtRecall(0.5), RecallAtFPR(0.25)]
+GOALS = [AveragePrecision(), RecallAtPrecision(0.7), PrecisionAtRecall(0.5), RecallAtFPR(0.25), MatthewsCorrelation()]
 every_goal = pytest.mark.parametrize("goal", GOALS, ids=repr)
 
 
@@ -80,12 +82,39 @@ def test_average_precision_is_that_of_scikit_learn(problem):
     assert AveragePrecision().score(y, scores, weights) == pytest.approx(expected, abs=1e-12)
 
 
+@searching(20)
+@given(problem=problems())
+def test_measures_of_decisions_are_those_of_scikit_learn(problem):
+    y, scores, weights = problem
+    for measure, of_decisions in (
+        (MatthewsCorrelation(), matthews_corrcoef),
+        (BalancedErrorRate(), balanced_accuracy_score),
+    ):
+        expected = of_decisions(y, scores > 0, sample_weight=weights)
+        assert measure.score(y, scores, weights) == pytest.approx(expected, abs=1e-12)
+
+
+@searching(20)
+@given(problem=problems())
+def test_the_correlation_of_all_cuts(problem):
+    """The highest one is that of some cut; where scores separate the classes, the chosen cut does."""
+    y, scores, weights = problem
+    cuts = [matthews_corrcoef(y, scores > cut, sample_weight=weights) for cut in [-9.0, *np.unique(scores)]]
+    goal, ranking = MatthewsCorrelation(), Ranking(y, scores)
+    counts = ranking.cuts(weights)
+    assert goal.of_cuts(counts.tp, counts.fp) == pytest.approx(max(cuts), abs=1e-12)
+    best = ranking.best_threshold(goal)
+    assert goal.score(y, scores - best) == pytest.approx(goal.of_cuts(ranking.cuts().tp, ranking.cuts().fp), abs=1e-12)
+    if max(cuts) > 1 - 1e-9:
+        assert goal.score(y, scores - goal.threshold(y, scores, weights), weights) == pytest.approx(1.0)
+
+
 @every_goal
 @searching(20)
 @given(problem=problems())
 def test_a_ranking_has_the_same_scores(goal, problem):
     y, scores, weights = problem
-    expected = goal.score(y, scores, weights)
+    expected = goal.score(y, scores - 1.0, weights)
     assert Ranking(y, scores).score(goal, threshold=1.0, multiplicity=weights) == pytest.approx(expected, abs=1e-12)
 
 
@@ -147,6 +176,7 @@ def test_average_precision_cuts_as_roc_area_does():
         ("recall@fpr=0.01", RecallAtFPR(0.01)),
         ("recall@fpr=0.01,confidence=0.95", RecallAtFPR(0.01, 0.95)),
         ("recall@precision=0.9,confidence=none", RecallAtPrecision(0.9, confidence=None)),
+        ("mcc", MatthewsCorrelation()),
     ],
 )
 def test_names(name, goal):
@@ -154,7 +184,7 @@ def test_names(name, goal):
     assert goal.name == name
     assert pickle.loads(pickle.dumps(goal)) == goal
     assert column_of(goal) == name
-    assert title_of(name) == name.replace("average_", "average ")
+    assert title_of(name) == name.replace("average_", "average ").replace("mcc", "MCC")
 
 
 def test_percentages():
@@ -196,7 +226,7 @@ def test_a_fit_is_that_of_roc_area_with_another_cut(goal):
     assert clf.score(X, Y) == goal.score(Y, raw + clf.intercept_[0])
     assert scorers.get_scorer(goal)(clf, X, Y) == clf.score(X, Y)
     path = regularization_path(X, Y, measure=goal, alphas=[1e-2], validation=(X, Y))
-    assert path.validation_scores[0] == goal.score(Y, X @ path.coefs[0])
+    assert path.validation_scores[0] == goal.score(Y, X @ path.coefs[0] + path.intercepts[0])
     chosen = MeasureClassifierCV(goal, n_alphas=3, cv=2).fit(X, Y)
     assert chosen.score(X, Y) == goal.score(Y, chosen.decision_function(X))
 

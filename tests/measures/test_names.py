@@ -9,6 +9,7 @@ from smoothperf import (
     ErrorRate,
     FBeta,
     Jaccard,
+    MatthewsCorrelation,
     PartialROCArea,
     PrecisionAtK,
     PrecisionAtRecall,
@@ -38,6 +39,9 @@ from smoothperf.measures.names import _ALIASES
         ("F1", FBeta()),
         ("f1_score", FBeta()),
         ("F0.5", FBeta(0.5)),
+        ("f11.0", FBeta(11.0)),
+        ("mcc", MatthewsCorrelation()),
+        ("matthews_corrcoef", MatthewsCorrelation()),
         ("Jaccard", Jaccard()),
         ("iou", Jaccard()),
         (" PRBEP ", PRBEP()),
@@ -66,6 +70,7 @@ def test_every_alias_leads_to_a_measure():
         ("roc_aera", r"got 'roc_aera'. Did you mean 'roc_area'\?"),
         ("precison@100", r"Did you mean 'precision@100'\?"),
         ("precision", r"Did you mean 'precision@100'\?"),
+        ("f11", r"got 'f11'\. Did you mean 'f1'\?"),
         ("acuracy", r"Did you mean 'accuracy'\?"),
         ("zzz", r"measure must be one of .*, got 'zzz'\.$"),
         ("", r"measure must be one of .*, got ''\.$"),
@@ -87,3 +92,8 @@ def test_every_alias_leads_to_a_measure():
 def test_names_that_are_none(typed, message):
     with pytest.raises(ValueError, match=message):
         get_measure(typed)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1, 9, 9.5, 10, 11, 12.5])
+def test_every_beta_has_a_name_that_leads_back_to_it(beta):
+    assert get_measure(FBeta(beta).name) == FBeta(beta)

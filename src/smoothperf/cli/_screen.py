@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
@@ -112,13 +113,15 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, words: int =
     made = Table(
         box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, title=title, title_justify="left"
     )
-    for place, header in enumerate(headers):
-        word = place < words
-        made.add_column(
-            escape(visible_lines(header)), no_wrap=not word, overflow="fold", justify="left" if word else "right"
-        )
-    for row in rows:
-        made.add_row(*(escape(visible(cell)) for cell in row))
+    heads, cells = [*map(visible_lines, headers)], [[*map(visible, row)] for row in rows]
+    for place, (head, *column) in enumerate(zip(heads, *cells, strict=True)):
+        if place < words:
+            made.add_column(escape(head), overflow="fold")
+        else:
+            width = max(map(cell_len, [*head.split("\n"), *column]))
+            made.add_column(escape(head), no_wrap=True, justify="right", min_width=width)
+    for row in cells:
+        made.add_row(*map(escape, row))
     return made
 
 

@@ -85,6 +85,9 @@ def predict(
     if ranks and not kind.ranks:
         fail(f"--ranks is for models that rank, and {model} tells classes apart: leave it out.")
     rows = kind.read_for(fitted, data, labelled=False)
+    if point is not None and point.get("k", 0) > (n := rows.X.shape[0]):
+        screen.note(f"--at {at} of {n:,} rows: all are predicted positive.")
+        point["k"] = n
     cut = partial(_cut, threshold=threshold, point=point)
     columns = kind.predictions(fitted, rows, as_scores=scores, with_ranks=ranks, cut=cut)
     if screen.as_json:

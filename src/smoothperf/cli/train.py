@@ -106,6 +106,7 @@ def train(
     nothing (it is saved all the same), 2 if training could not begin, 130
     after Ctrl-C.
     """
+    from ..cuts.targets import check_count
     from ..io.store import is_store
 
     strength, point = _strength(alpha), operating_point(at)
@@ -124,6 +125,7 @@ def train(
     measure = measure or kind.default_measure
     examples = kind.checked(rows, [measure], pos_label=pos_label)
     others = None if validation is None else kind.others(validation, examples, [measure])
+    check_count(point or {}, (examples if strength is None or others is None else others).X.shape[0])
     shared = {"measure": measure, "bound": bound, "solver": solver, **effort.settings()}
     for_labels = {
         "class_weight": "balanced" if balanced else None,

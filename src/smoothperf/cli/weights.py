@@ -58,7 +58,8 @@ def weights(
     names, values = names_of(fitted, places.tolist()), all_weights[places].tolist()
     screen.say(_summary(fitted, used, d), wrap=True)
     if output is not None:
-        lines = csv_lines([("feature", "weight"), *zip(names, values, strict=True)])
+        intercept = [] if getattr(fitted, "label_pair", None) is None else [("(intercept)", _intercept(fitted))]
+        lines = csv_lines([("feature", "weight"), *zip(names, values, strict=True), *intercept])
         with written_whole(output) as file:
             file.write(lines.encode())
         screen.say(f"Saved: {output}, {len(names):,} of {used:,} weights")
@@ -73,7 +74,7 @@ def weights(
             "model": model,
             "features": d,
             "in_the_model": used,
-            "intercept": float(getattr(fitted, "_sign", 1.0)) * _intercept(fitted),
+            "intercept": _intercept(fitted),
             "weights": [{"feature": n, "weight": v} for n, v in zip(names, values, strict=True)],
             "output": output,
         }
@@ -91,4 +92,4 @@ def _summary(model: CertifiedModel, used: int, d: int) -> str:
 def _intercept(model: CertifiedModel) -> float:
     import numpy as np
 
-    return float(np.ravel(model.intercept_)[0])
+    return float(getattr(model, "_sign", 1.0)) * float(np.ravel(model.intercept_)[0])

@@ -14,6 +14,7 @@ Everything is O(n log n).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,6 +170,12 @@ def checked_target(name: str, value: Any) -> float:
     if name == "k":
         return whole_number("k", value, at_least=1)
     return share(name, value)
+
+
+def check_count(target: Mapping[str, Any], rows: int) -> None:
+    """Refuse a target of more positives than there are rows."""
+    if (k := target.get("k")) is not None and whole_number("k", k, at_least=1) > rows:
+        raise ValueError(f"k={k!r} is more than the {rows} rows there are; give a smaller k, or rate, a share.")
 
 
 def expected_rates(

@@ -234,7 +234,7 @@ class Choice(Generic[K, C]):
                         training,
                         held_out,
                         lambda weights: offset + task.scores(candidate, after.X, weights),  # noqa: B023 (called here)
-                        lambda alpha: tell(Step(number, len(splits), candidate, alpha, features)),  # noqa: B023 (called here)
+                        lambda alpha: tell(Step(number, len(splits), self.named[candidate], alpha, features)),  # noqa: B023 (called here)
                     )
             if estimator.verbose:
                 print(f"split {number} of {len(splits)}", file=sys.stderr, flush=True)

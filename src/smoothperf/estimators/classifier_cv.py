@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Array
 from .._validation import choice
 from ..cuts.confidence import CONFIDENCE, checked_confidence
-from ..cuts.targets import TARGETS, checked_target
+from ..cuts.targets import TARGETS, check_count, checked_target
 from ..measures import Examples, Goal, Measure, get_measure
 from ..optimise import Callback, Solver
 from ..optimise.elastic_net import ElasticNet
@@ -210,6 +210,7 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         point = _checked_point(self.operating_point)
         check_n_threads(self.n_threads)
         rows = labelled_rows(self, X, y, sample_weight, offset)
+        check_count(point or {}, rows.known.count)
         self._keep_labels(rows.pair, rows.counts)
         splits = label_splits(self.cv, rows.positive)
 
@@ -250,7 +251,7 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
     def _keep_point(self, measure: Measure, point: dict[str, Any] | None, held_out: _HeldOutScores, n: int) -> None:
         """Cut where the user wants to, and say what to expect there, or where a goal has led to."""
         if point is None:
-            if not isinstance(measure, Goal) or not self.fit_intercept:
+            if not isinstance(measure, Goal) or measure.judges_decisions or not self.fit_intercept:
                 return
             threshold = -self._sign * self.intercept_[0]
             point = {"threshold": threshold, "confidence": getattr(measure, "confidence", CONFIDENCE)}

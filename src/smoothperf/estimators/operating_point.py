@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Array
 from .._validation import vector
 from ..cuts.confidence import CONFIDENCE
-from ..cuts.targets import checked_target, expected_rates, threshold_for_target
+from ..cuts.targets import check_count, checked_target, expected_rates, threshold_for_target
 
 
 def threshold_for(
@@ -84,6 +84,7 @@ def threshold_for(
     numbers = vector("scores", scores, length=labels.shape[0])
     weights = None if sample_weight is None else vector("sample_weight", sample_weight, length=labels.shape[0])
     target: dict[str, Any] = {"precision": precision, "recall": recall, "fpr": fpr, "k": k, "rate": rate}
+    check_count(target, labels.shape[0])
     return threshold_for_target(labels == positive, numbers, weights, **target, confidence=confidence)
 
 
@@ -183,6 +184,8 @@ class OperatingPointClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         self
         """
         target = self._target()
+        if np.ndim(y):
+            check_count(target, np.shape(y)[0])
         if get_config()["enable_metadata_routing"]:
             params = process_routing(self, "fit", **params).estimator.fit
         if isinstance(self.cv, str):

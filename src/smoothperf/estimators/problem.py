@@ -109,8 +109,16 @@ def taken(X: Any, y: Any = None, sample_weight: Any = None) -> Taken:
 
 
 def opened(X: Any) -> Any:
-    """Return the store whose path X is; anything else as it is."""
-    return open_store(X) if isinstance(X, (str, os.PathLike)) else X
+    """Return the store whose path X is; anything else as it is, but a frame must not have a column twice."""
+    if isinstance(X, (str, os.PathLike)):
+        return open_store(X)
+    names = list(getattr(X, "columns", ()))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            f"X has {names.count(twice)} columns named {shown(twice)}; rename them, or leave all but one out."
+        )
+    return X
 
 
 def label_task(

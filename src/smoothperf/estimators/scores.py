@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Array
 from .._validation import shown, vector
 from ..cuts.confidence import CONFIDENCE, checked_confidence
-from ..cuts.targets import expected_rates, threshold_for_target
+from ..cuts.targets import check_count, expected_rates, threshold_for_target
 from ..measures import Goal, Measure, get_measure
 from ..tasks.label_choice import LabelCandidate
 from .binary import BinaryModel
@@ -282,6 +282,7 @@ class LinearMeasureClassifier(BinaryModel):
                 at = int(weights.argmin())
                 raise ValueError(f"sample_weight must not be negative, got {weights[at]} at position {at}.")
         if threshold is None:
+            check_count(targets, scores.shape[0])
             cut = threshold_for_target(positive, scores, weights, confidence=level, **targets)
         self.intercept_ = np.array([-self._sign * cut])
         self.expected_: dict[str, Any] = expected_rates(

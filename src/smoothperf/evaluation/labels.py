@@ -24,6 +24,7 @@ from ..measures import (
     FBeta,
     Goal,
     Jaccard,
+    MatthewsCorrelation,
     Measure,
     PartialROCArea,
     PrecisionAtK,
@@ -123,7 +124,7 @@ class Ranking(SortedScores):
 
     def _score(self, measure: Measure, cuts: Counts, threshold: float, multiplicity: Array | None) -> float:
         """The same, from the cuts where that is possible, as they are sorted already."""
-        if isinstance(measure, Goal):
+        if isinstance(measure, Goal) and not measure.judges_decisions:
             return measure.of_cuts(cuts.tp, cuts.fp)
         if isinstance(measure, PRBEP):
             return prbep(cuts)
@@ -164,6 +165,8 @@ def decision_curve(measure: Measure, cuts: Counts) -> Array | None:
     if isinstance(measure, (FBeta, Jaccard)):
         curve: Array = measure.of_counts(cuts.tp, cuts.fp, float(cuts.tp[-1]))
         return curve
+    if isinstance(measure, MatthewsCorrelation):
+        return measure.of_counts(cuts.tp, cuts.fp, float(cuts.tp[-1]), float(cuts.fp[-1]))
     if type(measure) not in (ErrorRate, BalancedErrorRate):
         return None
     masses = float(cuts.tp[-1]), float(cuts.fp[-1])

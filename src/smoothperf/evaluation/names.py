@@ -21,6 +21,7 @@ TITLES = {
     "error_rate": "accuracy",
     "balanced_error_rate": "balanced accuracy",
     "jaccard": "Jaccard",
+    "mcc": "MCC",
     "log_loss": "minus log loss",
     "squared_hinge": "minus squared hinge",
     "squared_loss": "minus squared loss",

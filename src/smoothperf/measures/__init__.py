@@ -7,7 +7,15 @@ from .base import Measure
 from .curvature import Curvature
 from .examples import Examples
 from .fractional import FBeta, Jaccard
-from .goals import AveragePrecision, Goal, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision, TargetWarning
+from .goals import (
+    AveragePrecision,
+    Goal,
+    MatthewsCorrelation,
+    PrecisionAtRecall,
+    RecallAtFPR,
+    RecallAtPrecision,
+    TargetWarning,
+)
 from .names import MEASURE_NAMES, get_measure
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
@@ -40,6 +48,7 @@ __all__ = [
     "Interval",
     "Jaccard",
     "LogLoss",
+    "MatthewsCorrelation",
     "Measure",
     "PartialROCArea",
     "Plane",

@@ -91,8 +91,9 @@ class FBeta(FractionalMeasure):
 
     @property
     def name(self) -> str:
-        """``f`` and the beta."""
-        return f"f{self.beta:g}"
+        """``f`` and the beta; with a point beyond 9."""
+        number = f"{self.beta:g}"
+        return f"f{number}" if self.beta < 10.0 or "." in number else f"f{number}.0"
 
     @property
     def _coefficients(self) -> tuple[float, float]:

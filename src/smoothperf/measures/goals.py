@@ -6,6 +6,7 @@ With ``tp`` and ``fp`` the weights of positives and negatives above a cut, and c
     recall@precision=p   the largest  tp / N+         over cuts with  tp / (tp + fp) >= p;   0 if there is none
     precision@recall=r   the largest  tp / (tp + fp)  over cuts with  tp / N+ >= r
     recall@fpr=q         the largest  tp / N+         over cuts with  fp / N- <= q
+    mcc                  (tp N- - fp N+) / sqrt(p N+ N- (n - p))    of one cut, with p = tp + fp; 0 for none and for all
 
 All of them reward a good order of the scores. They are trained for by ROC area, whose convex risk never collapses to
 scores that are all equal. A goal with "at least" or "at most" is to be met on new rows: its cut is chosen with a
@@ -25,7 +26,9 @@ from numpy.typing import NDArray
 from .._arrays import Array
 from ..cuts.confidence import CONFIDENCE, checked_confidence
 from ..cuts.sorted_scores import Cuts, ratio
+from ..cuts.steady import steady_cut
 from ..cuts.targets import CutTable, TargetError, at_least, at_most, share, threshold_for_target
+from ..cuts.threshold_search import Ordering
 from .base import Measure
 from .examples import Examples
 from .risk import Risk
@@ -110,6 +113,62 @@ class AveragePrecision(Goal):
     def of_cuts(self, hits: Array, false: Array) -> float:
         """``sum_k (recall_k - recall_{k-1}) precision_k``."""
         return float((np.diff(hits / hits[-1]) * _precision(hits, false)[1:]).sum())
+
+
+@dataclass(frozen=True)
+class MatthewsCorrelation(Goal):
+    """Correlation of the labels with the predictions "positive where the score is above 0": Matthews' coefficient.
+
+    Examples
+    --------
+    >>> from smoothperf import MatthewsCorrelation
+    >>> y, scores = [1, 1, -1, -1], [0.9, -0.3, -0.5, -0.1]
+    >>> round(MatthewsCorrelation().score(y, scores), 4)
+    0.5774
+    >>> MatthewsCorrelation().name
+    'mcc'
+    """
+
+    name: ClassVar[str] = "mcc"
+    judges_decisions: ClassVar[bool] = True
+
+    def of_counts(self, hits: Array, false: Array, positives: float, negatives: float) -> Array:
+        """Return the correlation at some cuts.
+
+        Parameters
+        ----------
+        hits, false : ndarray
+            Weights of true and of false positives.
+        positives, negatives : float
+            Weights of both classes.
+
+        Returns
+        -------
+        values : ndarray
+            One for each cut.
+        """
+        predicted, whole = hits + false, positives + negatives
+        variances = np.maximum(predicted * (whole - predicted), 0.0) * (positives * negatives)
+        return ratio(hits * negatives - false * positives, np.sqrt(variances))
+
+    def of_cuts(self, hits: Array, false: Array) -> float:
+        """The highest correlation over the cuts."""
+        return float(self.of_counts(hits, false, float(hits[-1]), float(false[-1])).max())
+
+    def score_of(self, examples: Examples, scores: Array) -> float:
+        """Return the correlation of the predictions ``scores > 0``."""
+        predicted, positive = scores > 0.0, examples.positive
+        hits, false = (np.array([examples.here(predicted & kind)]) for kind in (positive, ~positive))
+        return float(self.of_counts(hits, false, examples.positive_weight, examples.negative_weight)[0])
+
+    def cut(self, examples: Examples, scores: Array) -> float:
+        """Return where to cut scores: amid the cuts for which the correlation is almost highest."""
+        masses = examples.positive_weight, examples.negative_weight
+
+        def loss(hits: Array, false: Array) -> Array:
+            return 1.0 - self.of_counts(hits, false, *masses)
+
+        return steady_cut(examples.version(Ordering)(scores, examples.weights), examples.positive, loss)
 
 
 class _Target(Goal):

@@ -3,8 +3,8 @@
 A measure without parameters has one name. The others are written with what they are about behind an @: a count
 (``precision@100``), a share (``precision@0.05`` or ``precision@5%``), costs (``error_rate@10:1``) or a rate to keep
 (``recall@precision=0.9`` or ``recall@precision=90%``). F-beta is ``f`` with its beta, as everywhere: ``f1``, ``f2``,
-``f0.5``. Other words that people use for the same are understood, too. ``get_measure(m.name)`` is the measure m
-again, or one that is as good.
+``f0.5``; beyond 9 with a point, ``f11.0``, as f11 is f1 with a slip. Other words that people use for the same are
+understood, too. ``get_measure(m.name)`` is the measure m again, or one that is as good.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..cuts.confidence import CONFIDENCE
 from .at_k import PrecisionAtK, RecallAtK
 from .base import Measure
 from .fractional import FBeta, Jaccard
-from .goals import AveragePrecision, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision
+from .goals import AveragePrecision, MatthewsCorrelation, PrecisionAtRecall, RecallAtFPR, RecallAtPrecision
 from .partial_roc import PartialROCArea
 from .pointwise import BalancedErrorRate, ErrorRate
 from .roc_area import ROCArea
@@ -62,9 +62,10 @@ _PLAIN: dict[str, Callable[[], Measure]] = {
     "log_loss": LogLoss,
     "squared_hinge": SquaredHinge,
     "average_precision": AveragePrecision,
+    "mcc": MatthewsCorrelation,
 }
 #: f1, f2, f0.5, ...
-_F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
+_F_BETA = re.compile(r"f(\d|\d*\.\d+)")
 #: Measures with parameters: how their names begin, an example, and what makes one of the rest of the name. The first
 #: that fits is it.
 _WITH_PARAMETERS: dict[str, tuple[str, Callable[[str], Measure]]] = {
@@ -100,6 +101,8 @@ _ALIASES = {
     "cross_entropy": "log_loss",
     "logistic": "log_loss",
     "logloss": "log_loss",
+    "matthews_corrcoef": "mcc",
+    "matthews_correlation": "mcc",
     "tpr": "recall",
     "sensitivity": "recall",
 }

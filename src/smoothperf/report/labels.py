@@ -264,7 +264,7 @@ def _training(model: MeasureClassifier) -> TrainingFacts:
         measure.name,
         model.trained_with.name,
         getattr(model, "bound", "convex"),
-        decides=measure.fits_bias,
+        decides=measure.fits_bias or measure.judges_decisions,
         rows=None if counts is None else tuple(counts[:: int(model._sign)].tolist()),
         penalty=penalty_words(model),
         bounded=has_bounds(model),

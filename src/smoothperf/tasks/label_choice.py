@@ -131,7 +131,8 @@ class LabelChoice(Task[Examples, LabelCandidate]):
 
     def cut_of(self, splits: Sequence[HeldOut[Examples, LabelCandidate]], key: tuple[LabelCandidate, int]) -> float:
         """Threshold for the scores of held-out rows; what a goal promises, it promises by rows, not splits."""
-        return self.measure.tuned_threshold(*stacked_scores(splits, key, once=isinstance(self.measure, Goal)))
+        promises = isinstance(self.measure, Goal) and not self.measure.judges_decisions
+        return self.measure.tuned_threshold(*stacked_scores(splits, key, once=promises))
 
 
 def stacked_scores(

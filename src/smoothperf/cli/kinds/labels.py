@@ -220,7 +220,7 @@ class Labels(Kind):
         ranked = [name for name in NAMES if name not in DECISIONS]
         decided = list(DECISIONS)
         if own is not None:
-            (decided if trained_for.fits_bias else ranked).insert(0, own.name)
+            (decided if trained_for.fits_bias or trained_for.judges_decisions else ranked).insert(0, own.name)
         tables = {"of the ranking": ranked, "at the model's threshold": decided}
         titles = {"best_f1": "F1 at the best threshold *"}
         return Worth(

@@ -79,10 +79,12 @@ def _check_measure(name: str, *, rankings: bool) -> None:
     try:
         get_measure(name)
     except ValueError as error:
+        if "cannot be read" in str(error):  # of labels, written wrongly
+            raise
         try:
             get_query_measure(name)
         except ValueError as other:
-            if "cannot be read" in str(other) and "cannot be read" not in str(error):  # of rankings, written wrongly
+            if "cannot be read" in str(other):  # of rankings
                 raise other from None
             near = similar_query_measure(name)
             hint = f" Did you mean {near!r}?" if near and "Did you mean" not in str(error) else ""
