@@ -21,7 +21,7 @@ PATIENCE = 60.0
 
 
 class _Meeting:
-    """Where members meet: each leaves an array, and sees those of all.
+    """A meeting of members: each leaves an array, and sees those of all.
 
     There are two tables, which take turns: who has come to the next round has read that of the last one.
     """

@@ -687,7 +687,7 @@ def long_fractional(y, f, c, *, p, r):
 
 
 class Projection(NamedTuple):
-    """What comes out of a projection beside the gradient; ``ceiling`` is the maximum that is not smoothed."""
+    """The results of a projection beside the gradient; ``ceiling`` is the maximum that is not smoothed."""
 
     missed: float
     excess: float

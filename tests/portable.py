@@ -101,7 +101,7 @@ def environment(kind: Kind) -> dict[str, str]:
 
 
 def why_not(name: str, kind: Kind, seen: dict[str, str]) -> str | None:
-    """Why this machine cannot pass for one of this kind; ``seen`` are the kernels of BLAS that have had their turn."""
+    """A reason why this machine is none of this kind; ``seen`` are the kernels of BLAS that have had their turn."""
     for feature in kind.needs:
         if not __cpu_features__.get(feature):
             return f"the processor has no {feature}"

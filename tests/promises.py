@@ -1,4 +1,4 @@
-"""What is promised of the tight bound, whichever of its stationary points a run ends in.
+"""Promises of the tight bound, whichever of its stationary points a run ends in.
 
 Its objective has many of them, and the last digit of one product may decide between two: another processor, or another
 order of sums, takes another road. So tests that come to one by two roads do not compare where these end, but hold both

@@ -108,7 +108,7 @@ def test_weights_whose_products_cannot_be_held_are_refused(measure, weight):
 @pytest.mark.parametrize("n", [40, 3000])
 @pytest.mark.parametrize("measure", [*MEASURES, "balanced_error_rate", *SMOOTH])
 def test_scores_that_are_not_finite_are_refused_or_survived(measure, n):
-    """What comes back is of no use; but it does come back, and no memory is touched that belongs to others."""
+    """The result is of no use; but there is one, and no memory is touched that belongs to others."""
     rng = np.random.default_rng(2)
     y = rng.random(n) < 0.3
     y[:2] = True, False

@@ -1,4 +1,4 @@
-"""What is written in several places is the same: the version, and where tests are."""
+"""Facts that are written in several places are the same: the version, and where tests are."""
 
 import re
 from pathlib import Path

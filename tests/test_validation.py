@@ -1,4 +1,4 @@
-"""What cannot work is refused at once, by a ValueError that names the argument, shows the value and says what to do."""
+"""Arguments that cannot work are refused at once by a ValueError: argument, value and what to do."""
 
 import math
 import re

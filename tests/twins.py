@@ -432,7 +432,7 @@ def fractional_levels(
 
 
 def flips_along(margins: Array, z: Array, shares: Array, w: float) -> Array:
-    """What ``flip_along`` makes of the margins of one class with the ``ramp_table`` of z, shares and w."""
+    """The flips that ``flip_along`` makes of the margins of one class with the ``ramp_table`` of z, shares and w."""
     ramps: Array = np.clip(0.5 + (z - margins[:, None]) / w, 0.0, 1.0) @ shares
     return ramps
 

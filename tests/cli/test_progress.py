@@ -1,4 +1,4 @@
-"""What is shown during a training."""
+"""The display during a training."""
 
 import signal
 from types import SimpleNamespace

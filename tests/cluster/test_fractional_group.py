@@ -30,7 +30,7 @@ def random_lengths(seed, n):
 
 
 def in_group(measure, y, scores, weights, lengths, ask):
-    """What all members answer, the same on each: a RiskValue with the gradient of all, or a number; and the rounds."""
+    """The answer of all members, the same: a RiskValue with the gradient of all, or a number; and the rounds."""
 
     def program(communicator):
         part = parts(len(y), lengths)[communicator.rank]
@@ -146,7 +146,7 @@ def large_problem(kind, n=20_000):
 @pytest.mark.parametrize("kind", ["normal", "tied", "heavy", "weighted"])
 @pytest.mark.parametrize("deviation", [0.1, 1e-2, 1e-3, 1e-4])
 def test_little_is_lost_of_many_examples_in_few_rounds(kind, deviation):
-    """What is lost is far less than what smoothing costs."""
+    """The loss is far less than what smoothing costs."""
     y, scores, weights = large_problem(kind)
     near = FBeta().bind(y, weights)
     mu = deviation / near.diameter

@@ -20,7 +20,7 @@ def open_doors(client):
 
 
 def task_of_member():
-    """What runs on a worker; workers, which have no tests, are sent its code."""
+    """A program for a worker; workers, which have no tests, are sent its code."""
 
     def run_member(name, rank, program):
         secede()
@@ -47,7 +47,7 @@ def start(client, program, size):
 
 
 def run(client, program, size):
-    """What a program returns on every member."""
+    """The results of a program on all members."""
     communicator, tasks = start(client, program, size)
     with communicator:
         first = program(communicator)

@@ -36,7 +36,7 @@ def place(client):
 
 
 def ask(placement, question):
-    """What a program returns on the client, which all members run with their design and examples."""
+    """The result of a program on the client, which all members run with their design and examples."""
 
     def program(part, communicator):
         return question(

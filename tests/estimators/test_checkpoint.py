@@ -229,7 +229,7 @@ def test_kill_9_and_resume(data, file, tmp_path):
 
 
 def test_the_command_line_keeps_models_for_features_as_they_are(data, file, always, tmp_path):
-    """Which it trains scaled, and shifted."""
+    """It trains scaled and shifted ones."""
     X, y = data
     X = 5.0 + X * np.geomspace(1.0, 1e3, 6)
     rows = tmp_path / "train.csv"

@@ -157,7 +157,7 @@ class FakePath:
 
 
 def followed(candidate: LabelCandidate, worth: list[float | None], *, literal: bool = False) -> int:
-    """How many levels a split tries, if they are worth so much."""
+    """The number of levels that a split tries, if they are worth so much."""
     choice = choice_for(PRBEP(), [candidate], 10.0 ** -np.arange(LEVELS), literal=literal)
     training = SimpleNamespace(
         candidate=candidate, path=FakePath(), penalty=Quadratic(1.0), risk=SimpleNamespace(score_scale=1.0)

@@ -1,4 +1,4 @@
-"""What users say about single features: by position, by name or by the index of a Series; and what they are told."""
+"""Parameters for single features: by position, by name or by the index of a Series; and their errors."""
 
 import numpy as np
 import pandas as pd

@@ -34,7 +34,7 @@ def tight_value(measure, X, y, coef, alpha, *, l1_ratio=0.0, factors=1.0, weight
 
 
 def hold_path(path, measure, X, y, **details):
-    """What is promised of a path without a bias: stationary points, whose objectives are as said and never rise."""
+    """Check the promises of a path without a bias: stationary points, whose objectives are as said and never rise."""
     assert set(path.statuses) == {Status.STATIONARY}
     assert (path.reached <= 1e-3).all()
     assert (np.diff(path.objectives) <= 1e-12).all()

@@ -1,4 +1,4 @@
-"""What rankings are worth query by query, and resamples of queries."""
+"""Scores of rankings query by query, and resamples of queries."""
 
 import numpy as np
 import pytest

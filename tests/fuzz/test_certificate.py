@@ -1,4 +1,4 @@
-"""What every fit promises, on generated problems and against exact objectives in long double.
+"""Promises of every fit, on generated problems and against exact objectives in long double.
 
 ``make test`` looks at the first few, ``make test-thorough`` at 2,000 (the environment variable FUZZ_PROBLEMS). A
 problem is its number: ``pytest "tests/fuzz/test_certificate.py::test_a_fit_keeps_its_promises[17]"`` repeats one.

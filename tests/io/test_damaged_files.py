@@ -35,7 +35,7 @@ NO_TEXT = npy(np.array([0x110000, 0xFFFFFFFF], dtype=np.uint32).view("U1"))
 
 
 def message_of(read, path, error):
-    """What a reader says of a file, if it does not read it; anything but one short line is a failure."""
+    """The message of a reader for a file, if it does not read it; anything but one short line is a failure."""
     try:
         read(path)
     except error as caught:

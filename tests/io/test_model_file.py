@@ -382,7 +382,7 @@ def roc_area_of(header):
 
 
 def test_first_version(tmp_path):
-    """Which knew no bias, and the measures that need none."""
+    """It knew no bias, and the measures that need none."""
     clf = fitted()
     path = save_model(clf, tmp_path / "a.model")
 

@@ -17,7 +17,7 @@ every_loss = pytest.mark.parametrize(("p", "r"), LOSSES.values(), ids=LOSSES.key
 
 
 def flips_below(margins, cut, share):
-    """What ``flip_along`` makes of the margins of one class with a ``step_table``."""
+    """The flips that ``flip_along`` makes of the margins of one class with a ``step_table``."""
     return np.where(margins < cut, 1.0, np.where(margins == cut, share, 0.0))
 
 

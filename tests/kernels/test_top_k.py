@@ -82,7 +82,7 @@ def test_sums_at(seed, scale):
 
 
 def flips(values, search):
-    """What a search says about every value."""
+    """The verdict of a search on every value."""
     u = (1.0 - search.blend) * np.clip(values - search.tau, 0.0, 1.0)
     if search.blend > 0.0:
         u += search.blend * np.clip(values - search.other, 0.0, 1.0)
@@ -100,7 +100,7 @@ def told(search, values, weights, above=0.0):
 @searching(60)
 @given(seed=seeds, share=st.floats(0.02, 0.98), start=st.sampled_from([0.0, 0.7, -1e9, 1e300]))
 def test_root_search(seed, share, start):
-    """Where numbers are too coarse for u the two ends of a bracket share what is left, so values with ties get it."""
+    """The two ends of a bracket share, where numbers are too coarse for u, what is left, so values with ties get it."""
     problem = random_scored(seed, most=60)
     values, weights, c = problem.scores, problem.weights, problem.c
     total = share * c.sum()

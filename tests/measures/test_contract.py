@@ -1,4 +1,4 @@
-"""What every risk promises, whatever the measure: planes, smoothing bounds, gradients, weights, invariances.
+"""Promises of every risk, whatever the measure: planes, smoothing bounds, gradients, weights, invariances.
 
 The judge is rational arithmetic (``oracles.exact_*``), so rounding bounds are tested as they are stated, without slack.
 """
@@ -104,7 +104,7 @@ def assert_plane_holds(result, problem, truth, elsewhere):
 
 
 def assert_plane_holds_everywhere(result, problem, truth, data):
-    """Where it was made, and at a few other places."""
+    """Look at the place where it was made, and at a few others."""
     assert_plane_holds(result, problem, truth, problem.scores)
     for _ in range(3):
         assert_plane_holds(result, problem, truth, data.draw(score_vectors(len(problem.y))))

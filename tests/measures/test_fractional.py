@@ -34,7 +34,7 @@ def loss_of(measure, positives):
 
 
 def most_above_labelings(measure, positives):
-    """What a fraction of one negative may add to the maximum over labelings, (labelings) in docs/maths.md."""
+    """The most that a fraction of one negative may add to the maximum over labelings, (labelings) in docs/maths.md."""
     p, r = coefficients(measure)
     return (1 + p) / (27 * p**2 * positives**2) if r else 1.0 / (4.0 * positives**2)
 

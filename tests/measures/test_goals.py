@@ -138,7 +138,7 @@ def test_no_cut_is_precise_enough():
 @searching(20)
 @given(problem=problems(), rate=st.sampled_from([0.1, 0.5, 0.6, 0.9]))
 def test_without_confidence_the_cut_has_the_score(problem, rate):
-    """What is predicted at the threshold is what the score speaks of."""
+    """The score speaks of what is predicted at the threshold."""
     y, scores, weights = problem
     c = np.ones(len(y)) if weights is None else weights
     for goal in (RecallAtPrecision(rate, None), PrecisionAtRecall(rate, None), RecallAtFPR(rate, None)):

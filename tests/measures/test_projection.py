@@ -215,7 +215,7 @@ def test_top_k_smoothed_in_threads(threads, weighted, monkeypatch):
 
 
 def counted(function):
-    """How often the collecting pass runs within."""
+    """Count the runs of the collecting pass within."""
     passes = []
 
     def collect(*args):
@@ -249,7 +249,7 @@ def test_the_root_is_a_good_place_to_start_from():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("deviation", [1e-3, 0.03, 1.0])
 def test_the_ceiling_is_close_where_examples_are_many(deviation, weighted):
-    """What it is too high by is small beside what smoothing costs."""
+    """It is too high by little beside what smoothing costs."""
     rng = np.random.default_rng(4)
     n = 20_000
     weights = rng.exponential(size=n) if weighted else None
@@ -264,7 +264,7 @@ def test_the_ceiling_is_close_where_examples_are_many(deviation, weighted):
 
 @pytest.mark.parametrize("nudge", [-1, 0, 1])
 def test_a_guess_that_hits_a_value_where_numbers_are_coarser_than_u(nudge):
-    """Where 1e20 - 1 and 1e20 are the same number, what is above and what is at the guess must not be mixed up."""
+    """As 1e20 - 1 and 1e20 are the same number, what is above and what is at the guess must not be mixed up."""
     problem = projection([1, 0], [1e8, 0.0], None, 1, 1e-12)
     v = 1.0 + (problem.slope * 1e8 - problem.gain) / problem.mu
     guess = v if nudge == 0 else np.nextafter(v, nudge * np.inf)

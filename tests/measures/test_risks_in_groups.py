@@ -37,7 +37,7 @@ def split_problems(draw, scales=(-6, 0, 1, 6)):
 
 
 def in_group(measure, y, weights, slices, program):
-    """What a program of the risk and the part of every member returns, by rank."""
+    """The results of a program of the risk and the part of every member, by rank."""
 
     def member(communicator):
         part = slices[communicator.rank]
@@ -299,7 +299,7 @@ def test_partial_areas_send_the_scores_of_the_smaller_sets(weighted):
 
 
 def test_scores_that_are_not_finite_hang_nobody():
-    """What comes of them is not a number, but everybody says so."""
+    """The results are not numbers, but everybody says so."""
     y, scores, weights, slices = large_problem(False, n=6000)
     scores[4000] = np.nan
 

@@ -101,7 +101,7 @@ def test_exact_offset_is_the_fraction_of_pairs_with_a_violated_margin():
 
 @pytest.mark.parametrize("mu", [0.0, 0.01, 1.0])
 def test_exchanging_the_classes_and_the_sign_changes_nothing(mu):
-    """Which class is sorted is an implementation detail."""
+    """An implementation detail is which class is sorted."""
     rng = np.random.default_rng(8)
     y, scores = np.repeat([1, -1], [4, 9]), rng.normal(size=13)
     weights = rng.exponential(size=13)

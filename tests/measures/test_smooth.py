@@ -38,7 +38,7 @@ def losses(measure, y, scores):
 
 
 def peer(measure, alpha, total):
-    """What scikit-learn has, without an intercept."""
+    """The model of scikit-learn, without an intercept."""
     C = 1.0 / (alpha * total)
     if measure == LogLoss():
         return LogisticRegression(C=C, fit_intercept=False, tol=1e-12, max_iter=10_000, solver="newton-cholesky")

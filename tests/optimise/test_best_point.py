@@ -1,4 +1,4 @@
-"""What a run returns is the best point that it has seen, by exact objective, and never worse than w = 0."""
+"""A run returns the best point that it has seen, by exact objective, and never worse than w = 0."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Where paths with absolute values in the penalty begin: linear programs, generic solvers, and every door."""
+"""The first alpha of paths with absolute values in the penalty: linear programs, generic solvers, and every door."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_every_path_begins_with_no_feature_that_pays(measure, setting, tol):
 
 
 def test_a_risk_that_collapses_begins_at_a_thousandth():
-    """Where no direction helps, w = 0 is optimal for all alphas."""
+    """If no direction helps, w = 0 is optimal for all alphas."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 3)), np.where(np.arange(400) < 20, 1.0, -1.0)
     assert least_by_linear_program(X, y, 20, np.ones(3)) == pytest.approx(0.0, abs=1e-9)

@@ -47,7 +47,7 @@ def design_of(measure, X):
 
 
 def minimise(solver, measure, X, y, weights=None, lengths=LENGTHS, start=None, **options):
-    """What every member returns, and the objective of all rows in one place."""
+    """The results of all members, and the objective of all rows in one place."""
 
     def member(communicator):
         part = parts(len(y), lengths)[communicator.rank]

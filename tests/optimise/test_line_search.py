@@ -32,7 +32,7 @@ class Curve:
 
 
 def search(curve, **options):
-    """What is found. Of all trials no more than two are kept at a time: the last, and the best before it."""
+    """The step that is found. Of all trials no more than two are kept at a time: the last, and the best before it."""
     found = flat_point(curve, curve.at(0.0, 1.0), **options)
     trials = curve.steps[1:]
     assert set(curve.forgotten) <= set(trials)

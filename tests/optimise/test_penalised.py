@@ -231,7 +231,7 @@ NARROW = {"l1_ratio": 0.5, "lower": -0.05, "upper": 0.3}
 
 
 def in_group(solver, measure, penalty, start=None):
-    """What every member finds, of whom one may round differently, and the objective of all rows in one place."""
+    """The results of all members, of whom one may round differently, and the objective of all rows in one place."""
     X, y = gaussians(60, 240, 6)
 
     def member(communicator):

@@ -73,7 +73,7 @@ def small_problem():
 
 
 def settings_of(l1_ratio, factors=1.0, lower=-np.inf, upper=np.inf, d=4):
-    """What ``oracles.penalised_optimum`` wants to know of a penalty."""
+    """The arguments of ``oracles.penalised_optimum`` for a penalty."""
     strength = ALPHA * np.broadcast_to(np.asarray(factors, dtype=float), d)
     free = strength == 0.0
     lower = np.maximum(lower, np.where(free, -1e3, -np.inf))

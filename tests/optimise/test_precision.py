@@ -1,4 +1,4 @@
-"""Where rounding ends a run: it says so, soon, and does not smooth less than can be seen."""
+"""Rounding ends a run: it says so, soon, and does not smooth less than can be seen."""
 
 from __future__ import annotations
 

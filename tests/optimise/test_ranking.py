@@ -95,7 +95,7 @@ def test_a_run_that_was_stopped_has_no_sequel():
 
 
 def minimise(solver, measure, data, weights=None, start=None):
-    """What every member finds on queries of its own."""
+    """The results of all members on queries of their own."""
     X, y, qid = data
 
     def member(communicator):

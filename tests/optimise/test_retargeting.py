@@ -393,7 +393,7 @@ def test_passes_are_those_of_the_objective():
 
 
 def test_more_features_than_rows():
-    """Where the vectors of a run live in the space of the rows."""
+    """The vectors of a run live in the space of the rows."""
     X, y = gaussians(8, 12, 300, shift=0.1, seed=4)
     objective = problem(PRBEP(), X, y, 1.0)
     result = Retargeting(tol=1e-4).run(objective, X.T @ y)

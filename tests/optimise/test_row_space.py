@@ -60,7 +60,7 @@ def test_row_space_is_weight_space_in_other_words(seed, n, d, started):
 
 
 def both_spaces(monkeypatch, run):
-    """What ``run`` returns in weight space and in row space."""
+    """The results of ``run`` in weight space and in row space."""
     monkeypatch.setattr(space_module, "MANY_COLUMNS", 10**9)
     plain = run()
     monkeypatch.setattr(space_module, "MANY_COLUMNS", 0)

@@ -204,7 +204,7 @@ def test_a_loose_tolerance_is_respected_and_used():
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", ["everywhere", "gram", "diagonal", "linear", "start", "scale"])
 def test_numbers_that_are_not_finite_are_survived(odd, place):
-    """What comes back then is anything of the right length; no memory is touched that belongs to others."""
+    """The result then is anything of the right length; no memory is touched that belongs to others."""
     rng = np.random.default_rng(7)
     for size in (1, 2, 8, 40):
         factor = rng.normal(size=(size, 3))

@@ -1,4 +1,4 @@
-"""What holds for every solver: the optimum of an independent solver, a true bound, honest books."""
+"""Properties of every solver: the optimum of an independent solver, a true bound, honest books."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def write(path, parts):
 
 
 def complaint(path):
-    """What is wrong with a store: opened, verified and read."""
+    """The error of a store: opened, verified and read."""
 
     def use():
         open_store(path).verify()

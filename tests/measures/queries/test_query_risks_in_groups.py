@@ -35,7 +35,7 @@ def split_queries(draw):
 
 
 def in_group(measure, problem, program):
-    """What a program of the risk and the rows of every member returns, by rank."""
+    """The results of a program of the risk and the rows of every member, by rank."""
     grades, _, qid, weights, members = problem
 
     def member(communicator):
