@@ -281,14 +281,12 @@ def test_a_bias_is_fitted(measure):
     assert not measure.bind([1, -1]).shift_invariant
 
 
-@pytest.mark.parametrize(
-    ("name", "beta"), [("f1", 1.0), ("f2", 2.0), ("f0.5", 0.5), ("f.5", 0.5), ("f10", 10.0), ("f1.", 1.0)]
-)
+@pytest.mark.parametrize(("name", "beta"), [("f1", 1.0), ("f2", 2.0), ("f0.5", 0.5), ("f.5", 0.5), ("f1.5", 1.5)])
 def test_names_carry_the_beta(name, beta):
     assert get_measure(name) == FBeta(beta)
 
 
-@pytest.mark.parametrize("name", ["f", "f0", "f-1", "f1x", "fnan", "f1e3", "jaccard2"])
+@pytest.mark.parametrize("name", ["f", "f0", "f-1", "f11", "f1.", "f1x", "fnan", "f1e3", "jaccard2"])
 def test_unknown_names_are_refused(name):
     with pytest.raises(ValueError, match="measure must be one of"):
         get_measure(name)

@@ -99,8 +99,8 @@ class Step:
     Examples
     --------
     >>> from smoothperf import PRBEP
-    >>> from smoothperf.tasks.labels import Candidate
-    >>> print(Step(2, 5, Candidate(PRBEP(), "tight"), 0.001))
+    >>> from smoothperf.tasks.labels import LabelCandidate
+    >>> print(Step(2, 5, LabelCandidate(PRBEP(), "tight"), 0.001))
     split 2 of 5: prbep, tight, alpha 0.001
     """
 

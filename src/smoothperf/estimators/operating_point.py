@@ -184,8 +184,8 @@ class OperatingPointClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         self
         """
         target = self._target()
-        if np.ndim(y):
-            check_count(target, np.shape(y)[0])
+        if hasattr(y, "__len__"):  # what is not a column of labels, the classifier refuses
+            check_count(target, len(y))
         if get_config()["enable_metadata_routing"]:
             params = process_routing(self, "fit", **params).estimator.fit
         if isinstance(self.cv, str):
