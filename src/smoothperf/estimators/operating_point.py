@@ -7,6 +7,7 @@ is fitted already, rows of its own. What holds there by chance does not hold on 
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any, Self
 
 import numpy as np
@@ -184,7 +185,7 @@ class OperatingPointClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         self
         """
         target = self._target()
-        if hasattr(y, "__len__"):  # what is not a column of labels, the classifier refuses
+        if isinstance(y, Sized):  # what is not a column of labels, the classifier refuses
             check_count(target, len(y))
         if get_config()["enable_metadata_routing"]:
             params = process_routing(self, "fit", **params).estimator.fit
