@@ -11,14 +11,19 @@ from sklearn.preprocessing import StandardScaler
 
 from problems import graded
 from smoothperf import MeasureClassifier, MeasureClassifierCV, MeasureRankerCV
-from smoothperf.features import KernelFeatures, Shapes
+from smoothperf.features import KernelFeatures, Leaves, Shapes
 
 
 def rows(kind, n=600, seed=0):
-    """Two columns of which a line, a sum of curves, or only both together tell the class."""
+    """Two columns of which a line, a sum of curves, or only both together tell the class, or a corner among many."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    signal = {"line": X[:, 0] - X[:, 1], "curves": 1.0 - X[:, 0] ** 2, "both": 1.5 * X[:, 0] * X[:, 1]}[kind]
+    X = rng.normal(size=(n, 12 if kind == "corner" else 2))
+    signal = {
+        "line": X[:, 0] - X[:, 1],
+        "curves": 1.0 - X[:, 0] ** 2,
+        "both": 1.5 * X[:, 0] * X[:, 1],
+        "corner": 2.0 * (X[:, 0] > 0.0) * (X[:, 1] > 0.0),
+    }[kind]
     return X, (signal + 0.3 * rng.normal(size=n) > 0.3).astype(int)
 
 
@@ -28,6 +33,7 @@ def rows(kind, n=600, seed=0):
         ("line", "auto", type(None)),
         ("curves", "auto", Shapes),
         ("both", "auto", KernelFeatures),
+        ("corner", "auto", Leaves),
         ("line", ["linear", "kernel"], type(None)),
         ("curves", [None, Shapes(4, degree=1)], Shapes),
         ("line", "additive", Shapes),

@@ -65,10 +65,11 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         examples, as luck decides much then. A share between 0 and 1 holds out one stratified validation set, as many
         papers do. A splitter of scikit-learn or an iterable of ``(train, test)`` indices says it all; ``[(train,
         validation)]`` is a validation set of your own.
-    features : {"linear", "additive", "kernel", "auto"}, transformer or list of these, optional
+    features : {"linear", "additive", "kernel", "leaves", "auto"}, transformer or list of these, optional
         What the model is linear in: the columns of X ("linear", the default), curves of them
         (:class:`~smoothperf.features.Shapes`), features of Gaussian kernels of three widths
-        (:class:`~smoothperf.features.KernelFeatures`), or what a transformer makes, as in
+        (:class:`~smoothperf.features.KernelFeatures`), leaves of a random forest
+        (:class:`~smoothperf.features.Leaves`), or what a transformer makes, as in
         :class:`~smoothperf.MeasureClassifier`. Of several, simplest first, and of all these with "auto", a later one is
         taken if log loss has a clearly better average precision with it on held-out rows; "auto" leaves a sparse X as
         it is. In every split features are fitted to the rows that are trained on, and only then made of those held

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from scipy.sparse import issparse
 
 from .._arrays import Array
-from ..features import KernelFeatures, Shapes
+from ..features import KernelFeatures, Leaves, Shapes
 from ..optimise import ConvexSolver
 from ..tasks.base import Rows, Task
 from ..tasks.features import prepared, with_transformer
@@ -50,7 +50,7 @@ def ways_to_make(features: Any, X: Any) -> list[Way]:
     --------
     >>> import numpy as np
     >>> [way.name for way in ways_to_make("auto", np.ones((3, 2)))]
-    ['linear', 'additive', 'kernel 0.3', 'kernel 1', 'kernel 3']
+    ['linear', 'additive', 'kernel 0.3', 'kernel 1', 'kernel 3', 'leaves']
     """
     if isinstance(features, str) and features == "auto":
         features = ["linear"] if issparse(X) else list(NAMED)
@@ -74,6 +74,7 @@ NAMED: dict[str, dict[str, Any]] = {
     "linear": {"linear": None},
     "additive": {"additive": Shapes()},
     "kernel": {f"kernel {width:g}": KernelFeatures(width) for width in WIDTHS},
+    "leaves": {"leaves": Leaves()},
 }
 
 
