@@ -14,7 +14,12 @@ WATCHED := tests/kernels tests/measures tests/design tests/optimise tests/cuts t
 # An environment of its own with the oldest versions that pyproject.toml allows.
 LOWEST := .venv-lowest
 
-.PHONY: demo paper test coverage test-thorough test-portable test-browser browser test-sanitized test-lowest lint docs bench clean
+# An environment of its own with PyTorch and JAX. PyTorch takes gigabytes of what graphics cards need unless a build for
+# processors is named: TORCH is what pip is given, options such as --find-links among it.
+NETWORKS := .venv-networks
+TORCH ?= torch
+
+.PHONY: demo paper test coverage test-networks test-thorough test-portable test-browser browser test-sanitized test-lowest lint docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -32,6 +37,11 @@ coverage: $(VENV)/installed-dev
 	  --deselect tests/io/store/test_store_file.py::test_a_limit_of_the_system \
 	  --doctest-modules --pyargs smoothperf reproduction tests
 	$(BIN)/python -m coverage report
+
+# The losses for networks, which `make test` leaves out.
+test-networks: $(NETWORKS)/installed
+	$(NETWORKS)/bin/python -m pytest tests/test_losses.py tests/test_torch.py tests/test_jax.py
+	$(NETWORKS)/bin/python -m pytest --doctest-modules --pyargs smoothperf.losses smoothperf.torch smoothperf.jax
 
 # Certificates of 2,000 generated problems, of which `make test` looks at a few dozen, and 25 times as many generated
 # cases of everything else; many minutes.
@@ -90,7 +100,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.page
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) $(LOWEST) build demo paper docs/_build docs/api docs/gallery
+	rm -rf $(VENV) $(SANITIZED) $(LOWEST) $(NETWORKS) build demo paper docs/_build docs/api docs/gallery
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -109,6 +119,14 @@ $(VENV)/packages-test $(VENV)/packages-dev $(VENV)/packages-docs: $(VENV)/packag
 
 $(VENV)/installed-test $(VENV)/installed-dev $(VENV)/installed-docs: $(VENV)/installed-%: $(VENV)/wheel $(VENV)/packages-%
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall $(VENV)/wheel/*.whl
+	touch $@
+
+$(NETWORKS)/installed: $(VENV)/wheel
+	test -d $(NETWORKS) || $(PYTHON) -m venv $(NETWORKS)
+	$(NETWORKS)/bin/python -m pip install --quiet --upgrade pip
+	$(NETWORKS)/bin/python -m pip install --quiet $(TORCH)
+	$(NETWORKS)/bin/python -m pip install --quiet --force-reinstall --no-deps $(VENV)/wheel/*.whl
+	$(NETWORKS)/bin/python -m pip install --quiet "$$(echo $(VENV)/wheel/*.whl)[torch,jax]" 'pytest>=8.2' 'hypothesis>=6.100'
 	touch $@
 
 $(VENV)/installed: $(VENV)/wheel

@@ -1,0 +1,190 @@
+"""A measure as a loss of the scores of a batch: what networks are trained with, in whatever library.
+
+A risk knows scores alone, so a network needs its value and its gradient there, one evaluation of O(n) or O(n log n),
+and nothing else. A batch is a sample of the data: numbers of examples become shares, and a batch that is repeated twice
+has the same loss. Scores have the unit in which a positive is to be 1 above the negatives, for all measures alike: that
+of :attr:`~smoothperf.measures.risk.Risk.score_scale`. The smoothing is what it may take off the risk, ``mu D``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _validation as check
+from ._arrays import Array
+from ._warnings import warn
+from .measures import Examples, Measure, Queries, QueryMeasure, Risk, get_measure, get_query_measure
+from .measures.names import is_measure
+from .measures.queries.names import is_query_measure
+from .threads import pieces, use_threads
+
+T = TypeVar("T")
+#: Scores for which a thread pays.
+LEAST_SCORES = 1 << 13
+
+
+class EmptyBatchWarning(UserWarning):
+    """A batch has nothing to judge, such as one without positives; its loss is 0, and nothing is learnt from it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from smoothperf.losses import BatchLoss, EmptyBatchWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", EmptyBatchWarning)
+    ...     values, gradients = BatchLoss("roc_area")(np.ones((3, 1)), np.zeros((3, 1)))
+    >>> values, gradients.any()
+    (array([0.]), np.False_)
+    """
+
+
+@dataclass(frozen=True)
+class BatchLoss:
+    """The smoothed risk of a measure, and its gradient, for the batches that come.
+
+    Parameters
+    ----------
+    measure : str, Measure or QueryMeasure
+        What to be good at, by name or not.
+    bound : {"convex", "tight"}, default="convex"
+        Which bound of ``1 - measure``.
+    smoothing : float, default=0.5
+        The most by which a smoothed risk is below the risk; of no effect where that is smooth.
+
+    Examples
+    --------
+    >>> from smoothperf.losses import BatchLoss
+    >>> loss = BatchLoss("prbep")
+    >>> scores, targets = np.array([[0.5], [1.0], [-2.0]]), np.array([[1.0], [0.0], [0.0]])
+    >>> values, gradients = loss(scores, targets)
+    >>> values.round(4), gradients[:, 0].round(4)
+    (array([1.]), array([-1.,  1.,  0.]))
+    >>> twice, _ = loss(np.tile(scores, (2, 1)), np.tile(targets, (2, 1)))
+    >>> bool(np.isclose(twice[0], values[0]))
+    True
+    """
+
+    measure: Measure | QueryMeasure
+    bound: str = "convex"
+    smoothing: float = 0.5
+
+    def __post_init__(self) -> None:
+        known = get_query_measure if is_query_measure(self.measure) and not is_measure(self.measure) else get_measure
+        measure: Measure | QueryMeasure = known(self.measure)  # type: ignore[arg-type]
+        if isinstance(measure, Measure) and measure.as_share(2.0**60) != measure:
+            raise ValueError(
+                f"measure {measure.name!r} has a number of examples, but a batch is a sample of the data; "
+                "name the share of them that is meant, as in 'precision@5%'."
+            )
+        object.__setattr__(self, "measure", measure)
+        check.choice("bound", self.bound, ("convex", "tight"))
+        check.positive_number("smoothing", self.smoothing)
+
+    def __call__(
+        self, scores: Array, targets: Array, weights: Array | None = None, qid: NDArray[Any] | None = None
+    ) -> tuple[Array, Array]:
+        """Return the losses of the columns of a batch, and their gradients.
+
+        Parameters
+        ----------
+        scores, targets : ndarray of shape (n, L)
+            One column for each loss.
+        weights : ndarray of shape (n, L), optional
+            Non-negative weights.
+        qid : ndarray of shape (n,), optional
+            The query of each example, for measures of queries.
+
+        Returns
+        -------
+        losses : ndarray of shape (L,)
+            What is to be minimised.
+        gradients : ndarray of shape (n, L)
+            Derivatives by the scores.
+        """
+
+        def column(number: int) -> tuple[float, Array]:
+            c = None if weights is None else np.ascontiguousarray(weights[:, number])
+            return self._evaluate(np.ascontiguousarray(scores[:, number]), targets[:, number], c, qid)
+
+        found = _in_threads(column, range(scores.shape[1]), scores.size)
+        losses = np.array([value for value, _ in found])
+        return losses, np.stack([gradient for _, gradient in found], axis=1) if found else np.zeros(scores.shape)
+
+    def _evaluate(
+        self, scores: Array, targets: Array, weights: Array | None, qid: NDArray[Any] | None
+    ) -> tuple[float, Array]:
+        risk = self._risk(targets, weights, qid)
+        if risk is None:
+            _say_once(
+                f"a batch has nothing to judge for {self.measure.name}, such as one without positives or without "
+                "negatives: its loss is 0. Make batches larger, or draw them so that both are in each."
+            )
+            return 0.0, np.zeros(scores.shape)
+        if not np.isfinite(scores).all():  # of half precision, after an overflow: scalers of gradients look for it
+            return np.nan, np.full(scores.shape, np.nan)
+        scale = risk.score_scale
+        f = scale * scores
+        smoothed = risk.smoothed(f, self.smoothing / risk.diameter if risk.diameter > 0.0 else 1.0)
+        value, gradient = smoothed.value, smoothed.plane.gradient
+        if self.bound == "tight":
+            free = risk.loss_free(f)
+            value, gradient = value - free.value, gradient - free.plane.gradient
+        return value, scale * gradient
+
+    def _risk(self, targets: Array, weights: Array | None, qid: NDArray[Any] | None) -> Risk | None:
+        """The risk of a batch; None if there is nothing to judge."""
+        if isinstance(self.measure, QueryMeasure):
+            return self._risk_of_queries(self.measure, targets, weights, qid)
+        positive = _positives(targets)
+        checked = None if weights is None else check.vector("sample_weight", weights, length=targets.shape[0])
+        counted = positive if checked is None else positive[checked > 0.0]
+        if counted.all() or not counted.any():
+            return None
+        return self.measure.risk(Examples(positive, check.weights_of(checked, positive)))
+
+    @staticmethod
+    def _risk_of_queries(
+        measure: QueryMeasure, grades: Array, weights: Array | None, qid: NDArray[Any] | None
+    ) -> Risk | None:
+        if qid is None:
+            raise ValueError(f"measure {measure.name!r} is about queries: qid says which one each score belongs to.")
+        pairs = np.unique(np.stack([qid, grades]), axis=1)
+        if pairs.shape[1] == np.unique(qid).size:  # each has documents of one grade only
+            return None
+        queries = Queries.of(grades, qid, weights)
+        return measure.risk(queries) if measure.counted(queries).size else None
+
+
+def _positives(targets: Array) -> NDArray[np.bool_]:
+    """Mask of the positives of labels in {0, 1} or {-1, 1}, of which there may be one class only."""
+    positive, negative = targets == 1.0, targets == -1.0
+    if not (positive | negative | (targets == 0.0)).all() or (negative.any() and (targets == 0.0).any()):
+        values = ", ".join(f"{value:g}" for value in np.unique(targets)[:5])
+        raise ValueError(f"targets must hold labels in {{0, 1}} or {{-1, +1}}, got the values {values}.")
+    return np.ascontiguousarray(positive)
+
+
+def _in_threads(work: Callable[[int], T], numbers: Sequence[int], size: int) -> list[T]:
+    """The results of some work for each number, in threads if there is enough of it."""
+    count = min(len(numbers), pieces(size, least=LEAST_SCORES))
+    if count <= 1:
+        return [work(number) for number in numbers]
+
+    def alone(number: int) -> T:
+        with use_threads(1):
+            return work(number)
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(alone, numbers))
+
+
+@functools.cache
+def _say_once(message: str) -> None:
+    warn(message, EmptyBatchWarning)

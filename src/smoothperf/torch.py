@@ -1,0 +1,207 @@
+"""Losses for networks in PyTorch, and their last layer trained to a certified optimum. docs/networks.md says how.
+
+Scores travel to the processor as n numbers, whatever the device, and the gradient travels back. The evaluation is an
+operator of its own, ``smoothperf::measure_loss``, which ``torch.compile`` takes as it is.
+
+Needs the extra ``torch``: ``pip install 'smoothperf[torch]'``.
+"""
+
+from typing import Any
+
+try:
+    import torch
+except ImportError as _error:
+    raise ImportError(
+        "smoothperf.torch needs torch, which is not installed: pip install 'smoothperf[torch]'."
+    ) from _error
+
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from ._validation import choice
+from .losses import BatchLoss
+from .measures import Measure, QueryMeasure
+
+__all__ = ["MeasureLoss"]
+
+#: What the operator evaluates, by what is written of it: the arguments of an operator are tensors, numbers and text.
+_LOSSES: dict[str, BatchLoss] = {}
+
+
+class MeasureLoss(nn.Module):  # type: ignore[misc]
+    """A bound of ``1 - measure`` as the loss of a batch, smoothed, with its exact gradient.
+
+    No pairs are listed: it takes O(n) or O(n log n) for a batch of n. A batch that is repeated has the same loss. One
+    with nothing to judge, such as one without positives, has the loss 0 and gradient 0; the first one is warned of.
+
+    Parameters
+    ----------
+    measure : str, Measure or QueryMeasure, default="roc_area"
+        What to be good at: "roc_area", "roc_area@0.05", "prbep", "precision@5%", "f1", ..., or with ``qid`` "ndcg@10"
+        or "pairs"; docs/measures.md has them all. Places are shares of the batch.
+    bound : {"convex", "tight"}, default="convex"
+        Which bound of ``1 - measure``. The convex one grows with scores that are wrong, the tight one is at most 1 and
+        forgives outliers.
+    smoothing : float, default=0.5
+        The most that smoothing takes off the bound.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        The losses of several labels become their mean or sum, or stay as they are.
+    gather : bool, default=False
+        Whether to judge the batches of all ranks as one, with ``DistributedDataParallel``, which averages gradients.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from smoothperf.torch import MeasureLoss
+    >>> scores = torch.tensor([0.5, 1.0, -2.0], requires_grad=True)
+    >>> loss = MeasureLoss("prbep")(scores, torch.tensor([1, 0, 0]))
+    >>> loss.backward()
+    >>> round(loss.item(), 4), scores.grad
+    (1.0, tensor([-1.,  1.,  0.]))
+    """
+
+    def __init__(
+        self,
+        measure: str | Measure | QueryMeasure = "roc_area",
+        bound: str = "convex",
+        *,
+        smoothing: float = 0.5,
+        reduction: str = "mean",
+        gather: bool = False,
+    ):
+        super().__init__()
+        self.reduction = choice("reduction", reduction, ("mean", "sum", "none"))
+        self.gather = gather
+        self._remember(BatchLoss(measure, bound, smoothing))  # type: ignore[arg-type]
+
+    def forward(
+        self, scores: Tensor, targets: Tensor, sample_weight: Tensor | None = None, qid: Tensor | None = None
+    ) -> Tensor:
+        """Return the loss of a batch.
+
+        Parameters
+        ----------
+        scores : Tensor of shape (n,), (n, 1) or (n, L)
+            Larger for what is more likely positive, of any float type; a column for each label.
+        targets : Tensor of shape (n,) or that of the scores
+            Labels in {0, 1} or {-1, 1}; grades for measures of queries.
+        sample_weight : Tensor of shape (n,) or that of the scores, optional
+            Non-negative weights; 0 where a label is not known.
+        qid : Tensor of shape (n,), optional
+            The query of each score, for measures of queries.
+
+        Returns
+        -------
+        loss : Tensor
+            A number, or one for each label with ``reduction="none"``; of float32, or float64 where scores are.
+        """
+        alone = scores.ndim == 1 or (scores.ndim == 2 and scores.shape[1] == 1)
+        f = scores.unsqueeze(1) if scores.ndim == 1 else scores
+        y = targets.unsqueeze(1) if targets.ndim == 1 else targets
+        c = None if sample_weight is None else sample_weight.reshape(f.shape[0], -1).expand(f.shape)
+        if f.ndim != 2 or y.shape != f.shape:
+            raise ValueError(
+                f"scores have shape {tuple(scores.shape)} and targets {tuple(targets.shape)}; they must match: "
+                "(n,), or (n, L) for L labels. Of two scores a row take the difference, scores[:, 1] - scores[:, 0]."
+            )
+        world = dist.get_world_size() if self.gather and dist.is_available() and dist.is_initialized() else 1
+        if world > 1:
+            f, y, c, qid = _of_all_ranks(f, y, c, qid)
+        losses, _ = _Loss.apply(f, y, c, qid, self._key)
+        if world > 1:  # ranks know the gradient of their own scores alone, of which DDP takes the mean
+            losses = losses.detach() + world * (losses - losses.detach())
+        if alone:
+            return losses[0]
+        return {"mean": losses.mean, "sum": losses.sum, "none": losses.clone}[self.reduction]()
+
+    def extra_repr(self) -> str:
+        """Return what the loss is of, for ``print``.
+
+        Returns
+        -------
+        text : str
+            The parameters.
+        """
+        return f"{self._loss.measure!r}, bound={self._loss.bound!r}, smoothing={self._loss.smoothing}"
+
+    def _remember(self, loss: BatchLoss) -> None:
+        self._loss, self._key = loss, repr(loss)
+        _LOSSES[self._key] = loss
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._remember(self._loss)  # of another process
+
+
+@torch.library.custom_op("smoothperf::measure_loss", mutates_args=())  # type: ignore[untyped-decorator]
+def _evaluate(
+    scores: Tensor, targets: Tensor, weights: Tensor | None, qid: Tensor | None, loss: str
+) -> tuple[Tensor, Tensor]:
+    """The losses of the columns of scores, and their gradients."""
+    f, y, c = map(_numbers, (scores, targets, weights))
+    losses, gradients = _LOSSES[loss](f, y, c, None if qid is None else qid.cpu().numpy())
+    return tuple(torch.from_numpy(it).to(scores.device, _accurate(scores.dtype)) for it in (losses, gradients))
+
+
+def _numbers(values: Tensor | None) -> Any:
+    return None if values is None else values.detach().to("cpu", torch.float64).numpy()
+
+
+@_evaluate.register_fake  # type: ignore[untyped-decorator]
+def _shapes(
+    scores: Tensor, targets: Tensor, weights: Tensor | None, qid: Tensor | None, loss: str
+) -> tuple[Tensor, Tensor]:
+    dtype = _accurate(scores.dtype)
+    return scores.new_empty(scores.shape[1:], dtype=dtype), scores.new_empty(scores.shape, dtype=dtype)
+
+
+def _accurate(dtype: torch.dtype) -> torch.dtype:
+    """Of losses and gradients: those of half precision would vanish before a scaler can multiply them."""
+    return torch.promote_types(dtype, torch.float32)
+
+
+class _Loss(torch.autograd.Function):  # type: ignore[misc]
+    """The operator with its derivative: what was evaluated with the losses, so there is no second one."""
+
+    @staticmethod
+    def forward(*arguments: Any) -> Any:
+        return torch.ops.smoothperf.measure_loss(*arguments)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.save_for_backward(output[1])
+        ctx.mark_non_differentiable(output[1])
+        ctx.dtype = inputs[0].dtype
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, of_losses: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        (gradients,) = ctx.saved_tensors
+        return (of_losses * gradients).to(ctx.dtype), None, None, None, None
+
+
+def _of_all_ranks(own: Tensor, *others: Tensor | None) -> tuple[Tensor | None, ...]:
+    """Rows of tensors with as many rows here, and those of all ranks, which may have other numbers of rows.
+
+    The first one keeps its own rows differentiable.
+    """
+    counts = _gathered(torch.tensor([own.shape[0]], device=own.device))
+    sizes = [int(count) for count in counts]
+    before = sum(sizes[: dist.get_rank()])
+    everything = [None if rows is None else _all_rows(rows.detach(), sizes) for rows in (own, *others)]
+    scores = everything[0]
+    assert scores is not None
+    return torch.cat([scores[:before], own, scores[before + own.shape[0] :]]), *everything[1:]
+
+
+def _all_rows(rows: Tensor, sizes: list[int]) -> Tensor:
+    padded = rows.new_zeros((max(sizes), *rows.shape[1:]))
+    padded[: rows.shape[0]] = rows
+    return torch.cat([part[:size] for part, size in zip(_gathered(padded), sizes, strict=True)])
+
+
+def _gathered(part: Tensor) -> list[Tensor]:
+    parts = [torch.empty_like(part) for _ in range(dist.get_world_size())]
+    dist.all_gather(parts, part.contiguous())
+    return parts
