@@ -19,7 +19,9 @@ from smoothperf import NDCG, Status, ZeroModelWarning
 from smoothperf.dask import MeasureRanker, WorkerError
 from smoothperf.dask.blocks import Summary
 from smoothperf.dask.connection import Connection
-from smoothperf.dask.parts import PlacedRows, QuerySettings, SomeRows, moves_of
+from smoothperf.dask.parts import PlacedRows, moves_of
+from smoothperf.dask.queries import DOCUMENTS, QuerySettings
+from smoothperf.dask.rows import SomeRows
 from smoothperf.design import as_design
 from smoothperf.io import StoreWriter
 
@@ -294,7 +296,7 @@ def test_rows_of_split_queries_go_to_the_first_that_has_them():
     pieces = [slice(0, 12), slice(12, 15), slice(15, 15), slice(15, 30)]
     kinds = [np.asarray, sp.csr_matrix, np.asarray, np.float32]
     members = [
-        PlacedRows([(make(X[at]), y[at], qid[at], weights[at])], ranked=True)
+        PlacedRows([(make(X[at]), y[at], qid[at], weights[at])], DOCUMENTS)
         for make, at in zip(kinds, pieces, strict=True)
     ]
     moves = moves_of([member.summaries for member in members])
@@ -336,6 +338,6 @@ def test_some_rows():
 
 
 def test_nothing_moves_where_nothing_is_split():
-    blocks = [Summary(queries=np.array(ids)) for ids in (["a"], ["a", "b"], [], ["c"])]
+    blocks = [Summary(keys=np.array(ids)) for ids in (["a"], ["a", "b"], [], ["c"])]
     assert moves_of([blocks[:2], blocks[2:3], blocks[3:]]) == []
     assert moves_of([blocks]) == []

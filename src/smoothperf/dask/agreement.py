@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
-from .._arrays import Array
 from ..estimators.problem import encode_labels
 from .blocks import Summary
-from .parts import LabelSettings, QuerySettings
+from .parts import LabelSettings
 
 
 def agree(summaries: list[Summary], class_weight: Any = None, pos_label: Any = None) -> LabelSettings:
@@ -47,33 +46,6 @@ def class_counts(classes: NDArray[Any], summaries: list[Summary]) -> tuple[int, 
         for label in classes
     )
     return negative, positive
-
-
-def agree_on_queries(summaries: list[Summary]) -> QuerySettings:
-    """Make blocks of documents one data set."""
-    n_features, zero_based = common_columns(summaries)
-    found = [
-        (number, each.queries) for number, each in enumerate(summaries) if each.queries is not None and each.n_rows
-    ]
-    if not found:
-        raise ValueError("no block has a row: documents of two different grades are needed.")
-    kinds = {_kind(queries): number for number, queries in reversed(found)}
-    if len(kinds) > 1:
-        told = " and ".join(
-            f"{kind} in block {number}" for kind, number in sorted(kinds.items(), key=lambda each: each[1])
-        )
-        raise ValueError(f"qid must be of one type in all blocks, but there are {told}; convert them.")
-    return QuerySettings(any(each.weighted is not None for each in summaries), n_features, zero_based)
-
-
-def _kind(queries: NDArray[Any]) -> str:
-    return {"U": "words", "f": "numbers with a fraction"}.get(queries.dtype.kind, "whole numbers")
-
-
-def extreme_grades(summaries: list[Summary]) -> Array:
-    """The lowest and the highest grade of all blocks."""
-    grades = np.concatenate([each.kinds for each in summaries if each.kinds is not None])
-    return np.array([grades.min(), grades.max()])
 
 
 def common_columns(summaries: list[Summary]) -> tuple[int, bool]:

@@ -1,8 +1,10 @@
-"""A block of a user's data on a worker, checked: rows with labels, or with grades and queries.
+"""A block of a user's data on a worker, checked.
 
 A dense block stays dense if more than a quarter of its numbers differ from zero, and becomes CSR otherwise, which takes
 less memory then (12 bytes a number that is not 0, instead of 8 for each) and less time. Rows of a store stay in their
 files, from which each worker maps them into memory.
+
+A :class:`RowKind` says what blocks have beside X. Rows may have keys: those with the same one must be with one member.
 
 What is wrong with a block is told, not raised, so that of several problems the client reports the first in the order
 of the blocks.
@@ -12,8 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,9 +26,8 @@ from .._arrays import Array
 from .._validation import vector
 from ..design import DenseDesign, Design, as_design
 from ..design.sparse import RowBlocks
-from ..io import DataError, read_data
+from ..io import DataError, Dataset, read_data
 from ..io.labels import problem_of
-from ..measures.queries.queries import grouped, query_weights
 
 #: Share of numbers that are not 0 up to which a dense block becomes CSR.
 SPARSE = 0.25
@@ -42,7 +44,7 @@ class Summary:
     n_rows, n_features : int
         Its shape.
     kinds, counts : ndarray
-        The first different labels in sorted order, and how often each occurs.
+        The first different labels in sorted order, and how often each occurs; or what else says what labels there are.
     weighted : ndarray or None
         The weight of each of these; None if the block came without weights.
     feature_names : list of str or None
@@ -55,8 +57,8 @@ class Summary:
         Entries of X, and the root of the sum of their squares.
     problem : str or None
         Why the block cannot be used; all else is of no meaning then.
-    queries : ndarray or None
-        Its different queries in sorted order, if it has any; then ``kinds`` are its lowest and its highest grade.
+    keys : ndarray or None
+        The different keys of its rows in sorted order, if they have any.
     based : bool
         Whether it has an offset.
     """
@@ -71,43 +73,80 @@ class Summary:
     digest: str = ""
     size: tuple[int, float] = (0, 0.0)
     problem: str | None = None
-    queries: NDArray[Any] | None = None
+    keys: NDArray[Any] | None = None
     based: bool = False
 
 
 @dataclass
 class Block:
-    """Rows with labels, or grades and queries, and, perhaps, weights and an offset, as a user gave them."""
+    """Rows with labels and, perhaps, weights, keys and an offset, as a user gave them."""
 
     X: Any  # a Design, or a CSR matrix whose number of columns is not settled
     y: NDArray[Any]
     weights: Array | None
     summary: Summary
-    qid: NDArray[Any] | None = None
+    keys: NDArray[Any] | None = None
     offset: Array | None = None
 
 
-def load(source: Any, *, ranked: bool = False) -> Block | Summary:
-    """Make a block of a tuple or of a file; or a summary with the problem.
+class RowKind(ABC):
+    """A kind of rows: what blocks have beside X, and what must be true of it.
 
-    A tuple is ``(X, y)``, ``(X, y, weights)`` or ``(X, y, weights, base_scores)``, whose weights may be None. If rows
-    are ranked, ``(X, y, qid)`` or ``(X, y, qid, weights)``.
+    Attributes
+    ----------
+    beside : tuple of str
+        Names of what is beside X, in the order of a tuple.
+    fewest : int
+        Fewest of these that a tuple has.
+    key : str or None
+        The one that is a key of each row.
+    tuples : str
+        Blocks that are tuples, in words.
     """
+
+    beside: ClassVar[tuple[str, ...]]
+    fewest: ClassVar[int]
+    key: ClassVar[str | None] = None
+    tuples: ClassVar[str]
+
+    def keys_in(self, path: str | os.PathLike[str], data: Dataset) -> NDArray[Any] | None:
+        """The keys of the rows of a file."""
+        return None
+
+    @abstractmethod
+    def checked(
+        self, y: NDArray[Any], keys: NDArray[Any] | None, weights: Array | None, offset: Array | None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """What is trained on in place of y, and facts about it that the client needs; all as in :class:`Summary`."""
+
+
+class LabelKind(RowKind):
+    """Rows with labels, and an offset, perhaps."""
+
+    beside = ("y", "sample_weight", "base_scores")
+    fewest = 1
+    tuples = "(X, y), (X, y, weights) or (X, y, weights, base_scores)"
+
+    def checked(
+        self, y: NDArray[Any], keys: NDArray[Any] | None, weights: Array | None, offset: Array | None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """The labels, with how many there are of each."""
+        return y, _told_of_labels(y, weights, offset) | {"based": offset is not None}
+
+
+LABELS = LabelKind()
+
+
+def load(source: Any, kind: RowKind = LABELS) -> Block | Summary:
+    """Make a block of a tuple or of a file; or a summary with the problem."""
     try:
         if isinstance(source, (str, os.PathLike)):
-            return _from_file(source, ranked=ranked)
-        wanted = (
-            "(X, y, qid) or (X, y, qid, weights)"
-            if ranked
-            else "(X, y), (X, y, weights) or (X, y, weights, base_scores)"
-        )
-        if not isinstance(source, (tuple, list)) or len(source) not in ((3, 4) if ranked else (2, 3, 4)):
-            raise ValueError(f"a block must be {wanted}, got {_described(source)}")
-        X, y, *beside = source
-        if ranked:
-            return _from_memory(X, y, *beside)
-        weights, offset = (*beside, None, None)[:2]
-        return _from_memory(X, y, None, weights, offset)
+            return _from_file(kind, source)
+        fewest, most = 1 + kind.fewest, 1 + len(kind.beside)
+        if not isinstance(source, (tuple, list)) or not fewest <= len(source) <= most:
+            raise ValueError(f"a block must be {kind.tuples}, got {_described(source)}")
+        X, *beside = source
+        return _from_memory(kind, X, dict(zip(kind.beside, beside, strict=False)))
     except (ValueError, TypeError) as error:
         return Summary(problem=f"{error}".rstrip("."))
 
@@ -117,37 +156,33 @@ def _described(thing: Any) -> str:
     return f"a {type(thing).__name__}{size}"
 
 
-def _from_file(path: str | os.PathLike[str], *, ranked: bool) -> Block:
+def _from_file(kind: RowKind, path: str | os.PathLike[str]) -> Block:
     try:
         data = read_data(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read on the worker: {error.strerror or error}") from error
-    qid = _queries_in(path, data.qid) if ranked else None
+    keys = kind.keys_in(path, data)
     if data.format == "svmlight":
         # Where there is no index, none is 0.
-        return _checked(data.X, data.y, qid, None, None, data.zero_based and data.X.indices.size > 0)
+        zero_based = data.zero_based and data.X.indices.size > 0
+        return _checked(kind, data.X, data.y, keys, None, None, zero_based)
     # Rows of a store are used where they are, also if they are dense and have many zeros.
     X = as_design(data.X) if data.format == "store" else _design(data.X)
-    return _checked(X, data.y, qid, data.sample_weight, data.feature_names)
+    return _checked(kind, X, data.y, keys, data.sample_weight, data.feature_names)
 
 
-def _queries_in(path: str | os.PathLike[str], qid: NDArray[Any] | None) -> NDArray[Any]:
-    if qid is None:
-        raise DataError(f"{os.fspath(path)}: it does not say which query a row belongs to")
-    return qid
-
-
-def _from_memory(X: Any, y: Any, qid: Any = None, weights: Any = None, offset: Any = None) -> Block:
+def _from_memory(kind: RowKind, X: Any, beside: dict[str, Any]) -> Block:
     names = None
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         names = [str(name) for name in X.columns] if all(isinstance(name, str) for name in X.columns) else None
         X = _numbers_of(X)
-    labels = _column(y, "labels")
+    labels = _column(beside["y"], "labels")
     rows = int(X.shape[0]) if hasattr(X, "shape") and len(X.shape) else len(X)
     if labels.ndim == 1 and labels.shape[0] != rows:
         raise ValueError(f"X has {rows} rows but y has {labels.shape[0]} labels; they must match")
-    queries = None if qid is None else _column(qid, "queries")
-    return _checked(_design(X), labels, queries, weights, names, offset=offset)
+    keys = None if kind.key is None else _column(beside[kind.key], kind.key)
+    weights, offset = beside.get("sample_weight"), beside.get("base_scores")
+    return _checked(kind, _design(X), labels, keys, weights, names, offset=offset)
 
 
 def _column(values: Any, name: str) -> NDArray[Any]:
@@ -202,9 +237,10 @@ def aligned(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _checked(
+    kind: RowKind,
     X: Any,
     y: NDArray[Any],
-    qid: NDArray[Any] | None,
+    keys: NDArray[Any] | None,
     weights: Any,
     names: list[str] | None,
     zero_based: bool | None = None,
@@ -219,49 +255,17 @@ def _checked(
         at = int(weights.argmin())
         raise ValueError(f"sample_weight must not be negative, got {weights[at]} at position {at}")
     base = None if offset is None else aligned(vector("base_scores", offset, length=n))
-    common: dict[str, Any] = {
-        "n_rows": int(n),
-        "n_features": int(d),
-        "feature_names": names,
-        "zero_based": zero_based,
-        "size": (X.n_entries, X.frobenius_norm) if isinstance(X, Design) else (X.nnz, float(np.linalg.norm(X.data))),
-    }
-    if qid is not None:
-        y = _checked_grades(y, qid, weights)
-        return Block(X, y, weights, Summary(**common, **_told_of_queries(y, qid, weights)), qid)
-    told = Summary(**common, **_told_of_labels(y, weights, base), based=base is not None)
-    return Block(X, y, weights, told, offset=base)
-
-
-def _checked_grades(y: NDArray[Any], qid: NDArray[Any], weights: Array | None) -> Array:
-    """Grades of documents as numbers, if these are grades and there is a query for each."""
-    if y.dtype.kind == "U":
-        raise ValueError("its labels are text; grades of relevance are numbers")
-    grades = y.astype(np.float64)
-    if grades.size and grades.min() < 0.0:
-        at = int(grades.argmin())
-        raise ValueError(f"y must hold grades of relevance, 0 or more; got {grades[at]:g} at position {at}")
-    if qid.ndim == 1 and qid.dtype.kind not in "iufU":
-        raise ValueError(f"qid is of the type {qid.dtype}; use numbers or text")
-    rows, starts = grouped(qid, grades.shape[0])
-    if weights is not None:
-        query_weights(weights, grades.shape[0], rows, starts)
-    return grades
-
-
-def _told_of_queries(grades: Array, qid: NDArray[Any], weights: Array | None) -> dict[str, Any]:
-    """Facts about grades and queries that the client needs."""
-    digest = hashlib.sha256(grades.tobytes())
-    digest.update(qid.tobytes())
-    if weights is not None:
-        digest.update(weights.tobytes())
-    ends = grades[[grades.argmin(), grades.argmax()]] if grades.size else grades
-    return {
-        "kinds": ends,
-        "weighted": None if weights is None else np.array([weights.sum()]),
-        "digest": digest.hexdigest(),
-        "queries": np.unique(qid),
-    }
+    y, told = kind.checked(y, keys, weights, base)
+    summary = Summary(
+        n_rows=int(n),
+        n_features=int(d),
+        feature_names=names,
+        zero_based=zero_based,
+        size=(X.n_entries, X.frobenius_norm) if isinstance(X, Design) else (X.nnz, float(np.linalg.norm(X.data))),
+        keys=None if keys is None else np.unique(keys),
+        **told,
+    )
+    return Block(X, y, weights, summary, keys, base)
 
 
 def _told_of_labels(y: NDArray[Any], weights: Array | None, offset: Array | None) -> dict[str, Any]:
@@ -289,8 +293,8 @@ def lent(block: Block, chosen: NDArray[np.bool_], *, with_features: bool = True)
     """A copy of some rows of a block, to be sent to another worker; they become a block there with :func:`borrowed`."""
     part = replace(block.summary, n_rows=int(np.count_nonzero(chosen)))
     weights = None if block.weights is None else block.weights[chosen]
-    qid = None if block.qid is None else block.qid[chosen]
-    return Block(_matrix(block.X, chosen) if with_features else None, block.y[chosen], weights, part, qid)
+    keys = None if block.keys is None else block.keys[chosen]
+    return Block(_matrix(block.X, chosen) if with_features else None, block.y[chosen], weights, part, keys)
 
 
 def borrowed(block: Block) -> Block:

@@ -22,7 +22,7 @@ from ..optimise import Callback, Newton
 from ..optimise.base import ConvexSolver
 from ..threads import check_n_threads
 from .agreement import common_names
-from .blocks import Summary
+from .blocks import LABELS, RowKind, Summary
 from .connection import Traffic
 from .inputs import Source
 from .parts import Settings, moves_of
@@ -67,11 +67,11 @@ class OnCluster(CertifiedModel):
         settle: Callable[[list[Summary]], Settings],
         start: Callable[[], Array | None],
         *,
-        ranked: bool = False,
+        kind: RowKind = LABELS,
     ) -> GroupFit:
         """Place blocks, settle what they have in common, and have all members run the job for so many features."""
         patience = positive_number("patience", self.patience)
-        placement = Placement(self._cluster(), sources, n_threads=self.n_threads, patience=patience, ranked=ranked)
+        placement = Placement(self._cluster(), sources, n_threads=self.n_threads, patience=patience, kind=kind)
         try:
             settings = settle(placement.summaries)
             self._keep_features(settings.n_features, common_names(placement.summaries))

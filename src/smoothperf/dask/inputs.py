@@ -6,8 +6,7 @@ X                              blocks
 dask array                     its chunks of rows, dense or SciPy's sparse matrices; y and weights are arrays, too
 dask data frame                its partitions; y and weights are series or arrays with the same partitions
 delayed object, future         one block ``(X, y)``, ``(X, y, weights)`` or ``(X, y, weights, base_scores)``, where
-                               weights may be None; or X alone, and y beside it; for rankings ``(X, y, qid)`` or ``(X,
-                               y, qid, weights)``
+                               weights may be None; or X alone, and y beside it; other kinds of rows have other tuples
 path                           one file: a store, .npz or text in svmlight format, read on the worker
 list of these                  one block each
 =============================  =======================================================================================
@@ -25,6 +24,8 @@ import numpy as np
 from dask import is_dask_collection
 from dask.delayed import Delayed
 from distributed import Client, Future
+
+from .blocks import LABELS, RowKind
 
 WHAT_X_MAY_BE = "a dask array or data frame, a delayed object, a future, a path, or a list of the last three"
 
@@ -62,32 +63,13 @@ def _near(part: Any, client: Client, address: str) -> Any:
     return client.scatter(part, workers=[address], hash=False)
 
 
-#: Names of what is beside X, and of tuples.
-OF_LABELS, OF_QUERIES = ("y", "sample_weight", "base_scores"), ("y", "qid", "sample_weight")
-TUPLES: dict[tuple[str, ...], str] = {
-    OF_LABELS: "(X, y), (X, y, weights) or (X, y, weights, base_scores)",
-    OF_QUERIES: "(X, y, qid) or (X, y, qid, weights)",
-}
-
-
-def sources(X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> list[Source]:
-    """The blocks of what a user passes to fit."""
-    return _sources(X, dict(zip(OF_LABELS, (y, sample_weight, offset), strict=True)))
-
-
-def ranked_sources(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> list[Source]:
-    """The blocks of documents of queries."""
-    if (y is None) != (qid is None):
-        given, missing = ("qid", "y") if y is None else ("y", "qid")
-        raise ValueError(f"{given} is given but {missing} is None: both are needed, or blocks that bring both.")
-    return _sources(X, dict(zip(OF_QUERIES, (y, qid, sample_weight), strict=True)))
-
-
-def _sources(X: Any, beside: dict[str, Any]) -> list[Source]:
+def sources(X: Any, *given: Any, kind: RowKind = LABELS) -> list[Source]:
+    """The blocks of what a user passes to fit: X, and what is beside it, in the order of the kind of rows."""
+    beside = dict.fromkeys(kind.beside) | dict(zip(kind.beside, given, strict=False))
     if isinstance(X, (list, tuple)):
-        return _listed(list(X), beside)
+        return _listed(kind, list(X), beside)
     if isinstance(X, (Future, Delayed, str, os.PathLike)):
-        return _listed([X], {name: None if values is None else [values] for name, values in beside.items()})
+        return _listed(kind, [X], {name: None if values is None else [values] for name, values in beside.items()})
     if not is_dask_collection(X) or not hasattr(X, "to_delayed"):
         raise TypeError(
             f"X must be {WHAT_X_MAY_BE}; got a {type(X).__name__}. For data in memory use "
@@ -135,8 +117,7 @@ def _partitions(name: str, values: Any, chunks: tuple[Any, ...] | None) -> list[
     return list(np.ravel(values.to_delayed()))
 
 
-def _listed(X: list[Any], beside: dict[str, Any]) -> list[Source]:
-    tuples = TUPLES[tuple(beside)]
+def _listed(kind: RowKind, X: list[Any], beside: dict[str, Any]) -> list[Source]:
     y = beside["y"]
     if not X:
         raise ValueError("X is an empty list: at least one block is needed.")
@@ -144,12 +125,12 @@ def _listed(X: list[Any], beside: dict[str, Any]) -> list[Source]:
         if not isinstance(item, (Future, Delayed, str, os.PathLike, tuple)) and y is None:
             raise TypeError(
                 f"X must be {WHAT_X_MAY_BE}; got a list with a {type(item).__name__} at position {number}. "
-                f"A block is {tuples}."
+                f"A block is {kind.tuples}."
             )
     if y is None:
         for name, values in beside.items():
             if values is not None:
-                raise ValueError(f"{name} comes with y; blocks that bring their labels are {tuples}.")
+                raise ValueError(f"{name} comes with y; blocks that bring their labels are {kind.tuples}.")
         return [Source(item if isinstance(item, tuple) else (item,)) for item in X]
     columns: list[Sequence[Any]] = [X]
     for name in _given(beside):

@@ -1,7 +1,7 @@
-"""Parts of members of a group: rows with labels, or with grades and queries; made of the blocks on its worker.
+"""Parts of members of a group: rows with labels, made of the blocks on its worker.
 
-A query must be with one member. Where blocks split one that are with different members, its rows go to the member that
-has the first of them: copies of these rows are sent, and those who gave them leave them out.
+Rows with the same key must be with one member. Where blocks that are with different members have such rows, they go to
+the member that has the first of them: copies of these rows are sent, and those who gave them leave them out.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from .._arrays import Array
 from ..communicator import Communicator
 from ..design import Design, as_design
-from ..measures import Examples, Queries
+from ..measures import Examples
 from ..measures.examples import Supervision
-from .blocks import Block, Summary, borrowed, lent, load
-from .rows import SomeRows, settle, stacked
+from .blocks import LABELS, Block, RowKind, Summary, lent, load
+from .rows import settle, stacked
 
 
 class Part(Protocol):
@@ -51,24 +51,6 @@ class LabelPart:
         return Examples(self.positive, self.weights, communicator)
 
 
-@dataclass(frozen=True)
-class QueryPart:
-    """Rows with grades, the query of each, and weights if there are any."""
-
-    design: Design
-    grades: Array
-    qid: NDArray[Any]
-    weights: Array | None
-
-    @property
-    def offset(self) -> None:
-        """None: what ranks begins with nothing."""
-
-    def examples(self, communicator: Communicator) -> Queries:
-        """Grades, queries and weights."""
-        return Queries.of(self.grades, self.qid, self.weights, communicator)
-
-
 class Settings(Protocol):
     """Facts that the client has learnt from all blocks, and decisions."""
 
@@ -85,7 +67,7 @@ class Settings(Protocol):
         """Whether indices in parts of svmlight format count from 0."""
 
     def part(self, blocks: Sequence[Block], given: Sequence[NDArray[Any]], guests: Sequence[Block]) -> Part:
-        """The part that blocks make, without queries that were given away, and with the guests of others."""
+        """The part that blocks make, without rows whose keys were given away, and with the guests of others."""
 
     def no_rows(self) -> Part:
         """The part of a member without rows: the client."""
@@ -115,9 +97,9 @@ class LabelSettings:
     based: bool = False
 
     def part(self, blocks: Sequence[Block], given: Sequence[NDArray[Any]], guests: Sequence[Block]) -> LabelPart:
-        """All rows, one below the other; labels split nowhere."""
+        """All rows, one below the other; rows with labels have no keys."""
         positive = np.concatenate([block.y == self.classes[1] for block in blocks])
-        weights = _weights_of(blocks) if self.weighted else None
+        weights = given_weights(blocks) if self.weighted else None
         if self.class_weights is not None:
             by_class = np.where(positive, self.class_weights[1], self.class_weights[0])
             weights = by_class if weights is None else weights * by_class
@@ -125,83 +107,54 @@ class LabelSettings:
         if self.based:
             base = np.concatenate([block.offset for block in blocks if block.offset is not None])
             base = base if self.classes[0] < self.classes[1] else -base  # given for the second in sorted order
-        return LabelPart(_design_of(blocks, self), positive, weights, base)
+        return LabelPart(design_of(blocks, self), positive, weights, base)
 
     def no_rows(self) -> LabelPart:
         """The client's part."""
         weighted = self.weighted or self.class_weights is not None
         none, nothing = np.empty(0, bool), np.empty(0)
-        return LabelPart(_empty(self.n_features), none, nothing if weighted else None, nothing if self.based else None)
+        return LabelPart(empty(self.n_features), none, nothing if weighted else None, nothing if self.based else None)
 
 
-@dataclass(frozen=True)
-class QuerySettings:
-    """Of rows with grades; attributes as in :class:`Settings`."""
-
-    weighted: bool
-    n_features: int
-    zero_based: bool
-
-    def part(self, blocks: Sequence[Block], given: Sequence[NDArray[Any]], guests: Sequence[Block]) -> QueryPart:
-        """All rows but those of queries that were given away, and those of guests below."""
-        design = _design_of(blocks, self)
-        away = np.concatenate([_among(block, given) for block in blocks])
-        if away.any():
-            design = SomeRows(design, ~away)
-        here = [lent(block, ~_among(block, given), with_features=False) for block in blocks]
-        if guests:
-            arrived = [borrowed(guest) for guest in guests]
-            design = stacked([design, *(settle(guest, self.n_features, self.zero_based) for guest in arrived)])
-            here += arrived
-        return QueryPart(
-            design,
-            np.concatenate([block.y for block in here]),
-            np.concatenate([block.qid for block in here if block.qid is not None]),
-            _weights_of(here) if self.weighted else None,
-        )
-
-    def no_rows(self) -> QueryPart:
-        """The client's part."""
-        weights = np.empty(0) if self.weighted else None
-        return QueryPart(_empty(self.n_features), np.empty(0), np.empty(0, int), weights)
-
-
-def _design_of(blocks: Sequence[Block], settings: Settings) -> Design:
+def design_of(blocks: Sequence[Block], settings: Settings) -> Design:
+    """Features of blocks, one below the other."""
     return stacked([settle(block, settings.n_features, settings.zero_based) for block in blocks])
 
 
-def _weights_of(blocks: Sequence[Block]) -> Array:
+def given_weights(blocks: Sequence[Block]) -> Array:
+    """Weights of the rows of blocks, 1 for those that came without."""
     return np.concatenate([np.ones(block.y.size) if block.weights is None else block.weights for block in blocks])
 
 
-def _empty(n_features: int) -> Design:
+def empty(n_features: int) -> Design:
+    """No rows."""
     return as_design(np.empty((0, n_features)))
 
 
-def _among(block: Block, queries: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
-    """Flags of the rows of a block that are of some queries."""
-    assert block.qid is not None
-    return np.isin(block.qid, np.concatenate(queries)) if queries else np.zeros(block.y.size, bool)
+def among(block: Block, keys: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+    """Flags of the rows of a block that have one of some keys."""
+    assert block.keys is not None
+    return np.isin(block.keys, np.concatenate(keys)) if keys else np.zeros(block.y.size, bool)
 
 
 class Move(NamedTuple):
-    """Queries whose rows go from one group of blocks to another."""
+    """Keys whose rows go from one group of blocks to another."""
 
     origin: int
     target: int
-    queries: NDArray[Any]
+    keys: NDArray[Any]
 
 
 def moves_of(groups: Sequence[Sequence[Summary]]) -> list[Move]:
-    """Moves that bring every query to one group of blocks: the first that has it.
+    """Moves that bring the rows of every key to one group of blocks: the first that has it.
 
     Examples
     --------
-    >>> first, second, third = (Summary(queries=np.array(ids)) for ids in ([1, 2], [2, 3], [2, 3, 4]))
+    >>> first, second, third = (Summary(keys=np.array(ids)) for ids in ([1, 2], [2, 3], [2, 3, 4]))
     >>> [(origin, target, ids.tolist()) for origin, target, ids in moves_of([[first], [second], [third]])]
     [(1, 0, [2]), (2, 0, [2]), (2, 1, [3])]
     """
-    found = [[each.queries for each in group if each.queries is not None and each.queries.size] for group in groups]
+    found = [[each.keys for each in group if each.keys is not None and each.keys.size] for group in groups]
     known = [(number, np.unique(np.concatenate(ids))) for number, ids in enumerate(found) if ids]
     if len(known) < 2:
         return []
@@ -223,8 +176,8 @@ class PlacedRows:
     ----------
     sources : sequence
         Sources of blocks; see :func:`~smoothperf.dask.blocks.load`.
-    ranked : bool
-        Whether they are documents of queries.
+    kind : RowKind
+        What they have beside X.
 
     Attributes
     ----------
@@ -232,15 +185,15 @@ class PlacedRows:
         Facts of each that the client needs.
     """
 
-    def __init__(self, sources: Sequence[Any], *, ranked: bool = False):
-        loaded = [load(source, ranked=ranked) for source in sources]
+    def __init__(self, sources: Sequence[Any], kind: RowKind = LABELS):
+        loaded = [load(source, kind) for source in sources]
         self.summaries = [block.summary if isinstance(block, Block) else block for block in loaded]
         self._blocks = [block for block in loaded if isinstance(block, Block) and block.summary.n_rows]
         self._part: Part | None = None
 
-    def lend(self, queries: NDArray[Any]) -> list[Block]:
-        """The rows of some queries, for another worker."""
-        chosen = [(block, _among(block, [queries])) for block in self._blocks]
+    def lend(self, keys: NDArray[Any]) -> list[Block]:
+        """The rows with some keys, for another worker."""
+        chosen = [(block, among(block, [keys])) for block in self._blocks]
         return [lent(block, rows) for block, rows in chosen if rows.any()]
 
     def part(self, settings: Settings, given: Sequence[NDArray[Any]] = (), guests: Sequence[Block] = ()) -> Part:

@@ -7,8 +7,8 @@ members run (:mod:`smoothperf.dask.program`) is a task beside each of them. When
 was on workers that are gone is loaded again, by a worker without a group if there is one, and otherwise by the one with
 the fewest; Dask computes again what was lost, and files are read again. Then the program begins again.
 
-Of rows that are documents of queries, those of queries that several groups have are sent to one of them
-(:mod:`smoothperf.dask.parts`), by a task beside the rows, each time the program begins.
+Rows with a key that several groups have are sent to one of them (:mod:`smoothperf.dask.parts`), by a task beside the
+rows, each time the program begins.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from distributed import CancelledError, Client, Future, get_worker, secede, wait
 
 from ..threads import use_threads
-from .blocks import Block, Summary
+from .blocks import LABELS, Block, RowKind, Summary
 from .connection import GroupBrokenError, Traffic
 from .group import Member, lead, member_here, open_door
 from .inputs import Source
@@ -107,8 +107,8 @@ class Placement:
         For each worker; as many as it has for tasks if None.
     patience : float
         Seconds to wait for workers when there are none.
-    ranked : bool
-        Whether rows are documents of queries.
+    kind : RowKind
+        What rows have beside X.
 
     Attributes
     ----------
@@ -125,10 +125,10 @@ class Placement:
         *,
         n_threads: int | None,
         patience: float,
-        ranked: bool = False,
+        kind: RowKind = LABELS,
     ):
         self._client = client
-        self._ranked = ranked
+        self._kind = kind
         self._sources = list(sources)
         self._n_threads = n_threads
         self._patience = patience
@@ -189,10 +189,10 @@ class Placement:
     def _begin(self, communicator: Member, settings: Settings, program: Program, moves: Sequence[Move]) -> None:
         given: defaultdict[int, list[Any]] = defaultdict(list)
         guests: defaultdict[int, list[Future]] = defaultdict(list)
-        for origin, target, queries in moves:
-            given[origin].append(queries)
+        for origin, target, keys in moves:
+            given[origin].append(keys)
             there: dict[str, Any] = {"workers": [self._homes[origin]], "allow_other_workers": False, "pure": False}
-            guests[target].append(self._client.submit(_lend, self._rows[origin], queries, **there))
+            guests[target].append(self._client.submit(_lend, self._rows[origin], keys, **there))
         self._lent = [future for futures in guests.values() for future in futures]
         self._tasks = [
             self._client.submit(
@@ -310,7 +310,7 @@ class Placement:
         home = self._homes[group] = min(workers, key=lambda address: (load[address], address))
         blocks = [self._sources[number].near(self._client, home) for number in self._groups[group]]
         there: dict[str, Any] = {"workers": [home], "allow_other_workers": False, "pure": False}
-        self._rows[group] = self._client.submit(_load_rows, self._ranked, *blocks, **there)
+        self._rows[group] = self._client.submit(_load_rows, self._kind, *blocks, **there)
         return self._client.submit(_summaries, self._rows[group], **there)
 
     def _wait(self, futures: list[Future]) -> None:
@@ -361,14 +361,14 @@ class Placement:
         return f"blocks {numbers.start} to {numbers.stop - 1}"
 
 
-def _load_rows(ranked: bool, *sources: Any) -> PlacedRows:
+def _load_rows(kind: RowKind, *sources: Any) -> PlacedRows:
     """Load blocks on the worker that this runs on, which may become a member of a group from now on."""
     open_door(get_worker())
-    return PlacedRows(sources, ranked=ranked)
+    return PlacedRows(sources, kind)
 
 
-def _lend(rows: PlacedRows, queries: Any) -> list[Block]:
-    return rows.lend(queries)
+def _lend(rows: PlacedRows, keys: Any) -> list[Block]:
+    return rows.lend(keys)
 
 
 def _summaries(rows: PlacedRows) -> list[Summary]:

@@ -17,9 +17,9 @@ from .._arrays import Array
 from ..estimators.classifier import MeasureClassifier
 from ..estimators.ranker import MeasureRanker
 from ..estimators.scores import known_labels
-from ..measures import get_measure, get_query_measure
+from ..measures import get_measure
 from .blocks import Block, load, weight_of_kinds
-from .inputs import Source, ranked_sources, sources
+from .inputs import Source, sources
 from .placement import known_workers
 from .rows import settle
 
@@ -104,19 +104,12 @@ def score(client: Client, model: MeasureClassifier, X: Any, y: Any, sample_weigh
     """
     measure = get_measure(model.measure)
     judge = partial(_judge, only_decisions=measure.judges_decisions)
-    scores, positive, weights = _gathered(client, model, judge, sources(X, y, sample_weight, offset))
+    scores, positive, weights = gathered(client, model, judge, sources(X, y, sample_weight, offset))
     counted = weights > 0.0
     return measure.score(positive[counted], scores[counted], weights[counted])
 
 
-def ranked_score(client: Client, model: MeasureRanker, X: Any, y: Any, qid: Any, sample_weight: Any) -> float:
-    """The measure of queries, whose rows may be in several blocks: all are gathered, 32 bytes a row."""
-    blocks = ranked_sources(X, y, qid, sample_weight)
-    scores, grades, ids, weights = _gathered(client, model, _judge_documents, blocks)
-    return get_query_measure(model.measure).score(grades, scores, ids, weights)
-
-
-def _gathered(client: Client, model: Any, judge: Any, blocks: list[Source]) -> list[NDArray[Any]]:
+def gathered(client: Client, model: Any, judge: Any, blocks: list[Source]) -> list[NDArray[Any]]:
     """Results of a function of the model and a block, of all blocks one below the other."""
     homes = known_workers(client)
     if not homes:
@@ -148,7 +141,7 @@ def _judge(
     try:
         positive = known_labels(block.y, model.label_pair, length=block.summary.n_rows)
         model._check_offset(block.offset)
-        scores = _products(block, model.n_features_in_, model.coef_[0]) + model.intercept_[0]
+        scores = products(block, model.n_features_in_, model.coef_[0]) + model.intercept_[0]
         scores = scores if block.offset is None else scores + block.offset
         if model.label_pair[1] != model.classes_[1]:
             scores = -scores
@@ -162,21 +155,7 @@ def _judge(
     return np.array([-1.0, 1.0, -1.0, 1.0]), np.array([False, False, True, True]), sums
 
 
-def _judge_documents(model: MeasureRanker, source: Any) -> tuple[Array, Array, NDArray[Any], Array] | str:
-    """Scores, grades, queries and weights of a block; or what is wrong with it."""
-    block = load(source, ranked=True)
-    if not isinstance(block, Block):
-        assert block.problem is not None
-        return block.problem
-    assert block.qid is not None
-    try:
-        scores = _products(block, model.n_features_in_, model.coef_)
-    except ValueError as error:
-        return f"{error}"
-    return scores, block.y, block.qid, np.ones(scores.size) if block.weights is None else block.weights
-
-
-def _products(block: Block, n_features: int, coef: Array) -> Array:
+def products(block: Block, n_features: int, coef: Array) -> Array:
     """``X w`` for the rows of a block."""
     design = settle(block, n_features, None)
     if design.shape[1] != n_features:

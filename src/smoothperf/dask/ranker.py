@@ -15,13 +15,10 @@ from ..measures import Queries, QueryMeasure, get_query_measure
 from ..optimise import Callback, Solver
 from ..optimise.smoothing import Smoothing
 from ..tasks.queries import QueryTask
-from .agreement import agree_on_queries, extreme_grades
 from .blocks import Summary
 from .cluster import OnCluster
-from .inputs import ranked_sources
-from .parts import QuerySettings
-from .prediction import ranked_score
 from .program import Job
+from .queries import DOCUMENTS, QuerySettings, agree_on_queries, extreme_grades, ranked_score, ranked_sources
 
 
 class MeasureRanker(OnCluster, local.MeasureRanker):
@@ -131,7 +128,7 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
 
         blocks = ranked_sources(X, y, qid, sample_weight)
         start = lambda: self._last_weights(self.n_features_in_)  # noqa: E731 (known once blocks have been looked at)
-        _, ending = self._train(lambda n_features: job, blocks, settle, start, ranked=True)
+        _, ending = self._train(lambda n_features: job, blocks, settle, start, kind=DOCUMENTS)
         if ending.empty:
             warn_of_zero_ranker(self.alpha, tight=job.tight)
         return self
