@@ -18,6 +18,7 @@ if _TYPE_CHECKING:
     from .estimators.path import RegularizationPath, regularization_path
     from .estimators.ranker import MeasureRanker
     from .estimators.ranker_cv import MeasureRankerCV
+    from .features import TableEncoder
     from .measures import (
         NDCG,
         PRBEP,
@@ -90,6 +91,7 @@ __all__ = [
     "Result",
     "SquaredHinge",
     "Status",
+    "TableEncoder",
     "TargetWarning",
     "ZeroModelWarning",
     "load",
@@ -106,6 +108,7 @@ _HOMES = {
     ".estimators.path": ("RegularizationPath", "regularization_path"),
     ".estimators.ranker": ("MeasureRanker",),
     ".estimators.ranker_cv": ("MeasureRankerCV",),
+    ".features": ("TableEncoder",),
     ".measures": (
         "NDCG",
         "PooledSquaredLoss",

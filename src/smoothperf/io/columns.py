@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Array
+from .._arrays import Array, Indices
 from . import labels
 from .dataset import Chunk, Dataset, data_error, listed, quoted
 from .delimited import CSV, open_csv
@@ -41,7 +41,7 @@ class Table:
     path : Path
         The file.
     format : str
-        "csv" or "parquet".
+        "csv", "parquet" or "frame".
     columns : dict
         By name, without those of labels and queries: arrays of numbers, with NaN for what is missing, or of text.
     y : ndarray or None
@@ -49,7 +49,7 @@ class Table:
     n_rows : int
         Number of rows.
     lines : ndarray or None
-        Lines of the rows, in a text.
+        Lines of the rows, in a text, or their numbers, if these are not all rows.
     qid : ndarray or None
         The queries, as in :class:`Dataset`.
     first_row : int
@@ -73,6 +73,10 @@ class Table:
             words = (pair for pair in enumerate(column.tolist()) if pair[1] not in MISSING and not is_number(pair[1]))
             row, text = next(words)
             raise self.error(row, f"column {name!r} holds {quoted(text)}, which is not a number{remedy}")
+        return self.finite(name, numbers)
+
+    def finite(self, name: str, numbers: Array) -> Array:
+        """Return the numbers of a column; an infinite one is an error."""
         infinite = np.flatnonzero(np.isinf(numbers))
         if infinite.size:
             raise self.error(int(infinite[0]), f"column {name!r} holds {numbers[infinite[0]]}; remove or replace it")
@@ -86,14 +90,27 @@ class Table:
 
     def error(self, row: int, reason: str) -> Exception:
         """Make the error for a row."""
-        if self.lines is None:
-            return data_error(self.path, f"row {self.first_row + row + 1}: {reason}")
-        return data_error(self.path, reason, line=int(self.lines[row]))
+        number = self.first_row + row + 1 if self.lines is None else int(self.lines[row])
+        if self.format == "csv":
+            return data_error(self.path, reason, line=number)
+        return data_error(self.path, f"row {number}: {reason}")
 
     def encoded(self, encoder: Any) -> Dataset:
         """Return the numbers that an encoder makes of it."""
         X = encoder.transform(self)
         return Dataset(X, self.y, self.format, encoder.feature_names, self.path, encoder=encoder, qid=self.qid)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of columns."""
+        return self.n_rows, len(self.columns)
+
+    def __getitem__(self, numbers: Indices) -> Table:
+        """Some of the rows, by number or as a mask; their labels and queries are not kept."""
+        rows = np.arange(self.n_rows)[numbers]
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        lines = rows + self.first_row + 1 if self.lines is None else self.lines[rows]
+        return replace(self, columns=columns, y=None, qid=None, n_rows=rows.size, lines=lines)
 
     @property
     def is_plain(self) -> bool:

@@ -54,9 +54,9 @@ K = TypeVar("K", bound=Supervision)
 
 
 def rows_of(X: Any, numbers: Indices) -> Any:
-    """Some rows of a matrix, a data frame or a table, by number or as a mask."""
-    if hasattr(X, "rows"):
-        return X.rows(numbers)
+    """Some rows of a matrix, a table or a data frame, by number or as a mask, which those of Polars do not take."""
+    if hasattr(X, "columns") and numbers.dtype == bool:
+        numbers = np.flatnonzero(numbers)
     return X.iloc[numbers] if hasattr(X, "iloc") else X[numbers]
 
 
