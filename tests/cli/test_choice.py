@@ -113,6 +113,11 @@ def test_more_positives_than_rows_are_refused_before_training(run, train_file, t
         assert f"k=1000 is more than the {rows} rows there are" in result.stderr
 
 
+def test_a_measure_of_more_rows_than_there_are_is_named(run, train_file, tmp_path):
+    told = run("train", train_file, "-m", "precision@100000", "-q", "-o", tmp_path / "model", code=2).stderr
+    assert "precision@100000 of 300 examples leaves nothing to choose" in told
+
+
 def test_what_cannot_be_promised_is_one_line(run, train_file, tmp_path):
     arguments = ("train", train_file, "--folds", 2, "--at", "precision=0.9999", "-q", "-o", tmp_path / "model")
     assert "precision=0.9999 cannot be promised for new rows" in run(*arguments, code=2).stderr

@@ -148,6 +148,17 @@ def test_help_comes_without_the_libraries_that_training_needs():
     assert "Train a linear model" in done.stdout
 
 
+def test_a_model_is_judged_without_what_only_training_needs(train_file, model_file):
+    code = (
+        f"import sys; import smoothperf.cli; "
+        f"smoothperf.cli.app(['evaluate', {str(model_file)!r}, {str(train_file)!r}], standalone_mode=False); "
+        "slow = {'sklearn.model_selection', 'sklearn.calibration', 'sklearn.linear_model'} & set(sys.modules); "
+        "assert not slow, slow"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_only_tables_need_pandas(train_file, tmp_path):
     # scikit-learn imports it, too, where it can: so it is hidden, not looked for.
     code = (

@@ -118,10 +118,17 @@ def test_what_cannot_be_promised_is_an_error():
         OperatingPointClassifier(LogisticRegression(), precision=0.99).fit(*problem(100))
 
 
+def lightgbm():
+    """A classifier of LightGBM, where that is installed."""
+    library = pytest.importorskip("lightgbm")
+    return library.LGBMClassifier(n_estimators=20, num_leaves=7, n_jobs=1, verbose=-1)
+
+
 MODELS = {
     "boosting": GradientBoostingClassifier(n_estimators=10, random_state=0),
     "forest": RandomForestClassifier(10, min_samples_leaf=5, random_state=0),
     "measure": MeasureClassifier("roc_area", alpha=1e-2),
+    "lightgbm": lightgbm,
 }
 
 
@@ -133,12 +140,13 @@ def test_new_rows_keep_what_was_promised(name, target):
     The model of all rows is judged, whose scores are those of the folds only nearly.
     """
     ((rate, wanted),) = target.items()
+    estimator = MODELS[name]() if name == "lightgbm" else MODELS[name]
     X, y = problem(20_000, seed=1)
     new = slice(10_000, None)
     misses = 0
     for draw in range(20):
         rows = np.random.default_rng(draw).choice(10_000, 700, replace=False)
-        model = OperatingPointClassifier(MODELS[name], **target, cv=3).fit(X[rows], y[rows])
+        model = OperatingPointClassifier(estimator, **target, cv=3).fit(X[rows], y[rows])
         predicted = model.predict(X[new]) == 1
         positive = y[new] == 1
         true = {

@@ -25,7 +25,7 @@ def convert(
     ] = None,
     *,
     float32: Annotated[
-        bool, typer.Option("--float32", help="Keep values in single precision: less space and time.")
+        bool, typer.Option("--float32", help="Keep values in single precision: half the space of each value.")
     ] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Make no store, but compare the checksums of DATA, which is one.")

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.frozen import FrozenEstimator
 
 from .._arrays import Array
 from .._validation import vector
@@ -85,6 +83,9 @@ def fitted_calibration(
     >>> found.probabilities(np.array([-3.0, 3.0]))
     array([0., 1.])
     """
+    from sklearn.calibration import CalibratedClassifierCV  # slow, and a model that is only used needs none
+    from sklearn.frozen import FrozenEstimator
+
     column = scores.reshape(-1, 1)
     model = CalibratedClassifierCV(FrozenEstimator(_Scores()), method=method, cv=2).fit(column, positive, weights)
     [calibrator] = model.calibrated_classifiers_[0].calibrators

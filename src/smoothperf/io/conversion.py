@@ -43,8 +43,7 @@ def convert(
     label, query, format, n_features, zero_based
         As in :func:`~smoothperf.io.read_data`.
     dtype : {"float64", "float32"}, default="float64"
-        Type of the values. float32 takes two thirds of the space and of the time to read it, or half of both where rows
-        are dense; sums are float64 anyway.
+        Type of the values. float32 takes half the space of each; sums are float64 anyway.
     progress : callable, optional
         Called with the share of the file that has been read and the number of rows so far.
 

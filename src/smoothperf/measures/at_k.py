@@ -41,16 +41,23 @@ class _AtK(Measure):
 
     def as_share(self, total: float) -> Measure:
         """Return the measure with k as a share."""
-        return replace(self, k=min(self.k / total, 1.0)) if isinstance(self.k, (int, np.integer)) else self
+        if not isinstance(self.k, (int, np.integer)):
+            return self
+        self._check_some_are_left(self.k, total)
+        return replace(self, k=self.k / total)
 
     def _risk(self, examples: Examples, *, per_place: bool) -> TopKRisk:
         places = self.places(examples)
-        if places >= examples.weight:
+        self._check_some_are_left(places, examples.weight)
+        return TopKRisk(examples, places, per_place=per_place)
+
+    def _check_some_are_left(self, places: float, total: float) -> None:
+        """Refuse to choose as many as there are, or more."""
+        if places >= total:
             raise ValueError(
-                f"{self.name} of {places:g} examples leaves nothing to choose, as all are predicted positive; "
+                f"{self.name} of {total:g} examples leaves nothing to choose, as all are predicted positive; "
                 "use a smaller k."
             )
-        return TopKRisk(examples, places, per_place=per_place)
 
 
 @dataclass(frozen=True)

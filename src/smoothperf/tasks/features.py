@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from .._arrays import Indices
@@ -59,6 +58,8 @@ def _with_features(rows: R, fitted: Any, X: Any) -> R:
     rows = copy(rows)
     rows.X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], accept_large_sparse=True)
     rows.features, rows._starts = None, {}
+    from sklearn.pipeline import Pipeline  # slow, and of use here alone
+
     last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
     rows.columns = Columns(names_made_by(fitted), getattr(last, "coef_bounds_", None))
     return rows

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 
 from .._arrays import Array
 from .._validation import choice, whole_number
@@ -208,6 +207,9 @@ def label_splits(cv: Any, positive: NDArray[np.bool_]) -> list[tuple[Any, Any]]:
     >>> train.size, test.size
     (2, 2)
     """
+    # Half a second, which those who only use a model need not wait for.
+    from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
+
     if isinstance(cv, (float, np.floating)):
         cv = StratifiedShuffleSplit(n_splits=1, test_size=checked_share(cv), random_state=0)
     elif isinstance(cv, (int, np.integer)):

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.model_selection import RepeatedKFold, ShuffleSplit, check_cv
 
 from .._arrays import Array, Indices
 from .._validation import choice, whole_number
@@ -191,6 +190,9 @@ def query_splits(cv: Any, numbers: Indices, counted: Indices) -> list[tuple[Indi
     >>> train.tolist(), test.tolist()
     ([0, 1, 4, 5], [2, 3])
     """
+    # Half a second, which those who only use a model need not wait for.
+    from sklearn.model_selection import RepeatedKFold, ShuffleSplit, check_cv
+
     if isinstance(cv, (float, np.floating)):
         splitter = ShuffleSplit(n_splits=1, test_size=checked_share(cv), random_state=0)
         _check_enough(counted.size, 2)
