@@ -65,10 +65,15 @@ def kept_in_files(kind: type[T]) -> type[T]:
     """Let model files hold objects of a class: a model, or a data class that models are made of.
 
     A model says which arrays of numbers it has, by shape (``_numbers_in_files``), and which labels, by their number
-    (``_labels_in_files``).
+    (``_labels_in_files``). A class that had another name in earlier versions keeps that in files (``_name_in_files``).
     """
-    (PARTS if is_dataclass(kind) else MODELS)[kind.__name__] = kind
+    (PARTS if is_dataclass(kind) else MODELS)[_name(kind)] = kind
     return kind
+
+
+def _name(kind: type[Any]) -> str:
+    """Name of a class in files."""
+    return getattr(kind, "_name_in_files", kind.__name__)
 
 
 class ModelFileError(ValueError):
@@ -233,9 +238,9 @@ def encode(value: Any, arrays: Arrays, name: str) -> Any:
             "type": "trace",
             "columns": {column.name: part(value[column.name], column.name) for column in fields(TraceRow)},
         }
-    if PARTS.get(type(value).__name__) is type(value):
+    if PARTS.get(_name(type(value))) is type(value):
         contents = {part_.name: part(getattr(value, part_.name), part_.name) for part_ in fields(value)}
-        return {"type": "object", "class": type(value).__name__, "fields": contents}
+        return {"type": "object", "class": _name(type(value)), "fields": contents}
     if MODELS.get(type(value).__name__) is type(value):
         kept = {key: child for key, child in value.get_params(deep=False).items() if key not in NOT_KEPT}
         fitted = {key: child for key, child in vars(value).items() if is_fitted_attribute(key)}
@@ -292,6 +297,8 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
             found = contents("fields")
             if found.get("as_printed") is False:  # ROCArea of earlier versions, which could also be something else
                 del found["as_printed"]
+            if value["class"] == "Newton":
+                found.pop("updates", None)  # of earlier versions, for pairs of documents
             part = PARTS[value["class"]](**found)
             check_attributes(part)
             return part

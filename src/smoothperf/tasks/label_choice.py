@@ -65,6 +65,8 @@ class LabelCandidate:
     prbep, tight
     """
 
+    _name_in_files: ClassVar[str] = "Candidate"
+
     measure: Measure
     bound: str = "convex"
     l1_ratio: float = 0.0
