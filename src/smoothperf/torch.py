@@ -17,7 +17,6 @@ except ImportError as _error:
 
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from ._validation import choice
 from .losses import BatchLoss
@@ -34,6 +33,7 @@ class MeasureLoss(nn.Module):  # type: ignore[misc]
 
     No pairs are listed: it takes O(n) or O(n log n) for a batch of n. A batch that is repeated has the same loss. One
     with nothing to judge, such as one without positives, has the loss 0 and gradient 0; the first one is warned of.
+    Second derivatives are not known, and are 0.
 
     Parameters
     ----------
@@ -96,24 +96,24 @@ class MeasureLoss(nn.Module):  # type: ignore[misc]
         loss : Tensor
             A number, or one for each label with ``reduction="none"``; of float32, or float64 where scores are.
         """
-        alone = scores.ndim == 1 or (scores.ndim == 2 and scores.shape[1] == 1)
-        f = scores.unsqueeze(1) if scores.ndim == 1 else scores
-        y = targets.unsqueeze(1) if targets.ndim == 1 else targets
-        c = None if sample_weight is None else sample_weight.reshape(f.shape[0], -1).expand(f.shape)
-        if f.ndim != 2 or y.shape != f.shape:
+        rows, columns = scores.shape[0], scores.shape[1:].numel()
+        if columns == 1 and targets.numel() == rows:
+            targets = targets.reshape(scores.shape)
+        if scores.ndim not in (1, 2) or targets.shape != scores.shape:
             raise ValueError(
                 f"scores have shape {tuple(scores.shape)} and targets {tuple(targets.shape)}; they must match: "
                 "(n,), or (n, L) for L labels. Of two scores a row take the difference, scores[:, 1] - scores[:, 0]."
             )
-        world = dist.get_world_size() if self.gather and dist.is_available() and dist.is_initialized() else 1
-        if world > 1:
-            f, y, c, qid = _of_all_ranks(f, y, c, qid)
-        losses, _ = _Loss.apply(f, y, c, qid, self._key)
-        if world > 1:  # ranks know the gradient of their own scores alone, of which DDP takes the mean
-            losses = losses.detach() + world * (losses - losses.detach())
-        if alone:
-            return losses[0]
-        return {"mean": losses.mean, "sum": losses.sum, "none": losses.clone}[self.reduction]()
+        weights = None if sample_weight is None else sample_weight.reshape(rows, -1).expand(rows, columns)
+        batch, own, ranks = (scores.detach(), targets, weights, qid), slice(None), 1
+        if self.gather and dist.is_available() and dist.is_initialized():
+            batch, own, ranks = *_of_all_ranks(batch), dist.get_world_size()
+        losses, slopes = torch.ops.smoothperf.measure_loss(*batch, self._key)
+        linear = (slopes[own] * scores).sum(0)
+        losses = losses + ranks * (linear - linear.detach())  # + 0, with a gradient; DDP takes the mean over ranks
+        if losses.ndim == 0 or self.reduction == "none":
+            return losses
+        return losses.sum() if self.reduction == "sum" else losses.mean()
 
     def extra_repr(self) -> str:
         """Return what the loss is of, for ``print``.
@@ -134,26 +134,38 @@ class MeasureLoss(nn.Module):  # type: ignore[misc]
         self._remember(self._loss)  # of another process
 
 
-@torch.library.custom_op("smoothperf::measure_loss", mutates_args=())  # type: ignore[untyped-decorator]
+# Tools for the registration of functions in Python would take longer than the loss of a small batch.
+_LIBRARY = torch.library.Library("smoothperf", "DEF")
+_LIBRARY.define(
+    "measure_loss(Tensor scores, Tensor targets, Tensor? weights, Tensor? qid, str loss) -> (Tensor, Tensor)",
+    tags=torch.Tag.pt2_compliant_tag,
+)
+
+
 def _evaluate(
     scores: Tensor, targets: Tensor, weights: Tensor | None, qid: Tensor | None, loss: str
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, ...]:
     """The losses of the columns of scores, and their gradients."""
-    f, y, c = map(_numbers, (scores, targets, weights))
-    losses, gradients = _LOSSES[loss](f, y, c, None if qid is None else qid.cpu().numpy())
-    return tuple(torch.from_numpy(it).to(scores.device, _accurate(scores.dtype)) for it in (losses, gradients))
+    f, y, c = (_columns(it, scores.shape[0]) for it in (scores, targets, weights))
+    losses, slopes = _LOSSES[loss](f, y, c, None if qid is None else qid.cpu().numpy())
+    shapes = scores.shape[1:], scores.shape
+    return tuple(
+        torch.from_numpy(it.reshape(shape)).to(scores.device, _accurate(scores.dtype))
+        for it, shape in zip((losses, slopes), shapes, strict=True)
+    )
 
 
-def _numbers(values: Tensor | None) -> Any:
-    return None if values is None else values.detach().to("cpu", torch.float64).numpy()
-
-
-@_evaluate.register_fake  # type: ignore[untyped-decorator]
-def _shapes(
-    scores: Tensor, targets: Tensor, weights: Tensor | None, qid: Tensor | None, loss: str
-) -> tuple[Tensor, Tensor]:
+def _shapes(scores: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
     dtype = _accurate(scores.dtype)
     return scores.new_empty(scores.shape[1:], dtype=dtype), scores.new_empty(scores.shape, dtype=dtype)
+
+
+_LIBRARY.impl("measure_loss", _evaluate, "CompositeExplicitAutograd")
+torch.library.register_fake("smoothperf::measure_loss", _shapes, lib=_LIBRARY)
+
+
+def _columns(values: Tensor | None, rows: int) -> Any:
+    return None if values is None else values.to("cpu", torch.float64).numpy().reshape(rows, -1)
 
 
 def _accurate(dtype: torch.dtype) -> torch.dtype:
@@ -161,38 +173,13 @@ def _accurate(dtype: torch.dtype) -> torch.dtype:
     return torch.promote_types(dtype, torch.float32)
 
 
-class _Loss(torch.autograd.Function):  # type: ignore[misc]
-    """The operator with its derivative: what was evaluated with the losses, so there is no second one."""
-
-    @staticmethod
-    def forward(*arguments: Any) -> Any:
-        return torch.ops.smoothperf.measure_loss(*arguments)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-        ctx.save_for_backward(output[1])
-        ctx.mark_non_differentiable(output[1])
-        ctx.dtype = inputs[0].dtype
-
-    @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
-    def backward(ctx: Any, of_losses: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        (gradients,) = ctx.saved_tensors
-        return (of_losses * gradients).to(ctx.dtype), None, None, None, None
-
-
-def _of_all_ranks(own: Tensor, *others: Tensor | None) -> tuple[Tensor | None, ...]:
-    """Rows of tensors with as many rows here, and those of all ranks, which may have other numbers of rows.
-
-    The first one keeps its own rows differentiable.
-    """
-    counts = _gathered(torch.tensor([own.shape[0]], device=own.device))
-    sizes = [int(count) for count in counts]
+def _of_all_ranks(batch: tuple[Any, ...]) -> tuple[tuple[Any, ...], slice]:
+    """The rows of all ranks, which may have different numbers of rows, and where those of this one are."""
+    rows = batch[0].shape[0]
+    sizes = [int(size) for size in _gathered(torch.tensor([rows], device=batch[0].device))]
     before = sum(sizes[: dist.get_rank()])
-    everything = [None if rows is None else _all_rows(rows.detach(), sizes) for rows in (own, *others)]
-    scores = everything[0]
-    assert scores is not None
-    return torch.cat([scores[:before], own, scores[before + own.shape[0] :]]), *everything[1:]
+    gathered = tuple(None if part is None else _all_rows(part, sizes) for part in batch)
+    return gathered, slice(before, before + rows)
 
 
 def _all_rows(rows: Tensor, sizes: list[int]) -> Tensor:
@@ -203,5 +190,5 @@ def _all_rows(rows: Tensor, sizes: list[int]) -> Tensor:
 
 def _gathered(part: Tensor) -> list[Tensor]:
     parts = [torch.empty_like(part) for _ in range(dist.get_world_size())]
-    dist.all_gather(parts, part.contiguous())
+    dist.all_gather(parts, part)
     return parts
