@@ -52,6 +52,7 @@ PUBLIC = (
     ".evaluation",
     ".datasets",
     ".report",
+    ".export",
 )
 
 LABEL = r"[a-z]+(?:-[a-z]+)*"

@@ -17,7 +17,7 @@ LAYERS = (
     ("__main__",),
     ("cli",),
     ("__init__",),  # what users import; it imports nothing before it is asked for
-    ("report",),
+    ("report", "export"),
     ("plots", "dask", "comparison", "torch", "jax"),
     ("estimators", "datasets", "scorers"),
     ("tasks", "features"),

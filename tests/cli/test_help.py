@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-COMMANDS = ("train", "predict", "evaluate", "report", "compare", "path", "demo")
+COMMANDS = ("train", "predict", "evaluate", "report", "export", "compare", "path", "demo")
 
 
 def test_all_commands_are_listed(run):

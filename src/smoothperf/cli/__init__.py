@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from . import compare, convert, demo, evaluate, path, predict, report, train, weights
+from . import compare, convert, demo, evaluate, export, path, predict, report, train, weights
 from ._errors import OneLineUsageErrors, one_line_errors
 from ._options import with_groups
 
@@ -21,6 +21,7 @@ for _command in (
     evaluate.evaluate,
     report.report,
     weights.weights,
+    export.export,
     compare.compare,
     path.path,
     demo.demo,

@@ -18,7 +18,7 @@ from ..io.model_file import save_model
 from ..io.store import Store
 from ..optimise import Callback, ConvexSolver, Result
 from ..tasks.base import C, Ending, K, Rows, Task, scores_of
-from ..tasks.features import R, names_made_by, prepared
+from ..tasks.features import R, names_made_by, prepared, scores_from
 from ..tasks.training import Training
 from ..threads import use_threads
 from .checkpoint import checkpoint_of
@@ -104,7 +104,7 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
     def _products(self, X: Any, coef: Array) -> Array:
         """``X w`` for the weights of the features."""
         if (features := getattr(self, "features_", None)) is not None:
-            return scores_of(check_array(features.transform(X), **ACCEPTED), coef)
+            return scores_from(features, X, coef, **ACCEPTED)
         X = opened(X)
         if not isinstance(X, Store):
             return scores_of(validate_data(self, X, reset=False, **ACCEPTED), coef)

@@ -19,12 +19,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import BSpline
+from scipy.interpolate import BSpline, PPoly
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Array
 from .._validation import whole_number
+from .pieces import Pieces
 
 
 @dataclass(frozen=True)
@@ -90,12 +91,37 @@ class Curve:
             out[:, 0] = (x - self.centre) / self.spread
             out = out[:, 1:]
         if self.degree:
-            q, ends = self.degree, self.knots[[0, -1]]
-            clamped = np.concatenate([np.repeat(ends[0], q), self.knots, np.repeat(ends[1], q)])
-            m = self.knots.size + q - 1
-            out[:] = BSpline(clamped, np.tri(m)[:, 1:], q)(x)
+            m = self.knots.size + self.degree - 1
+            out[:] = BSpline(self._clamped(), np.tri(m)[:, 1:], self.degree)(x)
         else:
             out[:] = x[:, None] >= self.knots
+
+    def pieces(self, weights: Array) -> Pieces:
+        """The features' weighted sum, as a function of the column where it is not missing."""
+        slope = float(weights[0]) / self.spread if self.spread else 0.0
+        heights = np.cumsum([0.0, *weights[bool(self.spread) : len(self.names) - self.has_missing]])
+        if not self.degree:
+            coefs = np.zeros((heights.size, 4))
+            coefs[:, 0], coefs[:, 1] = heights, slope
+            return Pieces(self.knots, np.full(heights.size, self.centre), coefs)
+        # Before the first knot and behind the last one curves are constant, and so is the column itself.
+        q, begin = self.degree, self.knots[:-1]
+        origins = np.concatenate([self.knots[:1], self.knots])
+        coefs = np.zeros((origins.size, 4))
+        inner = PPoly.from_spline((self._clamped(), heights, q)).c[::-1, q : q + begin.size]
+        coefs[1:-1, : q + 1] = inner.T
+        coefs[1:-1, 1] += slope
+        coefs[[0, -1], 0] = heights[[0, -1]]
+        coefs[:, 0] += slope * (origins - self.centre)
+        return Pieces(self.knots, origins, coefs)
+
+    def at_missing(self, weights: Array) -> float:
+        """The features' weighted sum where the column is missing."""
+        return self.pieces(weights).at(self.median) + (float(weights[-1]) if self.has_missing else 0.0)
+
+    def _clamped(self) -> Array:
+        ends = self.knots[[0, -1]]
+        return np.concatenate([np.repeat(ends[0], self.degree), self.knots, np.repeat(ends[1], self.degree)])
 
 
 class Shapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -201,6 +227,31 @@ class Shapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for j, (values, curve) in enumerate(zip(X.T, self.curves_, strict=True)):
             begin, end = np.searchsorted(self.source_, [j, j + 1])
             curve.write(values, result[:, begin:end])
+        return result
+
+    def contributions(self, X: Any, coef: Array) -> Array:
+        """Return what each column adds to the scores of rows, without the features themselves.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Columns as in ``fit``.
+        coef : ndarray of shape (n_features_out,)
+            Weights of the features.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            In float64, whatever ``dtype`` is.
+        """
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        result = np.empty(X.shape)
+        for j, (values, curve) in enumerate(zip(X.T, self.curves_, strict=True)):
+            weights = coef[self.source_ == j]
+            missing = np.isnan(values)
+            result[:, j] = curve.pieces(weights)(np.where(missing, curve.median, values).astype(np.float64))
+            result[missing, j] = curve.at_missing(weights)
         return result
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:

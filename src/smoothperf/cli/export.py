@@ -1,0 +1,74 @@
+"""``smoothperf export``: a model as other programs read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .. import load
+from .._files import written_whole
+from . import _options as options
+from ._files import check_writable
+from ._screen import Screen
+
+#: What models become, and the options that each has beside the names of columns.
+FORMATS: dict[str, tuple[str, ...]] = {"opensearch": ("name",), "solr": ("name",), "vespa": ()}
+
+
+def export(
+    model: options.ModelFile,
+    *,
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help=f"What to make of it: {', '.join(FORMATS)}.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of standard output.")
+    ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(
+            "--names",
+            metavar="FILE",
+            help="Names of the model's columns where it goes, one to a line, in their order; their own by default.",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", metavar="NAME", show_default=False, help="Name of the model in a search engine; that of its file."
+        ),
+    ] = None,
+    screen: Screen,
+) -> None:
+    """Write a model as other programs read it.
+
+    Example: smoothperf export search.model --to solr -o model.json
+
+    opensearch, solr: a linear model with its normalisers, as JSON for the
+    learning-to-rank plugins of OpenSearch, Elasticsearch and Solr. vespa: an
+    expression for a rank profile, of lines and curves.
+    """
+    from .. import export as room
+    from .._validation import choice
+
+    choice("--to", to, tuple(FORMATS))
+    if output is not None:
+        check_writable(output)
+    screen = screen.aside()
+    fitted = load(model)
+    given: dict[str, Any] = {"name": name}
+    for option, value in given.items():
+        if value is not None and option not in FORMATS[to]:
+            raise ValueError(f"--{option} is not for --to {to}: leave it out.")
+    settings = {option: value for option, value in given.items() if value is not None}
+    if "name" in FORMATS[to]:
+        settings.setdefault("name", model.stem)
+    columns = None if names is None else names.read_text(encoding="utf-8").splitlines()
+    text = getattr(room, f"to_{to}")(fitted, names=columns, **settings)
+    if output is not None:
+        with written_whole(output) as file:
+            file.write(f"{text}\n".encode())
+        screen.say(f"Saved: {output}")
+    elif not screen.as_json:
+        typer.echo(text)
+    screen.document({"command": "export", "model": model, "to": to, "output": output, "text": text})

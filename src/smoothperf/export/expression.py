@@ -1,0 +1,93 @@
+"""Additive models as one expression: a sum over columns, each a choice among polynomials, in any language.
+
+A language says how a column, a number, a choice and a question are written; the sum and the order of questions are the
+same in all. Sums are nested in groups, as parsers of databases limit how deep a left-hand side may be.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from ..estimators.effects import Effect, Effects
+
+#: Terms of a sum on one level.
+GROUP = 50
+
+
+class Language(ABC):
+    """The words of a language; expressions are text."""
+
+    #: Indentation of the terms of a sum.
+    indent = "  "
+
+    @abstractmethod
+    def column(self, name: str) -> str:
+        """Refer to a column."""
+
+    @abstractmethod
+    def missing(self, column: str) -> str:
+        """Ask whether a column has no value."""
+
+    @abstractmethod
+    def choice(self, cases: Sequence[tuple[str, str]], otherwise: str) -> str:
+        """Take the value of the first condition that holds."""
+
+    def effect(self, effect: Effect) -> str:
+        """Write what a column adds to the score."""
+        column, pieces = self.column(effect.name), effect.pieces
+        parts = [
+            polynomial(column, origin, coefs)
+            for origin, coefs in zip(pieces.origins.tolist(), pieces.coefs.tolist(), strict=True)
+        ]
+        cases = [
+            (f"{column} < {number(end)}", part) for end, part in zip(pieces.breaks.tolist(), parts[:-1], strict=True)
+        ]
+        if effect.missing is not None:
+            cases.insert(0, (self.missing(column), number(effect.missing)))
+        return self.choice(cases, parts[-1]) if cases else parts[-1]
+
+    def total(self, effects: Effects) -> str:
+        """Write the score."""
+        terms = [number(effects.base), *(self.effect(effect) for effect in effects.columns if effect.used)]
+        return self._sum(terms)
+
+    def _sum(self, terms: Sequence[str]) -> str:
+        while len(terms) > GROUP:
+            groups = [terms[begin : begin + GROUP] for begin in range(0, len(terms), GROUP)]
+            terms = [group[0] if len(group) == 1 else f"({self._sum(group)})" for group in groups]
+        return f"\n{self.indent}+ ".join(terms)
+
+
+def number(value: float) -> str:
+    """Return a number as text that reads as exactly that one, with brackets if it is negative.
+
+    Examples
+    --------
+    >>> number(0.1), number(-2.0)
+    ('0.1', '(-2.0)')
+    """
+    if not math.isfinite(value):
+        raise ValueError("a weight of the model is so large that it has no finite effect.")
+    return f"({value!r})" if value < 0.0 or math.copysign(1.0, value) < 0.0 else repr(value)
+
+
+def polynomial(column: str, origin: float, coefs: Sequence[float]) -> str:
+    """Return a polynomial about an origin, as Horner has it.
+
+    Examples
+    --------
+    >>> polynomial("x", 2.0, [1.0, 0.5, 0.25, 0.0])
+    '1.0 + (x - 2.0) * (0.5 + (x - 2.0) * 0.25)'
+    >>> polynomial("x", 0.0, [0.0, 0.5, 0.0, 0.0])
+    '0.5 * x'
+    """
+    degree = max((k for k, coef in enumerate(coefs) if coef != 0.0), default=0)
+    x = column if origin == 0.0 else f"({column} {'+' if origin < 0.0 else '-'} {number(abs(origin))})"
+    if degree == 1 and coefs[0] == 0.0:
+        return f"{number(coefs[1])} * {x}"
+    text = number(coefs[degree])
+    for k in range(degree - 1, -1, -1):
+        text = f"{number(coefs[k])} + {x} * {f'({text})' if k < degree - 1 else text}"
+    return text

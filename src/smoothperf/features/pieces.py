@@ -1,0 +1,105 @@
+"""Functions of one column that are polynomials between places: what curves, steps and lines all are, once weighted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A function of a number that is a polynomial from each break to the next.
+
+    Attributes
+    ----------
+    breaks : ndarray of shape (m,)
+        Where pieces meet, rising; a piece has its left end.
+    origins : ndarray of shape (m + 1,)
+        The place that each piece is written about.
+    coefs : ndarray of shape (m + 1, 4)
+        Coefficients of its powers 0 to 3.
+
+    Examples
+    --------
+    >>> step = Pieces(np.array([2.0]), np.zeros(2), np.array([[1.0, 0, 0, 0], [5.0, 0, 0, 0]]))
+    >>> step(np.array([1.0, 2.0]))
+    array([1., 5.])
+    >>> step.of_scaled(1.0, 10.0)(np.array([20.9, 21.0]))
+    array([1., 5.])
+    """
+
+    breaks: Array
+    origins: Array
+    coefs: Array
+
+    @classmethod
+    def line(cls, slope: float) -> Pieces:
+        """A multiple of the number itself."""
+        return cls(np.zeros(0), np.zeros(1), np.array([[0.0, slope, 0.0, 0.0]]))
+
+    def __call__(self, x: Array) -> Array:
+        """Return the values at some places, none of them NaN."""
+        piece = np.searchsorted(self.breaks, x, side="right")
+        t, c = x - self.origins[piece], self.coefs[piece]
+        values: Array = c[..., 0] + t * (c[..., 1] + t * (c[..., 2] + t * c[..., 3]))
+        return values
+
+    def at(self, x: float) -> float:
+        """Return the value at a place."""
+        return float(self(np.array([x]))[0])
+
+    def of_scaled(self, shift: float, scale: float) -> Pieces:
+        """The same function, of numbers that become its argument by ``(x - shift) / scale``."""
+        powers = scale ** -np.arange(4.0)
+        breaks = [first_with(partial(_beyond, shift, scale, b), b * scale + shift, shift) for b in self.breaks.tolist()]
+        return Pieces(np.array(breaks, dtype=np.float64), self.origins * scale + shift, self.coefs * powers)
+
+    def degree(self) -> int:
+        """The highest power that is in use."""
+        used: NDArray[np.intp] = np.flatnonzero(self.coefs.any(axis=0))
+        return int(used[-1]) if used.size else 0
+
+    def range(self, low: float, high: float) -> tuple[float, float]:
+        """Least and largest value between two places, on a fine grid that has all breaks."""
+        inside = self.breaks[(self.breaks > low) & (self.breaks < high)]
+        grid = np.unique(np.concatenate([np.linspace(low, high, 257), inside, np.nextafter(inside, -np.inf)]))
+        values = self(grid)
+        return float(values.min()), float(values.max())
+
+
+def _beyond(shift: float, scale: float, bound: float, x: float) -> float:
+    return (x - shift) / scale - bound
+
+
+def first_with(sign: Callable[[float], float], near: float, other: float) -> float:
+    """The number, near one that is given, from which on a rising function is not negative, as its rounding has it.
+
+    Of those numbers for which the function is 0 the one with the fewest digits: a step at 3 stays one at 3.
+
+    Examples
+    --------
+    >>> first_with(lambda x: (x - 1.3) / 0.7 - (3.0 - 1.3) / 0.7, (3.0 - 1.3) / 0.7 * 0.7 + 1.3, 1.3)
+    3.0
+    """
+    margin = 16.0 * sys.float_info.epsilon * max(abs(near), abs(other), sys.float_info.min)
+    first = _border(lambda x: sign(x) >= 0.0, near - margin, near + margin)
+    last = _border(lambda x: sign(x) > 0.0, near - margin, near + margin)
+    for digits in range(1, 17):
+        for short in (float(f"{near:.{digits}g}"), float(f"{first:.{digits}g}")):
+            if first <= short < last:
+                return short
+    return first
+
+
+def _border(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The first number for which something holds, between one for which it does not and one for which it does."""
+    while low < (middle := low + (high - low) / 2) < high:
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
