@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
 from .. import load
 from . import _options as options
+from ._costs import show_costs, total_costs
 from ._progress import shown_progress
 from ._screen import Screen, number, table
 from .kinds import kind_of_model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def evaluate(
@@ -15,6 +24,15 @@ def evaluate(
     *,
     bootstrap: options.Resamples = 1000,
     seed: options.Seed = 0,
+    cost: Annotated[
+        str | None,
+        typer.Option(
+            "--cost",
+            metavar="COLUMN",
+            show_default=False,
+            help="Column of a table with the cost of calling the row wrong; the total is shown.",
+        ),
+    ] = None,
     form: options.Form,
     screen: Screen,
 ) -> None:
@@ -31,7 +49,9 @@ def evaluate(
     """
     fitted = load(model)
     kind = kind_of_model(screen, fitted, form)
+    kind.refuse(cost=cost)
     examples = kind.read_for(fitted, data)
+    costs = None if cost is None else _costs(data, cost, form.format)
 
     from ..evaluation import drawn_interval, is_constant
 
@@ -51,6 +71,11 @@ def evaluate(
         rows = [[title, *map(_cell, found[name].values())] for name, title in titles.items()]
         headers = [heading, "value", "95 % from", "to", *([kind.unit] if worth.counts else [])]
         screen.result(*([""] if place else []), table(headers, rows))
+    totals = None
+    if cost is not None and costs is not None:
+        positive, drawn_again = examples.y == fitted.label_pair[1], worth.draws(bootstrap, seed)
+        totals = total_costs(costs, positive, scores > 0.0, shown_progress(screen, "Costs", drawn_again, bootstrap))
+        show_costs(screen, cost, totals)
     screen.say(f"\n{worth.footnote}")
     screen.document(
         {
@@ -60,8 +85,15 @@ def evaluate(
             "bootstrap": bootstrap,
             "seed": seed,
             "measures": found,
+            **({} if totals is None else {"costs": {"column": cost, **totals}}),
         }
     )
+
+
+def _costs(data: Path, column: str, format: str | None) -> NDArray[Any]:
+    from ..io.ids import read_costs
+
+    return read_costs(data, column, format=format)
 
 
 def _cell(value: float) -> str:

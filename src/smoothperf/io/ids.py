@@ -1,4 +1,4 @@
-"""Row identifiers: a column of a table, or the comments of an svmlight file."""
+"""Columns beside features and labels: identifiers of rows, or the comments of an svmlight file, and costs of errors."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import io
 import os
 from pathlib import Path
 
+import numpy as np
+
+from .._arrays import Array
 from .columns import TABLES, open_source
 from .dataset import check_column, data_error
+from .labels import is_number, numbers_from_text
 from .parquet import Parquet
 from .read import format_of
 from .streams import uncompressed
@@ -52,6 +56,37 @@ def read_ids(path: str | os.PathLike[str], name: str, *, format: str | None = No
             if isinstance(source, Parquet):
                 return source.texts(name)
             return [text for columns, _ in source.parts([name], [name], ROWS) for text in columns[name].tolist()]
+
+
+def read_costs(path: str | os.PathLike[str], name: str, *, format: str | None = None) -> Array:
+    r"""Return a column of a CSV or Parquet file that has a cost, 0 or more, in every row.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    name : str
+        Name of the column.
+    format : str, optional
+        As for :func:`~smoothperf.io.read_data`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "loans.csv")
+    >>> written = file.write_text("amount,defaulted\n100,no\n2.5,yes\n")
+    >>> read_costs(file, "amount")
+    array([100. ,   2.5])
+    """
+    texts = read_ids(path, name, format=format)
+    costs = numbers_from_text(texts)
+    if costs is None:  # there are words; those are the wrong ones
+        costs = np.array([float(text) if is_number(text) else np.nan for text in texts])
+    wrong = np.flatnonzero(~((costs >= 0.0) & np.isfinite(costs)))
+    if wrong.size:
+        row = int(wrong[0])
+        raise data_error(Path(path), f"row {row + 1}: the cost, column {name!r}, must be 0 or more, got {texts[row]!r}")
+    return costs
 
 
 def _comments(file: io.BufferedReader) -> list[str]:
