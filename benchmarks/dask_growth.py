@@ -45,7 +45,7 @@ from smoothperf.dask.placement import Placement
 from smoothperf.design import as_design
 from smoothperf.measures import get_measure
 from smoothperf.optimise.objective import RegularizedRisk
-from smoothperf.optimise.row_space import along
+from smoothperf.optimise.space import along
 from smoothperf.threads import use_threads
 
 from .common import write_csv

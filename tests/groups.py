@@ -14,7 +14,7 @@ from smoothperf.measures.examples import Examples
 from smoothperf.optimise import certificate as certificate_module
 from smoothperf.optimise import lbfgs as lbfgs_module
 from smoothperf.optimise import objective as objective_module
-from smoothperf.optimise import row_space as row_space_module
+from smoothperf.optimise import space as space_module
 
 #: Seconds after which a member that waits for the others fails instead of hanging.
 PATIENCE = 60.0
@@ -154,8 +154,8 @@ def perturb_solvers(monkeypatch):
     """Change the results of what solvers do between two rounds in the last bit; in one thread only."""
     perturb(monkeypatch, objective_module, "inner_products")
     perturb(monkeypatch, objective_module, "along", outputs=(3,))
-    perturb(monkeypatch, row_space_module, "along", outputs=(3,))
-    perturb(monkeypatch, row_space_module, "sum_and_squares", outputs=(5,))
+    perturb(monkeypatch, space_module, "along", outputs=(3,))
+    perturb(monkeypatch, space_module, "sum_and_squares", outputs=(5,))
     perturb(monkeypatch, lbfgs_module, "differences", outputs=(6, 7))
     perturb(monkeypatch, lbfgs_module, "two_loop", outputs=(7,))
     perturb(monkeypatch, certificate_module, "maximise_on_simplex")

@@ -17,7 +17,8 @@ from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, PartialROCArea, ROCArea, St
 from smoothperf.design import as_design
 from smoothperf.optimise import Start
 from smoothperf.optimise.certificate import SURPLUS, Bundle, _KeptBound, accumulated
-from smoothperf.optimise.row_space import RowSpace, WeightSpace
+from smoothperf.optimise.row_space import RowSpace
+from smoothperf.optimise.weight_space import WeightSpace
 
 
 def random_planes(risk, X, rng, count, mus=(0.0, 1e-3, 1.0)):

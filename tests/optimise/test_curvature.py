@@ -5,7 +5,8 @@ import pytest
 
 from smoothperf.design import as_design
 from smoothperf.optimise.lbfgs import CurvatureMemory
-from smoothperf.optimise.row_space import RowSpace, WeightSpace
+from smoothperf.optimise.row_space import RowSpace
+from smoothperf.optimise.weight_space import WeightSpace
 
 
 def push(memory, s, y):

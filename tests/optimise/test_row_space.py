@@ -10,9 +10,11 @@ from problems import gaussians, problem, searching
 from smoothperf import BMRM, LBFGS, PRBEP, Nesterov, ROCArea, Status
 from smoothperf.design import as_design
 from smoothperf.optimise import Start
-from smoothperf.optimise import row_space as space_module
+from smoothperf.optimise import weight_space as space_module
 from smoothperf.optimise.objective import Run
-from smoothperf.optimise.row_space import Buffers, RowSpace, WeightSpace
+from smoothperf.optimise.row_space import RowSpace
+from smoothperf.optimise.space import Buffers
+from smoothperf.optimise.weight_space import WeightSpace
 
 SOLVERS = [LBFGS(tol=1e-6), Nesterov(tol=1e-3), BMRM(tol=1e-6)]
 WIDE = {"shift": 0.3, "informative": 4}

@@ -43,7 +43,8 @@ from ..kernels import maximise_on_simplex
 from ..measures import Plane
 from .penalties import Penalty, as_penalty, capped
 from .plane_weights import weights_of_planes
-from .row_space import Space, WeightSpace, smaller_space
+from .space import Space
+from .weight_space import WeightSpace, smaller_space
 
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2.0
 #: The reductions are themselves computed in floating point; a hundredth more makes up for that.
@@ -97,7 +98,7 @@ class Planes:
     Attributes
     ----------
     slopes, offsets : ndarray of shape (K, length) and (K,)
-        ``R(X w) >= <slopes[k], w> + offsets[k]``, up to rounding; see :meth:`.row_space.Space.for_later`.
+        ``R(X w) >= <slopes[k], w> + offsets[k]``, up to rounding; see :meth:`.space.Space.for_later`.
     fixed, per_radius, sizes : ndarray of shape (K,)
         The rounding of each plane: a constant, what comes with every unit of ``|w|``, and the size of the terms in
         inner products.

@@ -32,7 +32,8 @@ from ..threads import cached_property
 from .base import Solver, planes_to_keep
 from .certificate import Planes
 from .elastic_net import Separable
-from .objective import RegularizedRisk, StartingWithScores
+from .known_scores import StartingWithScores
+from .objective import RegularizedRisk
 from .result import Start
 from .smoothing import mu_for
 

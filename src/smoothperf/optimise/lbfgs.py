@@ -24,9 +24,10 @@ from .line_search import check_flatness, first_step, flat_point
 from .monitor import Descent, Monitor
 from .objective import Run
 from .result import CurvaturePairs, Result, Status
-from .row_space import Space, WeightSpace, along
 from .segments import PenalisedRun
 from .smoothing import Adaptive, Smoothing
+from .space import Space, along
+from .weight_space import WeightSpace
 
 #: Bounds of the number of pairs by default.
 FEWEST_PAIRS, MOST_PAIRS = 8, 20

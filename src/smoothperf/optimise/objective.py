@@ -24,9 +24,10 @@ from ..communicator import Shared
 from ..design import Design
 from ..kernels import inner_products
 from ..measures import Risk, RiskValue
-from .offset import Shifted
+from .offset import with_offset
 from .penalties import BoundPenalty, Penalty, as_penalty
-from .row_space import Buffers, Space, WeightSpace, along, smaller_space
+from .space import Buffers, Space, along
+from .weight_space import WeightSpace, smaller_space
 
 #: Largest score that a run may meet: the square of it, and sums of such squares, are numbers still.
 LARGEST_SCORE = 1e145
@@ -74,7 +75,7 @@ class RegularizedRisk(Shared):
             )
         super().__init__(risk.examples.communicator)
         self.design = design
-        self.risk = with_offset(risk, offset)
+        self.risk = risk if offset is None else with_offset(risk, offset)
         self.offset = offset
         self.penalty: BoundPenalty = as_penalty(penalty).on(design.shape[1])
         self.alpha = self.penalty.alpha
@@ -196,38 +197,6 @@ class RegularizedRisk(Shared):
             The sums.
         """
         return scores if self.offset is None else self.offset + scores
-
-
-class StartingWithScores(RegularizedRisk):
-    """J that knows the scores of the weights that a run starts from, which saves a product with X."""
-
-    def __init__(
-        self,
-        design: Design,
-        risk: Risk,
-        penalty: float | Penalty,
-        coef: Array,
-        scores: Array,
-        offset: Array | None = None,
-    ):
-        super().__init__(design, risk, penalty, offset)
-        self._start: tuple[Array, Array] | None = (coef, scores)
-
-    def matvec(self, coef: Array, out: Array | None = None) -> Array:
-        """``X w``, from memory the first time that w is the start."""
-        if self._start is not None and np.array_equal(coef, self._start[0]):
-            scores = self._start[1]
-            self._start = None
-            if out is None:
-                return scores.copy()
-            out[:] = scores
-            return out
-        return super().matvec(coef, out)
-
-
-def with_offset(risk: Risk, offset: Array | None) -> Risk:
-    """The risk of what is added to an offset; the risk itself where there is none."""
-    return risk if offset is None else Shifted(risk, offset)
 
 
 def _check_magnitude(norm: float, alpha: float) -> None:

@@ -106,3 +106,8 @@ class Shifted(Risk):
         (inner,) = self.examples.total(float(plane.gradient @ self._offset))
         rounding = plane.rounding * self._growth + self._plane_rounding
         return replace(risk, plane=plane._replace(offset=plane.offset + inner, rounding=rounding))
+
+
+def with_offset(risk: Risk, offset: Array) -> Risk:
+    """The risk of what is added to an offset."""
+    return Shifted(risk, offset)

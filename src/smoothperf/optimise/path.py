@@ -54,13 +54,15 @@ from .base import ConvexSolver, Solver, planes_to_keep
 from .certificate import Bundle, Planes
 from .elastic_net import Separable
 from .first_alpha import FirstAlpha, where_they_vanish
+from .known_scores import StartingWithScores
 from .monitor import Callback
-from .objective import RegularizedRisk, StartingWithScores, with_offset
+from .objective import RegularizedRisk
+from .offset import with_offset
 from .penalties import Penalty, Quadratic
 from .result import CurvaturePairs, Result, Start, Status, TraceRow
 from .retargeting import Retargeting, value_of_start
-from .row_space import smaller_space
 from .smoothing import mu_for
+from .weight_space import smaller_space
 
 #: Smoothing of the first plane, as a share of tol and at most: at w = 0 it usually costs nothing, and of all planes
 #: that touch there it picks the most even one.
@@ -112,7 +114,7 @@ class ConvexPath(ABC):
 
     def __init__(self, design: Design, risk: Risk, solver: Solver, offset: Array | None = None):
         self._design, self._solver = design, solver
-        self._risk = with_offset(risk, offset)
+        self._risk = risk if offset is None else with_offset(risk, offset)
         self._planes: Planes | None = None
         self._pairs: CurvaturePairs | None = None
         # What it took to find where to begin; charged to the first solution.

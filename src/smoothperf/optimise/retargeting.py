@@ -37,9 +37,10 @@ from ..measures.risk import EPS, Interval, Plane, Risk, RiskValue
 from .base import ConvexSolver, Solver
 from .certificate import evaluation_rounding
 from .joined_runs import FollowingRun, JoinedRuns
+from .known_scores import StartingWithScores
 from .lbfgs import LBFGS
 from .monitor import Callback, Observer
-from .objective import RegularizedRisk, StartingWithScores
+from .objective import RegularizedRisk
 from .result import Result, Start, Status, TraceRow
 
 #: A step ends once it has gained this share of the most that it can gain.

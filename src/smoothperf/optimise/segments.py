@@ -26,7 +26,7 @@ from .._arrays import Array
 from ..measures import RiskValue
 from .elastic_net import Separable
 from .objective import Point, RegularizedRisk, Run, Trial
-from .row_space import along
+from .space import along
 
 
 class PenalisedRun(Run):
