@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Array
+from .weighted import filled, weighted_level
 
 #: Rounding of sums of weights, relatively, for which a cut is not passed over.
 SLACK = 1e-12
@@ -64,7 +65,7 @@ class Ordering:
             The level, and the weights above and at it.
         """
         values, weights = self.values, self.weights
-        at = _partitioned(values, wanted) if weights is None else _weighted_quickselect(values, weights, wanted)
+        at = _partitioned(values, wanted) if weights is None else weighted_level(values, weights, wanted)
         return Level(at, self.weight(values > at), self.weight(values == at))
 
     def weight(self, chosen: NDArray[np.bool_]) -> float:
@@ -169,44 +170,11 @@ class Ordering:
         return values[kept], sums[:, kept], beyond[:, kept]
 
 
-def filled(values: Array, weights: Array | None, level: float, room: float) -> Array:
-    """``u``: 1 for values above a level; of those at it the first ones get 1, as far as there is room for their weight.
-
-    At most one of these gets a part, and with unit weights and whole room none.
-    """
-    u = (values > level).astype(np.float64)
-    if room > 0.0:
-        at = np.flatnonzero(values == level)
-        c = np.ones(at.size) if weights is None else weights[at]
-        # A running sum tells how many fit, but rounds too much to tell what is left for the next one.
-        whole = int(np.searchsorted(np.cumsum(c), room, side="right"))
-        u[at[:whole]] = 1.0
-        left = room - float(c[:whole].sum())
-        if whole < at.size:
-            u[at[whole]] = min(1.0, max(0.0, left / c[whole]))
-    return u
-
-
 def _partitioned(values: Array, wanted: float) -> float:
     """The level of values of weight 1."""
     n = values.shape[0]
     k = min(max(math.ceil(wanted), 1), n)
     return float(np.partition(values, n - k)[n - k])
-
-
-def _weighted_quickselect(values: Array, weights: Array, wanted: float) -> float:
-    """The level of values with weights: each round drops half of those that are left."""
-    while values.size > 1:
-        half = values.size // 2
-        order = np.argpartition(values, values.size - half)
-        upper_weight = weights[order[-half:]].sum()
-        if upper_weight < wanted:
-            wanted -= upper_weight
-            order = order[:-half]
-        else:
-            order = order[-half:]
-        values, weights = values[order], weights[order]
-    return float(values[0])
 
 
 def between(below: float, above: float, lowest: float, highest: float) -> float:

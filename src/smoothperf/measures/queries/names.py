@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..names import is_measure
+from ..names import HINTS, is_measure
 from .base import QueryMeasure
 from .goals import QueryAveragePrecision, ReciprocalRank
 from .ndcg import NDCG
@@ -115,6 +115,13 @@ def is_query_measure(measure: Any) -> bool:
         return isinstance(measure, QueryMeasure)
     kind, at, _ = _settled(measure)
     return kind in (_AT_K if at else _PLAIN)
+
+
+def _hint(measure: Any) -> str:
+    return " It is a measure of rankings: use MeasureRanker, or get_query_scorer." if is_query_measure(measure) else ""
+
+
+HINTS.append(_hint)
 
 
 def _settled(written: str) -> tuple[str, str, str]:
