@@ -1,6 +1,7 @@
 """``smoothperf export``: files and standard output, names, and options that do not go together."""
 
 import json
+import sqlite3
 
 import numpy as np
 import pytest
@@ -28,6 +29,22 @@ def test_engines(run, run_json, ranker, tmp_path):
     assert json.loads((tmp_path / "model.json").read_text())["model"]["name"] == "mine"
     text = run_json("export", ranker, "--to", "vespa", "--names", tmp_path / "names")["text"]
     assert text.count("* ") == 3
+
+
+def test_sql_and_python(run, model_file, test_file, tmp_path):
+    scores = [float(line) for line in run("predict", model_file, test_file, "--scores").stdout.split()]
+    data = smoothperf.io.read_data(test_file)
+    rows = data.X.toarray()
+    expression = run("export", model_file, "--to", "sql").stdout
+    columns = ", ".join(f'? AS "feature {j}"' for j in range(1, 5))
+    with sqlite3.connect(":memory:") as database:
+        found = [database.execute(f"SELECT {expression} FROM (SELECT {columns})", row).fetchone()[0] for row in rows]
+    np.testing.assert_allclose(found, scores, rtol=0.0, atol=1e-9)
+    run("export", model_file, "--to", "python", "-o", tmp_path / "model.py")
+    module = {}
+    exec((tmp_path / "model.py").read_text(), module)
+    np.testing.assert_allclose([module["score"](row) for row in rows], scores, rtol=0.0, atol=1e-9)
+    assert "THEN 1 ELSE -1 END" in run("export", model_file, "--to", "sql", "--predict", "label").stdout
 
 
 def test_errors(run, ranker):

@@ -14,7 +14,13 @@ from ._files import check_writable
 from ._screen import Screen
 
 #: What models become, and the options that each has beside the names of columns.
-FORMATS: dict[str, tuple[str, ...]] = {"opensearch": ("name",), "solr": ("name",), "vespa": ()}
+FORMATS: dict[str, tuple[str, ...]] = {
+    "sql": ("predict", "dialect"),
+    "python": (),
+    "opensearch": ("name",),
+    "solr": ("name",),
+    "vespa": (),
+}
 
 
 def export(
@@ -38,13 +44,34 @@ def export(
             "--name", metavar="NAME", show_default=False, help="Name of the model in a search engine; that of its file."
         ),
     ] = None,
+    predict: Annotated[
+        str | None,
+        typer.Option(
+            "--predict",
+            metavar="WHAT",
+            show_default=False,
+            help="What an expression of SQL is: score (the default), above 0 where the positive label is predicted, or "
+            "label.",
+        ),
+    ] = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--dialect",
+            metavar="NAME",
+            show_default=False,
+            help="How SQL takes dates apart: sqlite (the default) or postgresql.",
+        ),
+    ] = None,
     screen: Screen,
 ) -> None:
     """Write a model as other programs read it.
 
     Example: smoothperf export search.model --to solr -o model.json
 
-    opensearch, solr: a linear model with its normalisers, as JSON for the
+    sql, python: one expression for a score or a label, of lines, curves,
+    words and dates, with missing values and the threshold in it; it needs
+    nothing else. opensearch, solr: a linear model with its normalisers, as JSON for the
     learning-to-rank plugins of OpenSearch, Elasticsearch and Solr. vespa: an
     expression for a rank profile, of lines and curves.
     """
@@ -56,7 +83,7 @@ def export(
         check_writable(output)
     screen = screen.aside()
     fitted = load(model)
-    given: dict[str, Any] = {"name": name}
+    given: dict[str, Any] = {"name": name, "predict": predict, "dialect": dialect}
     for option, value in given.items():
         if value is not None and option not in FORMATS[to]:
             raise ValueError(f"--{option} is not for --to {to}: leave it out.")

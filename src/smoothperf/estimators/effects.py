@@ -1,14 +1,14 @@
 r"""Additive models as what they are to a person: a base, and an effect of each column, which add up to the score.
 
 A score is linear in features, ``b + sum_k w_k z_k``. Where transformers have made those of columns one by one, what a
-column ``x_j`` adds is a function of it alone: a line, a curve, a step (:class:`~smoothperf.features.pieces.Pieces`).
-The weights are followed backwards, from the last transformer to the columns.
+column ``x_j`` adds is a function of it alone: a line, a curve, a step (:class:`~smoothperf.features.pieces.Pieces`), a
+number for each word. The weights are followed backwards, from the last transformer to the columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from .._arrays import Array
-from ..features import Shapes
+from ..features import EncodedColumn, Shapes, TableEncoder
+from ..features.column import numbers_of
 from ..features.pieces import Pieces
+from ..io.labels import MISSING
 from .weights import names_of, weights_for_positive
+
+#: Numbers that a date is made of.
+DATE_PARTS = ("year", "month", "weekday", "days")
 
 
 class NotAdditiveError(ValueError):
@@ -27,7 +32,7 @@ class NotAdditiveError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """The effect of a column.
+    """The effect of a column of numbers.
 
     Attributes
     ----------
@@ -36,7 +41,7 @@ class Effect:
     pieces : Pieces
         What a number adds to the score.
     missing : float or None
-        What a missing one adds; None if none may be missing.
+        What a missing value adds; None if none may be missing.
     """
 
     name: str
@@ -49,6 +54,66 @@ class Effect:
         return bool(self.pieces.coefs.any()) or bool(self.missing)
 
 
+@dataclass(frozen=True, eq=False)
+class WordsEffect:
+    """The effect of a column of words.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    words : dict of str to float
+        What each word adds to the score.
+    other : float
+        What a word adds that training did not have.
+    missing : float
+        What a missing one adds.
+    empty : tuple of str
+        Words that stand for a missing one.
+    """
+
+    name: str
+    words: dict[str, float]
+    other: float
+    missing: float
+    empty: tuple[str, ...] = ("",)
+
+    @property
+    def used(self) -> bool:
+        """Whether the column makes any difference."""
+        return any([*self.words.values(), self.other, self.missing])
+
+
+@dataclass(frozen=True, eq=False)
+class DateEffect:
+    """The effect of a column of dates: the sum of those of its parts.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    first : str
+        The date from which days count.
+    parts : dict of str to Pieces
+        What year, month, weekday (Monday is 0) and days since the first date add.
+    missing : float
+        What a missing date adds.
+    """
+
+    name: str
+    first: str
+    parts: dict[str, Pieces]
+    missing: float
+
+    @property
+    def used(self) -> bool:
+        """Whether the column makes any difference."""
+        return any(part.coefs.any() for part in self.parts.values()) or bool(self.missing)
+
+
+AnyEffect = Effect | WordsEffect | DateEffect
+
+
 @dataclass(frozen=True)
 class Effects:
     """The effects of all columns.
@@ -57,12 +122,15 @@ class Effects:
     ----------
     base : float
         The score where all effects are 0.
-    columns : list of Effect
+    columns : list of Effect, WordsEffect or DateEffect
         One for each column, in their order.
+    named : bool
+        Whether columns have names of their own, or are known by their places.
     """
 
     base: float
-    columns: list[Effect]
+    columns: list[AnyEffect]
+    named: bool = field(default=True)
 
 
 def effects_of(model: Any, names: Sequence[str] | None = None) -> Effects:
@@ -85,22 +153,25 @@ def effects_of(model: Any, names: Sequence[str] | None = None) -> Effects:
     """
     stages, weights = stages_of(model), weights_for_positive(model)
     base = getattr(model, "_sign", 1.0) * float(np.ravel(model.intercept_)[0])
-    effects: list[Effect] = []
+    encoder = stages.pop(0) if stages and isinstance(stages[0], TableEncoder) else None
+    effects = [Effect("", Pieces.line(float(weight))) for weight in weights]
     if stages and isinstance(stages[-1], Shapes):
         effects = _of_shapes(stages.pop(), weights)
-    else:
-        effects = [Effect("", Pieces.line(float(weight))) for weight in weights]
     for stage in reversed(stages):
-        shifts, scales = affine(stage)
+        scales = zip(*(numbers.tolist() for numbers in affine(stage)), strict=True)
         effects = [
-            Effect("", effect.pieces.of_scaled(shift, scale), effect.missing)
-            for effect, shift, scale in zip(effects, shifts.tolist(), scales.tolist(), strict=True)
+            replace(effect, pieces=effect.pieces.of_scaled(*scale))
+            for effect, scale in zip(effects, scales, strict=True)
         ]
+    known = encoder is not None or getattr(model, "feature_names_in_", None) is not None
+    columns: list[AnyEffect] = list(effects) if encoder is None else _of_table(encoder, effects)
     if names is None:
-        names = names_of(model, range(len(effects)))
-    if len(names) != len(effects):
-        raise ValueError(f"there are {len(names)} names, but the model has {len(effects)} columns.")
-    return Effects(base, [Effect(name, e.pieces, e.missing) for name, e in zip(names, effects, strict=True)])
+        names = [e.name for e in columns] if encoder is not None else names_of(model, range(len(columns)))
+    elif len(names) != len(columns):
+        raise ValueError(f"there are {len(names)} names, but the model has {len(columns)} columns.")
+    else:
+        known = True
+    return Effects(base, [replace(e, name=name) for name, e in zip(names, columns, strict=True)], known)
 
 
 def stages_of(model: Any) -> list[Any]:
@@ -124,6 +195,45 @@ def _of_shapes(shapes: Shapes, weights: Array) -> list[Effect]:
     ]
 
 
+def _of_table(encoder: TableEncoder, effects: Sequence[Effect]) -> list[AnyEffect]:
+    """Effects of the columns of a table, of those of the features that an encoder makes of them."""
+    columns, begin = list[AnyEffect](), 0
+    for column in encoder.columns_:
+        end = begin + len(column.feature_names)
+        functions, begin = [effect.pieces for effect in effects[begin:end]], end
+        if column.kind == "words":
+            columns.append(_of_words(column, functions, tuple(sorted({*MISSING, *encoder.missing}))))
+        elif column.n_numbers:
+            columns.append(_of_numbers(column, functions))
+    return columns
+
+
+def _of_words(column: EncodedColumn, functions: Sequence[Pieces], empty: tuple[str, ...]) -> WordsEffect:
+    none = sum(function.at(0.0) for function in functions)  # of a word that training did not have
+    each = [none + function.at(1.0) - function.at(0.0) for function in functions]
+    missing = each.pop() if column.has_missing else none
+    words = dict(zip(column.words or [], each, strict=False))
+    return WordsEffect(column.name, words, each[-1] if column.rare else none, missing, empty)
+
+
+def _of_numbers(column: EncodedColumn, functions: Sequence[Pieces]) -> Effect | DateEffect:
+    n = column.n_numbers
+    shifts, scales = column.shift or [0.0] * n, column.scale or [1.0] * n
+    scaled = [
+        f.of_scaled(shift, scale) if (shift, scale) != (0.0, 1.0) else f
+        for f, shift, scale in zip(functions[:n], shifts, scales, strict=True)
+    ]
+    # What of a value that is there the feature for missing ones adds belongs to the first function.
+    flag = functions[n] if column.has_missing else Pieces.line(0.0)
+    scaled[0] = scaled[0].plus(flag.at(0.0))
+    jump = flag.at(1.0) - flag.at(0.0)
+    if column.kind == "number":
+        return Effect(column.name, scaled[0], scaled[0].at(column.median) + jump)
+    filled = numbers_of(column, np.array(["NaT"], dtype="datetime64[s]"))[0, :n]
+    missing = sum(f.at(float(value)) for f, value in zip(scaled, filled, strict=True)) + jump
+    return DateEffect(column.name, str(column.first), dict(zip(DATE_PARTS, scaled, strict=True)), missing)
+
+
 #: Scalers of scikit-learn, as shift and scale of ``(x - shift) / scale``.
 SCALERS: dict[type, Callable[[Any], tuple[Any, Any]]] = {
     StandardScaler: lambda it: (it.mean_, it.scale_),
@@ -144,7 +254,7 @@ def affine(stage: Any) -> tuple[Array, Array]:
     if type(stage) not in SCALERS or getattr(stage, "clip", False):
         raise NotAdditiveError(
             f"its features are made by {type(stage).__name__}, which is no function of one column each: of columns as "
-            f"they are, {', '.join(sorted(kind.__name__ for kind in SCALERS))} and Shapes it is known how."
+            f"they are, {', '.join(sorted(kind.__name__ for kind in SCALERS))}, TableEncoder and Shapes it is known."
         )
     shift, scale = SCALERS[type(stage)](stage)
     d = stage.n_features_in_

@@ -1,7 +1,9 @@
 """Models as other programs read them: search engines, databases, plain Python, scorecards, ONNX."""
 
 from .opensearch import to_opensearch
+from .python import to_python
 from .solr import to_solr
+from .sql import to_sql
 from .vespa import to_vespa
 
-__all__ = ["to_opensearch", "to_solr", "to_vespa"]
+__all__ = ["to_opensearch", "to_python", "to_solr", "to_sql", "to_vespa"]

@@ -10,7 +10,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from ..estimators.effects import Effect, Effects
+from ..estimators.effects import AnyEffect, DateEffect, Effect, Effects, WordsEffect
+from ..features.pieces import Pieces
 
 #: Terms of a sum on one level.
 GROUP = 50
@@ -27,16 +28,39 @@ class Language(ABC):
         """Refer to a column."""
 
     @abstractmethod
-    def missing(self, column: str) -> str:
-        """Ask whether a column has no value."""
+    def missing(self, column: str, empty: Sequence[str]) -> str:
+        """Ask whether a column has no value, or one of some words that mean that."""
 
     @abstractmethod
     def choice(self, cases: Sequence[tuple[str, str]], otherwise: str) -> str:
         """Take the value of the first condition that holds."""
 
-    def effect(self, effect: Effect) -> str:
+    @abstractmethod
+    def equals(self, column: str, word: str) -> str:
+        """Ask whether a column has a word."""
+
+    @abstractmethod
+    def date_part(self, column: str, part: str, first: str) -> str:
+        """Take year, month, weekday, or days since the first date, of a date."""
+
+    def effect(self, effect: AnyEffect) -> str:
         """Write what a column adds to the score."""
-        column, pieces = self.column(effect.name), effect.pieces
+        column = self.column(effect.name)
+        match effect:
+            case Effect():
+                value = self.function(column, effect.pieces)
+            case WordsEffect():
+                value = self.lookup(column, effect)
+            case DateEffect():
+                parts = {self.date_part(column, part, effect.first): it for part, it in effect.parts.items()}
+                value = " + ".join(self.function(part, it) for part, it in parts.items() if it.coefs.any())
+        if effect.missing is None:
+            return value
+        empty = effect.empty if isinstance(effect, WordsEffect) else ()
+        return self.choice([(self.missing(column, empty), number(effect.missing))], value)
+
+    def function(self, column: str, pieces: Pieces) -> str:
+        """Write a function of a number."""
         parts = [
             polynomial(column, origin, coefs)
             for origin, coefs in zip(pieces.origins.tolist(), pieces.coefs.tolist(), strict=True)
@@ -44,9 +68,12 @@ class Language(ABC):
         cases = [
             (f"{column} < {number(end)}", part) for end, part in zip(pieces.breaks.tolist(), parts[:-1], strict=True)
         ]
-        if effect.missing is not None:
-            cases.insert(0, (self.missing(column), number(effect.missing)))
         return self.choice(cases, parts[-1]) if cases else parts[-1]
+
+    def lookup(self, column: str, effect: WordsEffect) -> str:
+        """Write what words add."""
+        cases = [(self.equals(column, word), number(value)) for word, value in effect.words.items()]
+        return self.choice(cases, number(effect.other)) if cases else number(effect.other)
 
     def total(self, effects: Effects) -> str:
         """Write the score."""

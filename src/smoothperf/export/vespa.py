@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -24,8 +25,14 @@ class _Vespa(Language):
             )
         return name
 
-    def missing(self, column: str) -> str:
-        return f"isNan({column})"
+    def missing(self, column: str, empty: Sequence[str]) -> str:
+        return " || ".join(self.equals(column, word) for word in empty) or f"isNan({column})"
+
+    def equals(self, column: str, word: str) -> str:
+        return f"{column} == {json.dumps(word, ensure_ascii=False)}"
+
+    def date_part(self, column: str, part: str, first: str) -> str:
+        raise NotAdditiveError(f"{column} is a column of dates, which Vespa's expressions cannot take apart.")
 
     def choice(self, cases: Sequence[tuple[str, str]], otherwise: str) -> str:
         return "".join(f"if ({asked}, {value}, " for asked, value in cases) + otherwise + ")" * len(cases)

@@ -61,6 +61,10 @@ class Pieces:
         breaks = [first_with(partial(_beyond, shift, scale, b), b * scale + shift, shift) for b in self.breaks.tolist()]
         return Pieces(np.array(breaks, dtype=np.float64), self.origins * scale + shift, self.coefs * powers)
 
+    def plus(self, height: float) -> Pieces:
+        """The same function, higher by so much."""
+        return Pieces(self.breaks, self.origins, self.coefs + np.array([height, 0.0, 0.0, 0.0]))
+
     def degree(self) -> int:
         """The highest power that is in use."""
         used: NDArray[np.intp] = np.flatnonzero(self.coefs.any(axis=0))
