@@ -14,9 +14,9 @@ torch = pytest.importorskip("torch", reason="`make test-networks` has it")
 from torch import nn  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
-from smoothperf import NDCG  # noqa: E402
+from smoothperf import NDCG, MeasureClassifier, MeasureClassifierCV  # noqa: E402
 from smoothperf.losses import BatchLoss  # noqa: E402
-from smoothperf.torch import MeasureLoss  # noqa: E402
+from smoothperf.torch import MeasureLoss, refit_last_layer  # noqa: E402
 
 # What PyTorch itself warns of is not our matter.
 pytestmark = [
@@ -167,6 +167,42 @@ def test_copies_and_pickles():
     for other in (copy.deepcopy(loss), pickle.loads(pickle.dumps(loss))):
         assert other(scores, targets).item() == loss(scores, targets).item()
     assert repr(loss) == "MeasureLoss(PrecisionAtK(k=0.1), bound='tight', smoothing=0.3)"
+
+
+def test_the_last_layer_is_a_classifier_of_what_comes_into_it():
+    net = network()
+    X, y = rows(300)
+    hidden = net[:-1](X).detach().numpy()
+    result = refit_last_layer(net, X, y, measure="prbep", alpha=1e-3)
+    expected = MeasureClassifier("prbep", alpha=1e-3).fit(hidden, y.numpy())
+    assert result.gap <= 1e-3
+    assert result.objective == expected.objective_
+    scores = net(X)[:, 0].detach().numpy()
+    np.testing.assert_allclose(scores, expected.decision_function(hidden), atol=1e-5)
+    assert net.training
+
+
+def test_the_last_layer_from_batches_by_cross_validation():
+    X, y = rows(300)
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, y), batch_size=70)
+    nets = [network(), network()]
+    options = {"measure": "f1", "cv": 2, "operating_point": {"recall": 0.5, "confidence": None}}
+    refit_last_layer(nets[0], loader, **options)
+    refit_last_layer(nets[1], [X[:100], X[100:]], y, **options)
+    torch.testing.assert_close(nets[0](X), nets[1](X), atol=1e-5, rtol=1e-4)
+    del options["measure"]
+    hidden = network()[:-1](X).detach().numpy()
+    expected = MeasureClassifierCV("f1", **options).fit(hidden, y.numpy())
+    np.testing.assert_allclose(nets[1][-1].bias.detach().numpy(), expected.intercept_, rtol=1e-4, atol=1e-5)
+
+
+def test_a_last_layer_without_bias_and_one_that_is_none():
+    X, y = rows(100)
+    layer = nn.Linear(5, 1, bias=False)
+    refit_last_layer(layer, X, y, alpha=1e-3)
+    assert layer(X)[y == 1].mean() > layer(X)[y == 0].mean()
+    with pytest.raises(ValueError, match=r"must have one output, got Linear\(in_features=5, out_features=2"):
+        refit_last_layer(nn.Linear(5, 2), X, y)
 
 
 def _of_one_rank(rank, port, folder):

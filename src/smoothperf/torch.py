@@ -19,10 +19,13 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from ._validation import choice
+from .estimators.classifier import MeasureClassifier
+from .estimators.classifier_cv import MeasureClassifierCV
 from .losses import BatchLoss
 from .measures import Measure, QueryMeasure
+from .optimise import Result
 
-__all__ = ["MeasureLoss"]
+__all__ = ["MeasureLoss", "refit_last_layer"]
 
 #: What the operator evaluates, by what is written of it: the arguments of an operator are tensors, numbers and text.
 _LOSSES: dict[str, BatchLoss] = {}
@@ -132,6 +135,96 @@ class MeasureLoss(nn.Module):  # type: ignore[misc]
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._remember(self._loss)  # of another process
+
+
+def refit_last_layer(
+    module: nn.Module,
+    inputs: Any,
+    y: Any = None,
+    *,
+    measure: str | Measure = "roc_area",
+    alpha: float | None = None,
+    sample_weight: Any = None,
+    **options: Any,
+) -> Result:
+    """Train the last linear layer of a network, which has one output, to a certified optimum.
+
+    Of what comes into the layer a linear model is made as by :class:`~smoothperf.MeasureClassifier`, and its weights
+    are written into the layer. Its bias becomes the operating point: scores above 0 are predicted positive.
+
+    Parameters
+    ----------
+    module : nn.Module
+        The network, or the layer itself; the last ``nn.Linear`` in it is trained.
+    inputs : Tensor or iterable
+        Inputs of the network, or batches of them, or of pairs (inputs, labels) if y is None, as a ``DataLoader`` that
+        does not shuffle has them.
+    y : array-like or Tensor of shape (n,), optional
+        Labels, if they are not with the inputs.
+    measure : str or Measure, default="roc_area"
+        What to be good at.
+    alpha : float, optional
+        Strength of the regulariser; by default cross-validation chooses it, and what to train with, as
+        :class:`~smoothperf.MeasureClassifierCV` does.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights.
+    **options
+        Of the classifier: ``bound``, ``tol``, with cross-validation ``operating_point={"precision": 0.9}``, ....
+
+    Returns
+    -------
+    result : Result
+        The outcome of the run, with the certified gap.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from smoothperf.torch import refit_last_layer
+    >>> rng = torch.Generator().manual_seed(0)
+    >>> X = torch.randn(200, 3, generator=rng)
+    >>> y = (X[:, 0] > 1.0).int()
+    >>> net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    >>> result = refit_last_layer(net, X, y, measure="prbep", alpha=1e-3)
+    >>> bool(result.gap <= 1e-3), int((net(X) > 0).sum()) == int(y.sum())
+    (True, True)
+    """
+    layers = [part for part in module.modules() if isinstance(part, nn.Linear)]
+    if not layers or layers[-1].out_features != 1:
+        raise ValueError(f"the last nn.Linear must have one output, got {layers[-1] if layers else 'no such layer'}.")
+    layer = layers[-1]
+    X, labels = _inputs_of(layer, module, inputs, with_labels=y is None)
+    given = labels if y is None else y
+    classifier = (
+        MeasureClassifierCV(measure, fit_intercept=layer.bias is not None, **options)
+        if alpha is None
+        else MeasureClassifier(measure, alpha, fit_intercept=layer.bias is not None, **options)
+    )
+    classifier.fit(X, given.cpu().numpy() if isinstance(given, Tensor) else given, sample_weight)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(classifier.coef_))
+        if layer.bias is not None:
+            layer.bias.copy_(torch.from_numpy(classifier.intercept_))
+    return classifier.result_
+
+
+def _inputs_of(layer: nn.Linear, module: nn.Module, inputs: Any, *, with_labels: bool) -> tuple[Any, Tensor | None]:
+    """What comes into a layer for all inputs, and the labels that come with them."""
+    seen: list[Tensor] = []
+    labels: list[Tensor] = []
+    hook = layer.register_forward_pre_hook(lambda _, given: seen.append(given[0].detach().float().cpu()))
+    training = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            for batch in [inputs] if isinstance(inputs, Tensor) else inputs:
+                part = batch[0] if isinstance(batch, (tuple, list)) else batch
+                module(part.to(layer.weight.device))
+                if with_labels:
+                    labels.append(batch[1])
+    finally:
+        hook.remove()
+        module.train(training)
+    return torch.cat(seen).numpy(), torch.cat(labels) if labels else None
 
 
 # Tools for the registration of functions in Python would take longer than the loss of a small batch.
