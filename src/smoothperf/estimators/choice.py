@@ -10,7 +10,7 @@ where it came from.
 With scores that are s times as large where loss and margins balance (``Risk.score_scale``), the same strength of the
 regulariser is ``alpha = level / s^2``. Where the penalty has absolute values, what matters is how far alpha is below
 the one at which all weights are zero, and weights come in within a few powers of ten: there
-``alpha = STRONGEST * largest alpha * sqrt(level / first level)``.
+``alpha = strongest * largest alpha * sqrt(level / first level)``.
 
 The rule is cautious. Differences between good candidates are small, and positives that decide on them are often few.
 So the best *baseline* (log loss or squared hinge) is taken, unless another is better by more than the standard error of
@@ -35,7 +35,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,11 +65,6 @@ FIRST = 2
 DOMINANT = 10.0
 #: Scores that differ by less are equally good; a finer score tells them apart.
 ALIKE = 1e-3
-#: Levels in a row without a better score after which a candidate is not followed further, unless it is a baseline, or
-#: the levels were given: those may begin where the regulariser is so strong that scores stay as they are for long.
-PATIENCE = 2
-#: The first alpha for a penalty with absolute values, as a share of the one at which all weights are zero.
-STRONGEST = 0.3
 #: Tolerance and most iterations while candidates are compared: their scores on new rows change little beyond.
 LOOSE_TOL, FEW_ITERATIONS = 5e-3, 200
 
@@ -167,6 +162,13 @@ class Choice(Generic[K, C]):
         The last level of each candidate to try once the first splits have been looked at; -1 if it is out.
     """
 
+    #: The first alpha for a penalty with absolute values, as a share of the one at which all weights are zero.
+    strongest: ClassVar[float] = 0.3
+    #: Levels in a row without a better score after which a candidate is not followed further, unless it is a baseline,
+    #: or the levels were given: those may begin where the regulariser is so strong that scores stay as they are for
+    #: long.
+    patience: ClassVar[int] = 2
+
     def __init__(
         self, task: Task[K, C], candidates: Iterable[C] | Mapping[C, C], levels: Array, *, literal: bool = False
     ):
@@ -191,7 +193,7 @@ class Choice(Generic[K, C]):
             return level
         if not training.penalty.has_absolute_values:
             return level / training.risk.score_scale**2
-        return STRONGEST * training.largest_convex_alpha * math.sqrt(level / float(self.levels[0]))
+        return self.strongest * training.largest_convex_alpha * math.sqrt(level / float(self.levels[0]))
 
     def compare(
         self,
@@ -260,7 +262,7 @@ class Choice(Generic[K, C]):
         candidate = training.candidate
         worth: list[float] = []
         for index in itertools.count():
-            if self.splits and index > self.last[candidate]:
+            if not self.is_allowed(candidate, index) or (self.splits and index > self.last[candidate]):
                 return
             alpha = self.alpha(training, index)
             tell(alpha)
@@ -271,12 +273,16 @@ class Choice(Generic[K, C]):
                 if self._is_enough(candidate, worth):
                     return
 
+    def is_allowed(self, candidate: C, index: int) -> bool:
+        """Whether a candidate may be followed to a level."""
+        return True
+
     def _is_enough(self, candidate: C, worth: list[float]) -> bool:
         """Whether one of the first splits has gone far enough, given what its models were worth so far."""
         beyond = len(worth) - self.levels.size
         if self.literal:
             return beyond == 0
-        before, newest = max(worth[:-PATIENCE], default=-math.inf), max(worth[-PATIENCE:])
+        before, newest = max(worth[: -self.patience], default=-math.inf), max(worth[-self.patience :])
         if not candidate.baseline and before > -math.inf and newest <= before + ALIKE:
             return True
         if beyond < 0:
@@ -415,9 +421,14 @@ class Choice(Generic[K, C]):
 
 def clearly_better(difference: Array, times_held_out: float) -> bool:
     """(cautious), for differences in every split; with a single split any advantage counts."""
-    independent = difference.size / times_held_out
-    error = float(difference.std(ddof=1)) / math.sqrt(independent) if difference.size > 1 else 0.0
-    return float(difference.mean()) > max(error, ALIKE)
+    return float(difference.mean()) > max(standard_error(difference, times_held_out), ALIKE)
+
+
+def standard_error(scores: Array, times_held_out: float) -> float:
+    """Standard error of the mean of scores in every split, of which each row is held out so often; 0 for one split."""
+    if scores.size < 2:
+        return 0.0
+    return float(scores.std(ddof=1)) / math.sqrt(scores.size / times_held_out)
 
 
 def loosened(solver: ConvexSolver) -> ConvexSolver:

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
-from .._validation import choice
+from .._validation import choice, whole_number
 from ..cuts.confidence import CONFIDENCE, checked_confidence
 from ..cuts.targets import TARGETS, check_count, checked_target
 from ..measures import Examples, Goal, Measure, get_measure
-from ..optimise import Callback, Solver
+from ..optimise import Callback, ConvexSolver, Solver
 from ..optimise.elastic_net import ElasticNet
 from ..optimise.smoothing import Smoothing
 from ..tasks.label_choice import LabelCandidate, candidates_for, label_splits, stacked_scores
@@ -27,6 +27,7 @@ from .classifier import MeasureClassifier
 from .cross_validated import CrossValidated
 from .problem import label_task, labelled_rows, solver_of
 from .scores import LinearMeasureClassifier
+from .sparse_choice import SparseChoice
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,12 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         comes in.
     positive, coef_bounds, penalty_factors
         As in :class:`~smoothperf.MeasureClassifier`.
+    max_features : int, optional
+        The most features that the model may have; the best of such models on held-out rows is taken. Needs an
+        ``l1_ratio`` above 0.
+    sparsest : bool, default=False
+        Take the model with the fewest features whose mean score on held-out rows is no more than a standard error below
+        that of the model that would be taken otherwise: glmnet's rule. Needs an ``l1_ratio`` above 0.
     calibration : {None, "sigmoid", "isotonic"}, default=None
         Calibration of scores to probabilities, by scikit-learn's calibrators on the scores of held-out rows. With None
         there is no ``predict_proba``.
@@ -155,6 +162,8 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         positive: bool = False,
         coef_bounds: Any = None,
         penalty_factors: Any = None,
+        max_features: int | None = None,
+        sparsest: bool = False,
         calibration: str | None = None,
         operating_point: Mapping[str, float | None] | None = None,
         n_jobs: int | None = None,
@@ -182,6 +191,8 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         self.positive = positive
         self.coef_bounds = coef_bounds
         self.penalty_factors = penalty_factors
+        self.max_features = max_features
+        self.sparsest = sparsest
         self.calibration = calibration
         self.operating_point = operating_point
         self.n_jobs = n_jobs
@@ -204,6 +215,7 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
     ) -> _HeldOutScores:
         """Fit, and return what the model knows of rows held out, which would be too long to keep."""
         ratios = _checked_ratios(self.l1_ratio)
+        self._check_sparsity(ratios)
         candidates_for(get_measure(self.measure), self.bound)
         solver = solver_of(self)
         if self.calibration is not None:
@@ -231,6 +243,35 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         held_out = self._keep_model(task, tried, chosen)
         self._keep_point(task.measure, point, held_out, rows.known.count)
         return held_out
+
+    def _check_sparsity(self, ratios: tuple[float, ...]) -> None:
+        """Refuse to look for few features where the penalty leaves all in the model."""
+        if self.max_features is not None:
+            whole_number("max_features", self.max_features, at_least=1)
+        wanted = f"max_features={self.max_features}" if self.max_features is not None else "sparsest=True"
+        if self._is_sparse and not any(ratios):
+            raise ValueError(f"{wanted} needs an l1_ratio above 0, such as 1.0; with 0 all features are in the model.")
+
+    @property
+    def _is_sparse(self) -> bool:
+        return self.max_features is not None or bool(self.sparsest)
+
+    def _choice(
+        self, task: Any, candidates: Mapping[Any, Any], levels: Array, rows: Any, solver: ConvexSolver
+    ) -> Choice[Any, Any]:
+        """One of models of few features, where these are wanted."""
+        if not self._is_sparse:
+            return super()._choice(task, candidates, levels, rows, solver)
+        return SparseChoice(
+            task,
+            candidates,
+            levels,
+            literal=self.alphas is not None,
+            rows=rows,
+            solver=solver,
+            max_features=self.max_features,
+            sparsest=self.sparsest,
+        )
 
     def _keep_model(
         self, task: LabelTask, tried: Choice[Examples, LabelCandidate], chosen: Chosen[LabelCandidate]

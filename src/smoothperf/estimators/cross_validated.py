@@ -82,12 +82,19 @@ class CrossValidated(CertifiedModel, Generic[M]):
         for candidate in candidates.values():
             Training(task, candidate, whole, solver).check()
         levels = levels_for(whole.X, rows.known.weights, self.alphas, self.n_alphas)
-        choice = Choice(task, candidates, levels, literal=self.alphas is not None)
+        with use_threads(self.n_threads):
+            choice = self._choice(task, candidates, levels, whole, solver)
         choice.compare(rows, splits, solver, self)
         with use_threads(self.n_threads):
             chosen = choice.winner(whole, solver, self._callback())
         self._report(chosen.result, solver.tol, rows.offset)
         return choice, chosen
+
+    def _choice(
+        self, task: Task[K, C], candidates: Mapping[C, C], levels: Array, rows: Rows[K], solver: ConvexSolver
+    ) -> Choice[K, C]:
+        """What is about to be compared; rows are all, with their features."""
+        return Choice(task, candidates, levels, literal=self.alphas is not None)
 
     def _keep_choice(self, choice: Choice[K, C], rows: Rows[K], solver: ConvexSolver, chosen: Chosen[C]) -> None:
         """Make what was tried and chosen attributes of the fitted model."""
