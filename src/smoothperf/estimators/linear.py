@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
-
 from .. import __version__
 from .._arrays import Array
-from ..io.model_file import save_model
-from ..io.store import Store
 from ..optimise import Callback, ConvexSolver, Result
-from ..tasks.base import C, Ending, K, Rows, Task, scores_of
-from ..tasks.features import R, names_made_by, prepared, scores_from
+from ..tasks.base import C, Ending, K, Rows, Task
+from ..tasks.features import R, prepared
 from ..tasks.training import Training
 from ..threads import use_threads
 from .checkpoint import checkpoint_of
+from .fitted import FittedModel
 from .messages import ENDED_WELL, make_callback, report_end
-from .problem import ACCEPTED, opened
 
 
-class CertifiedModel(BaseEstimator):  # type: ignore[misc]
-    """Base of all estimators: runs, what they leave, and files."""
+class CertifiedModel(FittedModel):
+    """Base of all estimators: runs, and what they leave."""
 
     alpha: float
     n_threads: int | None
     verbose: int
     callback: Callback | None
     checkpoint: Any
-    n_features_in_: int
     coef_: Array
     objective_: float
     lower_bound_: float
@@ -43,17 +34,6 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
     n_iter_: int
     result_: Result
     origin_: dict[str, str]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that :func:`smoothperf.load` reads; it holds numbers and text, no code.
-
-        Parameters
-        ----------
-        path : path-like
-            The file; it is written whole or not at all.
-        """
-        check_is_fitted(self)
-        save_model(self, path)
 
     def _minimise(
         self, task: Task[K, C], candidate: C, rows: Rows[K], solver: ConvexSolver, start: Array | None
@@ -83,34 +63,12 @@ class CertifiedModel(BaseEstimator):  # type: ignore[misc]
 
     def _prepare(self, rows: R) -> R:
         """The rows with their features; the transformer that makes them is kept for new rows."""
+        if rows.features is None:
+            self.__dict__.pop("features_", None)  # of another fit
+            return rows
         whole, fitted = prepared(rows)
-        self.__dict__.pop("features_", None)
-        if fitted is not None:
-            self.features_ = fitted
-            self.n_features_in_ = getattr(fitted, "n_features_in_", None) or rows.X.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-            if hasattr(fitted, "feature_names_in_"):
-                self.feature_names_in_ = fitted.feature_names_in_
+        self._keep_transformer(fitted, rows.X.shape[1])
         return whole
-
-    @property
-    def feature_names(self) -> NDArray[Any] | None:
-        """Names of the columns of X, or of the features made of them, which the weights are of; None without names."""
-        if (features := getattr(self, "features_", None)) is None:
-            return getattr(self, "feature_names_in_", None)
-        names: NDArray[Any] | None = names_made_by(features)
-        return names
-
-    def _products(self, X: Any, coef: Array) -> Array:
-        """``X w`` for the weights of the features."""
-        if (features := getattr(self, "features_", None)) is not None:
-            return scores_from(features, X, coef, **ACCEPTED)
-        X = opened(X)
-        if not isinstance(X, Store):
-            return scores_of(validate_data(self, X, reset=False, **ACCEPTED), coef)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(f"{X.path} has {X.shape[1]} features, but the model expects {self.n_features_in_}.")
-        return scores_of(check_array(X.X, **ACCEPTED), coef)
 
     def _keep_result(self, result: Result) -> None:
         """Remember what a run has to say."""

@@ -12,7 +12,6 @@ from sklearn.utils import check_array
 
 from .._arrays import Array
 from .._validation import choice, positive_number, shown, vector, whole_number
-from ..io.store import Store
 from ..measures import Measure, Queries, QueryMeasure
 from ..optimise import Callback, Solver, Status
 from ..optimise.path import Solution
@@ -25,7 +24,7 @@ from ..threads import use_threads
 from .classifier import MeasureClassifier
 from .messages import make_callback
 from .problem import ACCEPTED, offset_of, opened, taken
-from .ranker import MeasureRanker, queries_of, query_ids
+from .ranker import MeasureRanker, has_queries, queries_of, query_ids
 from .scores import known_labels
 
 R = TypeVar("R", bound=Rows[Any])
@@ -290,7 +289,7 @@ def regularization_path(
         "penalty_factors": penalty_factors,
     }
     with use_threads(n_threads):
-        if _has_queries(X, qid, group):
+        if has_queries(X, qid, group):
             _refuse_what_is_for_labels(
                 base_scores=base_scores,
                 **for_labels | {"l1_ratio": l1_ratio or None, "positive": positive or None},
@@ -343,11 +342,6 @@ class _Path(Generic[K, C]):
             others = offset + scores_of(validation.X, ending.coef) + ending.intercept
             validation_score = task.judge(validation.judged, others)
         return _PathModel(solution, ending.empty, ending.coef, ending.intercept, train_score, validation_score)
-
-
-def _has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:
-    """Whether rows are documents of queries: of those that are given, or that a store has."""
-    return qid is not None or group is not None or (isinstance(X, Store) and X.has_queries)
 
 
 def _refuse_what_is_for_labels(**given: Any) -> None:
@@ -410,7 +404,7 @@ def _graded_validation(validation: Sequence[Any], rows: QueryRows) -> QueryRows:
         )
     X, y, qid, weights = (*validation, None)[:4]
     given = taken(X, y, weights)
-    ids = queries_of(given.store, qid, None)
+    ids = queries_of(given, qid, None)
 
     def read(X: Any) -> QueryRows:
         grades = vector("y", given.y, length=X.shape[0])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
@@ -119,6 +120,16 @@ def opened(X: Any) -> Any:
             f"X has {names.count(twice)} columns named {shown(twice)}; rename them, or leave all but one out."
         )
     return X
+
+
+def new_rows(estimator: Any, X: Any) -> Any:
+    """Rows for a fitted estimator, checked; those of a store stay in their files."""
+    X = opened(X)
+    if not isinstance(X, Store):
+        return validate_data(estimator, X, reset=False, **ACCEPTED)
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(f"{X.path} has {X.shape[1]} features, but the model expects {estimator.n_features_in_}.")
+    return check_array(X.X, **ACCEPTED)
 
 
 def label_task(

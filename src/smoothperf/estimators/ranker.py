@@ -23,7 +23,7 @@ from ..tasks.query_choice import RankingCandidate, candidate_for
 from ..threads import check_n_threads
 from .linear import CertifiedModel
 from .messages import warn_of_zero_ranker
-from .problem import check_lengths, checked_rows, features_of, opened, solver_of, taken
+from .problem import Taken, check_lengths, checked_rows, features_of, opened, solver_of, taken
 
 
 class LinearRanker(CertifiedModel):
@@ -90,7 +90,7 @@ class LinearRanker(CertifiedModel):
             raise ValueError("y is None: grades are needed unless X is a store.")
         scores = self.predict(X)
         check_lengths(scores, given.y)
-        ids = query_ids(scores.shape[0], queries_of(given.store, qid, group), group)
+        ids = query_ids(scores.shape[0], queries_of(given, qid, group), group)
         return get_query_measure(self.measure).score(given.y, scores, ids, given.sample_weight)
 
     def _rows(
@@ -108,7 +108,7 @@ class LinearRanker(CertifiedModel):
         check_lengths(given.X, given.y)
         check_grades_are_there(given.y)
         X, grades = checked_rows(self, given, y_numeric=True)
-        ids = query_ids(len(grades), queries_of(given.store, qid, group), group)
+        ids = query_ids(len(grades), queries_of(given, qid, group), group)
         queries = Queries.of(grades, ids, given.sample_weight)
         return QueryRows(X, queries, features=features_of(self), low_memory=self.low_memory)
 
@@ -132,8 +132,14 @@ def check_grades_are_there(y: Any) -> None:
         raise ValueError(f"y must be finite, got {grades[at]} at position {at}; remove or replace such entries.")
 
 
-def queries_of(store: Store | None, qid: ArrayLike | None, group: ArrayLike | None) -> ArrayLike | None:
+def has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:
+    """Whether rows are documents of queries: of those that are given, or that a store has."""
+    return qid is not None or group is not None or (isinstance(X, Store) and X.has_queries)
+
+
+def queries_of(given: Taken, qid: ArrayLike | None, group: ArrayLike | None) -> ArrayLike | None:
     """The query of each row as it was given, or as the store has it that was given."""
+    store = given.store
     if store is None or qid is not None or group is not None:
         return qid
     if not store.has_queries:
