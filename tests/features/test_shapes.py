@@ -121,7 +121,7 @@ def test_no_step_goes_the_wrong_way(degree, monotonic_cst):
     ("settings", "message"),
     [
         ({"n_knots": 1}, "n_knots must be"),
-        ({"degree": 4}, "degree must be 1, 2 or 3, got 4"),
+        ({"degree": 4}, "degree must be 0, 1, 2 or 3, got 4"),
         ({"monotonic_cst": [1]}, r"monotonic_cst must be -1, 0 or 1 for each of 2 columns, got \[1\]"),
         ({"monotonic_cst": [1, 2]}, r"must be -1, 0 or 1 .* got \[1, 2\]"),
         ({"monotonic_cst": {"size": 1}}, "has no column 'size' to speak of"),

@@ -17,6 +17,7 @@ from ._screen import Screen
 FORMATS: dict[str, tuple[str, ...]] = {
     "sql": ("predict", "dialect"),
     "python": (),
+    "scorecard": ("base_score", "base_odds", "points_to_double"),
     "opensearch": ("name",),
     "solr": ("name",),
     "vespa": (),
@@ -63,6 +64,20 @@ def export(
             help="How SQL takes dates apart: sqlite (the default) or postgresql.",
         ),
     ] = None,
+    base_score: Annotated[
+        float | None,
+        typer.Option("--base-score", metavar="POINTS", show_default=False, help="Points at the base odds; 600."),
+    ] = None,
+    base_odds: Annotated[
+        float | None,
+        typer.Option("--base-odds", metavar="NUMBER", show_default=False, help="Odds of the positive label to 1; 1."),
+    ] = None,
+    points_to_double: Annotated[
+        float | None,
+        typer.Option(
+            "--points-to-double", metavar="POINTS", show_default=False, help="So many more double the odds; 20."
+        ),
+    ] = None,
     screen: Screen,
 ) -> None:
     """Write a model as other programs read it.
@@ -71,7 +86,8 @@ def export(
 
     sql, python: one expression for a score or a label, of lines, curves,
     words and dates, with missing values and the threshold in it; it needs
-    nothing else. opensearch, solr: a linear model with its normalisers, as JSON for the
+    nothing else. scorecard: points for bins of each column, as Markdown, or
+    as CSV if the name of FILE says so. opensearch, solr: a linear model with its normalisers, as JSON for the
     learning-to-rank plugins of OpenSearch, Elasticsearch and Solr. vespa: an
     expression for a rank profile, of lines and curves.
     """
@@ -83,13 +99,22 @@ def export(
         check_writable(output)
     screen = screen.aside()
     fitted = load(model)
-    given: dict[str, Any] = {"name": name, "predict": predict, "dialect": dialect}
+    given: dict[str, Any] = {
+        "name": name,
+        "predict": predict,
+        "dialect": dialect,
+        "base_score": base_score,
+        "base_odds": base_odds,
+        "points_to_double": points_to_double,
+    }
     for option, value in given.items():
         if value is not None and option not in FORMATS[to]:
-            raise ValueError(f"--{option} is not for --to {to}: leave it out.")
+            raise ValueError(f"--{option.replace('_', '-')} is not for --to {to}: leave it out.")
     settings = {option: value for option, value in given.items() if value is not None}
     if "name" in FORMATS[to]:
         settings.setdefault("name", model.stem)
+    if to == "scorecard" and output is not None and output.suffix == ".csv":
+        settings["format"] = "csv"
     columns = None if names is None else names.read_text(encoding="utf-8").splitlines()
     text = getattr(room, f"to_{to}")(fitted, names=columns, **settings)
     if output is not None:

@@ -2,8 +2,9 @@
 
 from .opensearch import to_opensearch
 from .python import to_python
+from .scorecard import to_scorecard
 from .solr import to_solr
 from .sql import to_sql
 from .vespa import to_vespa
 
-__all__ = ["to_opensearch", "to_python", "to_solr", "to_sql", "to_vespa"]
+__all__ = ["to_opensearch", "to_python", "to_scorecard", "to_solr", "to_sql", "to_vespa"]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._arrays import Array
 
@@ -65,17 +64,27 @@ class Pieces:
         """The same function, higher by so much."""
         return Pieces(self.breaks, self.origins, self.coefs + np.array([height, 0.0, 0.0, 0.0]))
 
-    def degree(self) -> int:
-        """The highest power that is in use."""
-        used: NDArray[np.intp] = np.flatnonzero(self.coefs.any(axis=0))
-        return int(used[-1]) if used.size else 0
+    def less_line(self, slope: float, zero: float) -> Pieces:
+        """The same function less a line of this slope, which is 0 at some place."""
+        coefs = self.coefs.copy()
+        coefs[:, 0] -= slope * (self.origins - zero)
+        coefs[:, 1] -= slope
+        return Pieces(self.breaks, self.origins, coefs)
 
-    def range(self, low: float, high: float) -> tuple[float, float]:
-        """Least and largest value between two places, on a fine grid that has all breaks."""
-        inside = self.breaks[(self.breaks > low) & (self.breaks < high)]
-        grid = np.unique(np.concatenate([np.linspace(low, high, 257), inside, np.nextafter(inside, -np.inf)]))
-        values = self(grid)
-        return float(values.min()), float(values.max())
+    def over(self, low: float, high: float) -> tuple[float, float, float]:
+        """Return the least and the largest value and the mean between two breaks, of which one may be infinite.
+
+        There the function is constant beyond the others.
+        """
+        if np.isinf(low) or np.isinf(high):
+            value = self.at(high - abs(high) - 1.0 if np.isfinite(high) else low if np.isfinite(low) else 0.0)
+            return value, value, value
+        places = np.linspace(low, high, 65)
+        places[-1] = np.nextafter(high, low)
+        values = self(places)
+        # Simpson's rule, which is exact for cubics.
+        mean = float(values[0] + 4.0 * values[1::2].sum() + 2.0 * values[2:-1:2].sum() + values[-1]) / 192.0
+        return float(values.min()), float(values.max()), mean
 
 
 def _beyond(shift: float, scale: float, bound: float, x: float) -> float:
@@ -85,7 +94,7 @@ def _beyond(shift: float, scale: float, bound: float, x: float) -> float:
 def first_with(sign: Callable[[float], float], near: float, other: float) -> float:
     """The number, near one that is given, from which on a rising function is not negative, as its rounding has it.
 
-    Of those numbers for which the function is 0 the one with the fewest digits: a step at 3 stays one at 3.
+    If there is one of few digits among the numbers for which the function is 0, it is that: a step at 3 stays at 3.
 
     Examples
     --------
@@ -95,7 +104,7 @@ def first_with(sign: Callable[[float], float], near: float, other: float) -> flo
     margin = 16.0 * sys.float_info.epsilon * max(abs(near), abs(other), sys.float_info.min)
     first = _border(lambda x: sign(x) >= 0.0, near - margin, near + margin)
     last = _border(lambda x: sign(x) > 0.0, near - margin, near + margin)
-    for digits in range(1, 17):
+    for digits in range(1, 11):
         for short in (float(f"{near:.{digits}g}"), float(f"{first:.{digits}g}")):
             if first <= short < last:
                 return short

@@ -63,6 +63,8 @@ class Curve:
             return cls(distinct[1:], 0, float(distinct[0]) if distinct.size else 0.0, 0.0, 0.0, missing)
         steps = distinct.size <= n_knots
         knots = distinct[1:] if steps else np.quantile(distinct, np.linspace(0.0, 1.0, n_knots))
+        if not degree and not steps:
+            knots = knots[1:-1]
         with np.errstate(over="ignore"):
             spread = float(known.std())
         if not linear or distinct.size == 2 or not 0.0 < spread < np.inf:
@@ -131,8 +133,8 @@ class Shapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_knots : int, default=8
         Knots of each curve, at quantiles of the distinct values; columns with no more distinct values become steps.
-    degree : {1, 2, 3}, default=2
-        Degree of the splines.
+    degree : {0, 1, 2, 3}, default=2
+        Degree of the splines; 0 for steps at the knots, as in a scorecard.
     linear : bool, default=True
         Whether the column itself, standardised, stands beside its curve.
     monotonic_cst : array-like of shape (d,) or dict, optional
@@ -195,8 +197,8 @@ class Shapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         n_knots = whole_number("n_knots", self.n_knots, at_least=2)
-        if self.degree not in (1, 2, 3):
-            raise ValueError(f"degree must be 1, 2 or 3, got {self.degree!r}.")
+        if self.degree not in (0, 1, 2, 3):
+            raise ValueError(f"degree must be 0, 1, 2 or 3, got {self.degree!r}.")
         X = self._checked(X, reset=True)
         signs = self._signs()
         self.curves_ = [Curve.of(column, n_knots, self.degree, linear=self.linear) for column in X.T]
