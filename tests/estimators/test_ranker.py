@@ -179,6 +179,24 @@ def test_ways_to_name_queries(data):
     assert ranker.score(X, y, group=[10] * 30) == ranker.score(X[order], y[order], qid=words[order])
 
 
+@pytest.mark.parametrize("make", [pd.DataFrame, lambda columns: pytest.importorskip("polars").DataFrame(columns)])
+def test_a_column_of_a_frame_may_name_the_queries(data, make):
+    X, y, qid = data
+    columns = {f"x{place}": column for place, column in enumerate(X.T)}
+    plain, with_queries = make(columns), make({"qid": qid, **columns})
+    expected = MeasureRanker("pairs", alpha=1e-2).fit(plain, y, qid=qid)
+    for estimator in (MeasureRanker("pairs", alpha=1e-2), MeasureRankerCV("pairs", alphas=[1e-2], cv=2)):
+        ranker = estimator.fit(with_queries, y)
+        assert ranker.feature_names_in_.tolist() == list(columns)
+        np.testing.assert_array_equal(ranker.predict(with_queries), ranker.predict(plain))
+        assert ranker.score(with_queries, y) == ranker.score(plain, y, qid=qid)
+    ranker = clone(expected).fit(with_queries, y)
+    np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+    for more in ({"qid": qid}, {"group": [len(y)]}):
+        with pytest.raises(ValueError, match="X has a column 'qid', which says which query a row belongs to, and so"):
+            ranker.fit(with_queries, y, **more)
+
+
 def test_weights_are_copies_of_queries(data):
     X, y, qid = data
     counts = np.arange(30) % 3

@@ -25,6 +25,9 @@ from .linear import CertifiedModel
 from .messages import warn_of_zero_ranker
 from .problem import Taken, check_lengths, checked_rows, features_of, opened, solver_of, taken
 
+#: The column of a data frame that says which query a row belongs to, as in XGBoost.
+QUERY_COLUMN = "qid"
+
 
 class LinearRanker(CertifiedModel):
     """Base of the rankers: everything but ``fit``."""
@@ -62,6 +65,8 @@ class LinearRanker(CertifiedModel):
             The scores.
         """
         check_is_fitted(self)
+        if QUERY_COLUMN not in getattr(self, "feature_names_in_", ()):
+            X, _ = without_queries(X)
         return self._products(X, self.coef_)
 
     def score(
@@ -84,7 +89,7 @@ class LinearRanker(CertifiedModel):
         float
             The measure.
         """
-        X = opened(X)
+        X, qid = with_queries(opened(X), qid, group)
         given = taken(X, y, sample_weight)
         if given.y is None:
             raise ValueError("y is None: grades are needed unless X is a store.")
@@ -102,6 +107,7 @@ class LinearRanker(CertifiedModel):
         sample_weight: ArrayLike | None,
     ) -> QueryRows:
         """Check what was passed to ``fit``, and remember the features."""
+        X, qid = with_queries(X, qid, group)
         given = taken(X, y, sample_weight)
         if given.y is None:
             raise ValueError("y is None: grades are needed unless X is a store.")
@@ -135,6 +141,35 @@ def check_grades_are_there(y: Any) -> None:
 def has_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> bool:
     """Whether rows are documents of queries: of those that are given, or that a store has."""
     return qid is not None or group is not None or (isinstance(X, Store) and X.has_queries)
+
+
+def without_queries(X: Any) -> tuple[Any, Any]:
+    """Take the column "qid" out of a data frame; None for the column if there is none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X, qid = without_queries(pd.DataFrame({"price": [1.0, 2.0], "qid": [7, 7]}))
+    >>> list(X), list(qid)
+    (['price'], [7, 7])
+    """
+    if not hasattr(X, "__getitem__") or QUERY_COLUMN not in getattr(X, "columns", ()):
+        return X, None
+    return X[[name for name in X.columns if name != QUERY_COLUMN]], X[QUERY_COLUMN]
+
+
+def with_queries(X: Any, qid: ArrayLike | None, group: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
+    """The features, and the query of each row: that of the column "qid", if X has one."""
+    X, column = without_queries(X)
+    if column is None:
+        return X, qid
+    if qid is not None or group is not None:
+        given = "group" if qid is None else "qid"
+        raise ValueError(
+            f"X has a column {QUERY_COLUMN!r}, which says which query a row belongs to, and so does {given}=: drop or "
+            f"rename the column, or leave out {given}."
+        )
+    return X, np.asarray(column)
 
 
 def queries_of(given: Taken, qid: ArrayLike | None, group: ArrayLike | None) -> ArrayLike | None:
@@ -313,7 +348,8 @@ class MeasureRanker(LinearRanker):
             Relevance of each document to its query: grades, 0 or more. Not needed for a store, which has them.
         qid : array-like of shape (n,), optional
             The query of each document: numbers or words. Rows of a query need not follow one another. Not needed for a
-            store that has them.
+            store that has them, nor for a data frame with a column named "qid", which is no feature then, as in
+            XGBoost.
         group : array-like of int, optional
             In place of ``qid``, how many rows each query has, if they follow one another: as in LightGBM and XGBoost.
         sample_weight : array-like of shape (n,), optional
