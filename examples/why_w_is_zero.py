@@ -2,9 +2,10 @@
 Why w = 0, and what tight does about it
 =======================================
 
-Sometimes a fit ends with a ``ZeroModelWarning``: the best weights are none at all. Nothing is broken. The convex
-bound of the measure is so far above it on noisy data that scores of zero are its true minimum, and the certificate
-proves it. This page shows that on one figure, and what the tight bound does differently.
+Sometimes a fit with ``bound="convex"`` ends with a ``ZeroModelWarning``: the best weights are none at all, and the
+default, ``bound="auto"``, goes on with the tight bound. Nothing is broken. The convex bound of the measure is so far
+above it on noisy data that scores of zero are its true minimum, and the certificate proves it. This page shows that on
+one figure, and what the tight bound does differently.
 """
 
 # %%
@@ -34,7 +35,7 @@ X_new, y_new = make_noisy(20_000, rng)
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", ZeroModelWarning)
-    convex = MeasureClassifier("prbep", alpha=1e-3).fit(X_train, y_train)
+    convex = MeasureClassifier("prbep", alpha=1e-3, bound="convex").fit(X_train, y_train)
 print(f"objective {convex.objective_:.4f}, certified gap {convex.gap_:.1e}, |w| = {np.linalg.norm(convex.coef_):.3f}")
 print(f"{caught[0].category.__name__}: {str(caught[0].message)[:80]} ...")
 

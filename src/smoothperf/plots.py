@@ -192,7 +192,8 @@ def path(
     Parameters
     ----------
     found : RegularizationPath
-        From :func:`smoothperf.regularization_path`. If it has validation scores, a dot marks the best.
+        From :func:`smoothperf.regularization_path`. If it has validation scores, a dot marks the best, unless w = 0 is
+        as good for every alpha.
     measure : str
         Name of the measure, for the axis.
     title : str, optional
@@ -223,8 +224,9 @@ def path(
     above.plot(found.alphas, found.train_scores, color=COLOURS[0], label="training rows", **OBJECTIVE)
     scores = found.validation_scores
     if scores is not None:
-        best = int(np.argmax(scores))
         above.plot(found.alphas, scores, color=COLOURS[1], label="rows held out", linewidth=2.0, linestyle="--")
+    if scores is not None and not found.zero_is_best.all():
+        best = int(np.argmax(scores))
         above.plot(
             found.alphas[best],
             scores[best],

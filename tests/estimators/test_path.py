@@ -26,7 +26,7 @@ X, Y = gaussians(60, 140, 6, seed=3)
 def test_bounds_along_the_path_are_bounds(seed, prbep, n_alphas, log_scale):
     X, y = gaussians(3, 5, 2, seed=seed, scale=10.0**log_scale)
     measure = PRBEP() if prbep else ROCArea()
-    path = regularization_path(X, y, measure=measure, n_alphas=n_alphas, tol=1e-4, max_iter=5000)
+    path = regularization_path(X, y, measure=measure, bound="convex", n_alphas=n_alphas, tol=1e-4, max_iter=5000)
     assert path.alphas.shape == (n_alphas,)
     for alpha, objective, bound in zip(path.alphas, path.objectives, path.lower_bounds, strict=True):
         _, minimum = oracles.prbep_optimum(X, y, alpha) if prbep else oracles.roc_optimum(X, y, alpha)

@@ -61,7 +61,7 @@ def test_the_objective_and_what_is_said_of_it(data, measure, weighted):
 
 def test_it_does_not_collapse(data):
     with pytest.warns(ZeroModelWarning):
-        convex = MeasureClassifier("prbep", alpha=1e-3).fit(*data)
+        convex = MeasureClassifier("prbep", alpha=1e-3, bound="convex").fit(*data)
     tight = classifier().fit(*data)
     assert not convex.coef_.any()
     assert np.isnan(convex.stationarity_gap_)

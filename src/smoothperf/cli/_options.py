@@ -36,7 +36,8 @@ Bound = Annotated[
         "--bound",
         metavar="KIND",
         help="Which risk to train with: 'convex' or 'tight' is that of the measure; 'auto' chooses among these and "
-        "others by rows held out: log loss and squared hinge, or, of rankings, squared loss and pairs.",
+        "others by rows held out: log loss and squared hinge, or, of rankings, squared loss and pairs. With --alpha "
+        "NUMBER it is convex, and tight where that is least at w = 0.",
     ),
 ]
 Scale = Annotated[

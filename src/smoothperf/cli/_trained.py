@@ -49,7 +49,8 @@ class Trained:
         self.constant = is_constant(scores)
         self.converged = bool(model.result_.reached <= model.tol)
         self.expected = getattr(model, "expected_", None)
-        self.notes = _notes(caught, constant=self.constant)
+        self.fell_back = choice is None and model.bound == "auto" and self.about["bound"] == "tight" and not kind.ranks
+        self.notes = _notes(caught, zero=self.constant or self.fell_back)
 
     def save(self, output: Path) -> None:
         """Write the model, without what is of this machine."""
@@ -73,7 +74,8 @@ class Trained:
         work = f"{result.n_iter:,} iterations, {result.n_matvec + result.n_rmatvec:,} passes over the data"
         screen.say(f"Finished: {work}, {result.seconds:.2f} s", wrap=True)
         if self.about["bound"] == "tight":
-            meaning = f"with which no convex step can gain more than {result.reached:.2g}"
+            why = " (of the tight bound, as the convex one is least at w = 0)" if self.fell_back else ""
+            meaning = f"with which no convex step can gain more than {result.reached:.2g}{why}"
         else:
             meaning = f"certified to be at most {result.reached:.2g} above the optimum"
         objective = "Objective of the chosen one" if len(averaged(model)) > 1 else "Objective"
@@ -92,6 +94,15 @@ class Trained:
             *([f"l1_ratio {ratio:g}"] if ratio else []),
             *(["no negative weights"] if self.about.get("nonnegative") else []),
         ]
+
+    def _remedy(self) -> str:
+        """Return what to do about a constant model."""
+        convex = self.model.bound == "convex" and (self.choice is None or self.choice["best_safe"] is None)
+        if convex:
+            return "The convex bound is least there, on noisy data whatever alpha is: leave out --bound convex."
+        if self.choice is None:
+            return "Leave out --alpha to have it chosen, or give a smaller one."
+        return "Whatever was tried does no better: perhaps the features have nothing to do with the labels."
 
     def document(self, scaled: str, output: Path) -> dict[str, Any]:
         """Return the same for machines."""
@@ -125,12 +136,7 @@ class Trained:
     def leave(self, output: Path) -> None:
         """Exit with the code that says how it went."""
         if self.constant:
-            remedy = (
-                "Whatever was tried does no better: perhaps the features have nothing to do with the labels."
-                if self.choice is not None
-                else "Leave out --alpha to have it chosen, or give a smaller one."
-            )
-            complain(f"{output}: this model is constant: it has the same score for all rows. {remedy}")
+            complain(f"{output}: this model is constant: it has the same score for all rows. {self._remedy()}")
         if self.interrupted:
             raise typer.Exit(INTERRUPTED)
         if self.constant:
@@ -189,12 +195,12 @@ def _save(model: Any, examples: Dataset, output: Path) -> None:
     model.save(output)
 
 
-def _notes(caught: list[Any], *, constant: bool = False) -> list[str]:
-    """Return warnings as sentences; that a tolerance was missed, or a model is constant, is said elsewhere."""
+def _notes(caught: list[Any], *, zero: bool = False) -> list[str]:
+    """Return warnings as sentences; what is said elsewhere, such as that a tolerance was missed, is not among them."""
     from sklearn.exceptions import ConvergenceWarning
 
     from ..estimators.messages import ZeroModelWarning
 
-    elsewhere = (ConvergenceWarning, DeprecationWarning, *((ZeroModelWarning,) if constant else ()))
+    elsewhere = (ConvergenceWarning, DeprecationWarning, *((ZeroModelWarning,) if zero else ()))
     wanted = [str(w.message) for w in caught if not issubclass(w.category, elsewhere)]
     return list(dict.fromkeys(wanted))

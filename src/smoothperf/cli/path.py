@@ -30,8 +30,8 @@ def path(
         typer.Option(
             "--bound",
             metavar="KIND",
-            help="Which risk of the measure to train with, 'convex' or 'tight'; 'auto' is convex for classes, and for "
-            "rankings what suits the measure.",
+            help="Which risk of the measure to train with, 'convex' or 'tight'; for classes 'auto' is tight where the "
+            "convex one is least at w = 0 for every alpha, and for rankings what suits the measure.",
         ),
     ] = "auto",
     figure: options.Figure = None,
@@ -116,6 +116,8 @@ def path(
             found = regularization_path(X, **kind.known(train), **settings, validation=others, callback=watch)
     name, sparse = kind.title(measure), l1_ratio > 0.0
     held_out = "" if judged is None else f"{kind.count(judged):,} {kind.unit}"
+    if bound == "auto" and not kind.ranks and not found.certified:
+        screen.note("the convex bound is least at w = 0 for every alpha, so this is the path of the tight one.")
     _tell(screen, found, name, held_out, sparse=sparse)
     if figure is not None:
         _draw(found, figure, name, _about(train, held_out), rows.feature_names, sparse=sparse)
@@ -147,10 +149,10 @@ def path(
         raise typer.Exit(MISSED_TOLERANCE)
 
 
-def _best(found: RegularizationPath) -> int:
-    """Return which alpha the rows held out like best; those to train on, if none are."""
+def _best(found: RegularizationPath) -> int | None:
+    """Return which alpha the rows held out like best; those to train on, if none are; None if w = 0 is best for all."""
     scores = found.validation_scores
-    return int((found.train_scores if scores is None else scores).argmax())
+    return None if found.zero_is_best.all() else int((found.train_scores if scores is None else scores).argmax())
 
 
 def _tell(screen: Screen, found: RegularizationPath, name: str, held_out: str, *, sparse: bool) -> None:
@@ -169,7 +171,9 @@ def _tell(screen: Screen, found: RegularizationPath, name: str, held_out: str, *
         columns["held out"] = [f"{value:.4f}{'*' if at == best else ' '}" for at, value in enumerate(scores)]
     screen.say()
     screen.result(table(list(columns), list(zip(*columns.values(), strict=True)), words=0))
-    if scores is not None:
+    if best is None:
+        screen.note("at every alpha w = 0 is as good as any weights: no alpha is better than another.")
+    elif scores is not None:
         screen.say(f"\n* best {name} on the {held_out} held out")
 
 
@@ -210,5 +214,5 @@ def _document(found: RegularizationPath) -> dict[str, Any]:
         "seconds": found.seconds,
         "train_scores": found.train_scores,
         "validation_scores": found.validation_scores,
-        "best_alpha": found.alphas[_best(found)],
+        "best_alpha": None if (best := _best(found)) is None else found.alphas[best],
     }

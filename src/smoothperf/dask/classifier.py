@@ -57,7 +57,7 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
 
     Attributes
     ----------
-    classes_, pos_label_, coef_, intercept_, objective_, lower_bound_, gap_, stationarity_gap_, n_iter_, result_
+    classes_, pos_label_, coef_, intercept_, bound_, objective_, lower_bound_, gap_, stationarity_gap_, n_iter_, result_
         As in :class:`smoothperf.MeasureClassifier`.
     traffic_ : Traffic
         Bytes and rounds between client and workers during the fit; ``traffic_.bytes_per_iteration``.
@@ -86,7 +86,7 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         measure: str | Measure = "roc_area",
         alpha: float = 1e-4,
         *,
-        bound: str = "convex",
+        bound: str = "auto",
         l1_ratio: float = 0.0,
         positive: bool = False,
         coef_bounds: Any = None,
@@ -157,7 +157,7 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
         """
         measure = get_measure(self.measure)
         solver = self._solver()
-        choice("bound", self.bound, BOUNDS)
+        choice("bound", self.bound, ("auto", *BOUNDS))
         if not measure.works_in_groups:
             raise ValueError(
                 f"{measure.name} needs all rows in memory; the measures that work on a cluster are {MEASURES}."
@@ -168,9 +168,9 @@ fit_intercept, intercept_scaling, class_weight, pos_label, warm_start, callback
 
         bias = Bias(measure, self.fit_intercept, self.intercept_scaling)
         blocks = sources(X, y, sample_weight, base_scores)
-        result, ending = self._train(job, blocks, self._settle, lambda: self._last_weights(bias, self.n_features_in_))
-        penalty = job(self.n_features_in_).penalty.on(result.coef.size)
-        self._warn(bias, ending, penalty, result.coef, solver.tol)
+        found = self._train(job, blocks, self._settle, lambda: self._last_weights(bias, self.n_features_in_))
+        coef = found.result.coef
+        self._warn(bias, found.ending, job(self.n_features_in_).penalty.on(coef.size), coef, solver.tol)
         return self
 
     def decision_function(self, X: Any, base_scores: Any = None) -> Any:

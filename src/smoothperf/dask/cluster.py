@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -20,6 +21,7 @@ from ..estimators.linear import CertifiedModel
 from ..estimators.problem import solver_of
 from ..optimise import Callback, Newton
 from ..optimise.base import ConvexSolver
+from ..optimise.joined_runs import FollowingRun
 from ..threads import check_n_threads
 from .agreement import common_names
 from .blocks import LABELS, RowKind, Summary
@@ -80,14 +82,24 @@ class OnCluster(CertifiedModel):
             begin = start()
             keeps = self.checkpoint is not None
             checkpoint = Checkpoint(self, begun=begin is not None) if keeps else None
-            notes = Notes(callback, begin, checkpoint)
             moves = moves_of(placement.summaries_by_group)
-            found = placement.run(settings, partial(train, job), partial(train, job, notes=notes), moves)
+
+            def run(job: Job, callback: Callback | None) -> GroupFit:
+                notes = Notes(callback, begin, checkpoint)
+                found = placement.run(settings, partial(train, job), partial(train, job, notes=notes), moves)
+                self._report(found.result, job.solver.tol)
+                return found
+
+            found = run(job, callback)
+            if found.instead is not None and self._has_collapsed(found.ending):
+                following = FollowingRun(found.result, callback)
+                later = run(replace(job, candidate=found.instead), following.add)
+                if self._takes(job.task, later.ending):
+                    found = later._replace(result=following.join(later.result))
         finally:
             placement.close()
         self.traffic_: Traffic = placement.traffic + Traffic(iterations=max(1, found.result.n_iter))
         self.n_losses_ = placement.losses
-        self._report(found.result, job.solver.tol)
         self._keep_ending(found.result, found.ending)
         if self.verbose:
             print(f"{self.traffic_}", file=sys.stderr, flush=True)

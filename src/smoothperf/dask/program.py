@@ -66,10 +66,19 @@ class Job:
 
 
 class GroupFit(NamedTuple):
-    """The result of a fit, without its scores, and the model that they have led to."""
+    """The result of a fit, without its scores, the model that they have led to, and what to go on with if it is none.
+
+    Attributes
+    ----------
+    result, ending : Result and Ending
+        The outcome.
+    instead : Candidate or None
+        The candidate for risks that are least at w = 0 whatever alpha is.
+    """
 
     result: Result
     ending: Ending
+    instead: Candidate | None = None
 
 
 class Resumable:
@@ -166,7 +175,7 @@ def train(job: Job, part: Part, communicator: Communicator, notes: Notes | None 
         observer = _checkpoint(job, examples, objective, notes)
         result = _run(job.solver, objective, None if notes is None else notes.main(), observer)
     ending = task.ending(candidate, examples, objective, result, job.solver.tol)
-    return GroupFit(replace(result, scores=None), ending)
+    return GroupFit(replace(result, scores=None), ending, task.instead(candidate, risk))
 
 
 def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Result:

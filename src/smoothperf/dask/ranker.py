@@ -128,8 +128,8 @@ class MeasureRanker(OnCluster, local.MeasureRanker):
 
         blocks = ranked_sources(X, y, qid, sample_weight)
         start = lambda: self._last_weights(self.n_features_in_)  # noqa: E731 (known once blocks have been looked at)
-        _, ending = self._train(lambda n_features: job, blocks, settle, start, kind=DOCUMENTS)
-        if ending.empty:
+        found = self._train(lambda n_features: job, blocks, settle, start, kind=DOCUMENTS)
+        if found.ending.empty:
             warn_of_zero_ranker(self.alpha, tight=job.tight)
         return self
 

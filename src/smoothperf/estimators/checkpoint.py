@@ -66,17 +66,17 @@ class Checkpoint:
                 raise
             warnings.warn(f"{error} The fit goes on.", CheckpointWarning, stacklevel=2)
 
+    def observer(self, training: Training[Any, Any]) -> Observer:
+        """An observer that keeps the model so far of a run."""
+        alpha = self._estimator.alpha
+        objective = training.objective(alpha)
 
-def checkpoint_of(estimator: Any, training: Training[Any, Any], start: Array | None) -> Observer:
-    """An observer that keeps the model so far while an estimator with a ``checkpoint`` is fitted."""
-    checkpoint, objective = Checkpoint(estimator, begun=start is not None), training.objective(estimator.alpha)
+        def observe(row: TraceRow, weights: Weights) -> None:
+            if self.due():
+                result = so_far(row, weights(best=True).copy(), objective, tight=training.tight)
+                self.keep(result, training.ending(alpha, result))
 
-    def observe(row: TraceRow, weights: Weights) -> None:
-        if checkpoint.due():
-            result = so_far(row, weights(best=True).copy(), objective, tight=training.tight)
-            checkpoint.keep(result, training.ending(estimator.alpha, result))
-
-    return observe
+        return observe
 
 
 def so_far(row: TraceRow, coef: Array, objective: RegularizedRisk, *, tight: bool) -> Result:

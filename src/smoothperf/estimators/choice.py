@@ -370,9 +370,12 @@ class Choice(Generic[K, C]):
             assert scores is not None
             if not is_constant(scores):
                 return fits[-1]
+        remedy = "Perhaps the features have nothing to do with the labels, or all of them are constant."
+        if all(one.bound == "convex" and not one.baseline for one in self.candidates):
+            remedy = 'The convex bound is least there, on noisy data whatever alpha is: use bound="auto" or "tight".'
         warn(
             "Whatever was trained with, and however little it was regularised, all rows have the same score: the model "
-            "is constant. Perhaps the features have nothing to do with the labels, or all of them are constant.",
+            f"is constant. {remedy}",
             ZeroModelWarning,
         )
         return fits[0]

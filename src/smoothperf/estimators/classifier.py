@@ -31,8 +31,8 @@ class MeasureClassifier(LinearMeasureClassifier):
 
     Minimises ``J(w) = (alpha/2) |w|^2 + R(Xw)`` to a certified gap, or J with another penalty of w, where R is the
     structural-SVM bound, or the mean loss itself for log loss and squared hinge. The bound is convex, and loose on
-    noisy data: there w = 0 may be its minimiser for every alpha, except for ROC area. ``bound="tight"`` minimises one
-    that does not collapse, and is not convex.
+    noisy data: there w = 0 may be its minimiser for every alpha, except for ROC area. A tight bound, which does not
+    collapse, and is not convex, is minimised then.
 
     Parameters
     ----------
@@ -41,11 +41,13 @@ class MeasureClassifier(LinearMeasureClassifier):
         object; docs/measures.md has them all.
     alpha : float, default=1e-4
         Strength of the regulariser (the paper's lambda); the risk is an average, so alpha does not scale with n.
-    bound : {"convex", "tight"}, default="convex"
+    bound : {"auto", "convex", "tight"}, default="auto"
         Which bound of ``1 - measure`` to minimise. "convex" is the paper's, with a certificate of the global minimum.
         "tight" is R less the same maximum without the loss (docs/maths.md, tight-risk). It is minimised by convex
         steps from the minimiser for ROC area, to a point that none of them can improve by more than ``tol``: a
-        stationary point, of which nobody knows how far from the global minimum it is.
+        stationary point, of which nobody knows how far from the global minimum it is. "auto" is "convex", and "tight"
+        where w = 0 is the optimum of the convex one within ``tol`` (not for ROC area and sums over rows, where a
+        smaller alpha is what helps); ``bound_`` says which it was.
     features : transformer, optional
         A transformer of scikit-learn's kind, or a pipeline of such, that makes the features of X, which may be a data
         frame then: :class:`~smoothperf.TableEncoder`, :class:`~smoothperf.Shapes`, a StandardScaler. ``coef_`` has the
@@ -69,7 +71,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         Largest certified gap between ``objective_`` and the optimum; for the tight bound, what a convex step may still
         gain.
     max_iter : int, default=1000
-        Most iterations.
+        Most iterations; of each bound, where "auto" minimises both.
     solver : {"lbfgs", "nesterov", "newton", "bmrm"} or solver object, default="lbfgs"
         An object brings its own ``tol``, ``max_iter`` and ``smoothing``. "newton" is for few features and tight
         tolerances, with measures of a fixed number of predicted positives (PRBEP, precision@k, recall@k), error rates,
@@ -120,6 +122,8 @@ class MeasureClassifier(LinearMeasureClassifier):
         bias, that bias less the threshold that the measure chose on the training scores (0 for error rates).
     features_ : transformer
         The fitted transformer, if ``features`` is one.
+    bound_ : {"convex", "tight"}
+        The bound that was minimised.
     objective_, lower_bound_, gap_ : float
         Exact J at the solution, a certified lower bound of its minimum, and their difference. Where a bias is trained,
         the weight of the constant feature is part of w in J. For the tight bound J is that of the tight risk, and the
@@ -159,7 +163,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         measure: str | Measure = "roc_area",
         alpha: float = 1e-4,
         *,
-        bound: str = "convex",
+        bound: str = "auto",
         features: Any = None,
         l1_ratio: float = 0.0,
         positive: bool = False,
@@ -210,9 +214,8 @@ class MeasureClassifier(LinearMeasureClassifier):
         self._keep_labels(rows.pair, rows.counts)
         self._keep_offset(rows.offset)
         bias = task.bias(candidate)
-        training, result, ending = self._minimise(
-            task, candidate, rows, solver, self._last_weights(bias, rows.X.shape[1])
-        )
+        start = self._last_weights(bias, rows.X.shape[1])
+        training, result, ending = self._minimise(task, candidate, rows, solver, start)
         self._warn(bias, ending, training.objective(self.alpha).penalty, result.coef, solver.tol)
         self._keep_ending(result, ending)
 
@@ -220,7 +223,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, offset: Any
     ) -> tuple[LabelTask, LabelCandidate, LabelRows, ConvexSolver]:
         """The task, the candidate, the rows and the solver that parameters and data describe, all checked."""
-        choice("bound", self.bound, BOUNDS)
+        choice("bound", self.bound, ("auto", *BOUNDS))
         solver = solver_of(self)
         check_n_threads(self.n_threads)
         rows = self._prepare(labelled_rows(self, X, y, sample_weight, offset))
@@ -230,8 +233,7 @@ class MeasureClassifier(LinearMeasureClassifier):
     def _warn(self, bias: Bias, ending: Ending, penalty: BoundPenalty, coef: Array, tol: float) -> None:
         """Say so if no weights are as good as those that were found, or if one would grow without end."""
         if ending.empty:
-            tight, based = self.bound == "tight", self._has_offset
-            warn_of_zero_model(bias, ending.excess, self.alpha, tol, tight=tight, based=based)
+            warn_of_zero_model(bias, ending.excess, self.alpha, tol, bound=self.bound, based=self._has_offset)
         if (held := penalty.held(coef)).size:
             warn_of_limits(int(held[0]), coef.size, self.feature_names)
 

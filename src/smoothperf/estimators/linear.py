@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,19 +10,21 @@ from typing import Any
 from .. import __version__
 from .._arrays import Array
 from ..optimise import Callback, ConvexSolver, Result
+from ..optimise.joined_runs import FollowingRun
 from ..tasks.base import C, Ending, K, Rows, Task
 from ..tasks.features import R, prepared
 from ..tasks.training import Training
 from ..threads import use_threads
-from .checkpoint import checkpoint_of
+from .checkpoint import Checkpoint
 from .fitted import FittedModel
-from .messages import ENDED_WELL, make_callback, report_end
+from .messages import ENDED_WELL, make_callback, report_end, say_tight
 
 
 class CertifiedModel(FittedModel):
     """Base of all estimators: runs, and what they leave."""
 
     alpha: float
+    bound: Any
     n_threads: int | None
     verbose: int
     callback: Callback | None
@@ -38,15 +41,36 @@ class CertifiedModel(FittedModel):
     def _minimise(
         self, task: Task[K, C], candidate: C, rows: Rows[K], solver: ConvexSolver, start: Array | None
     ) -> tuple[Training[K, C], Result, Ending]:
-        """Train with a candidate, from weights to start from if there are any."""
-        with use_threads(self.n_threads):
+        """Train with a candidate, from weights to start from if there are any; with another where that collapses."""
+        checkpoint = None if self.checkpoint is None else Checkpoint(self, begun=start is not None)
+
+        def run(candidate: C, callback: Callback | None) -> tuple[Training[K, C], Result, Ending]:
             training = Training(task, candidate, rows, solver)
             training.check()
-            observer = None if self.checkpoint is None else checkpoint_of(self, training, start)
-            result = training.fit(self.alpha, start, self._callback(), observer)
-            ending = training.ending(self.alpha, result)
-        self._report(result, solver.tol, rows.offset)
+            observer = None if checkpoint is None else checkpoint.observer(training)
+            result = training.fit(self.alpha, start, callback, observer)
+            self._report(result, solver.tol, rows.offset)
+            return training, result, training.ending(self.alpha, result)
+
+        with use_threads(self.n_threads):
+            training, result, ending = run(candidate, self._callback())
+            other = task.instead(candidate, training.risk) if self._has_collapsed(ending) else None
+            if other is not None:
+                following = FollowingRun(result, self._callback())
+                _, later, its_ending = run(other, following.add)
+                if self._takes(task, its_ending):
+                    result, ending = following.join(later), its_ending
         return training, result, ending
+
+    def _has_collapsed(self, ending: Ending) -> bool:
+        """Whether another bound is to be tried, as that of the run is least at w = 0."""
+        return self.bound == "auto" and ending.empty
+
+    def _takes(self, task: Task[Any, Any], later: Ending) -> bool:
+        """Whether the other bound is not least at w = 0, too, of which the first one has proof; says so."""
+        if not later.empty:
+            say_tight(task.measure.name)
+        return not later.empty
 
     def _callback(self) -> Callback | None:
         """The user's callback, with progress on standard error if there is to be some."""
@@ -69,6 +93,11 @@ class CertifiedModel(FittedModel):
         whole, fitted = prepared(rows)
         self._keep_transformer(fitted, rows.X.shape[1])
         return whole
+
+    @property
+    def bound_(self) -> str:
+        """Bound that was minimised: "convex", or "tight", of whose minimum there is no lower bound."""
+        return "tight" if math.isnan(self.lower_bound_) else "convex"
 
     def _keep_result(self, result: Result) -> None:
         """Remember what a run has to say."""

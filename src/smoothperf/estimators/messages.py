@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,18 @@ from .penalty import Features
 #: An offset that is larger is blamed if rounding ends a fit.
 LARGE_OFFSET = 100.0
 ENDED_WELL = (Status.CONVERGED, Status.STOPPED, Status.STATIONARY)
-ZERO_MODEL_REMEDY = (
-    "The model may be constant. Use a smaller alpha; if that does not help, the convex risk of this measure is too "
-    'loose for these data: use bound="tight" if the measure has that, or train with measure="roc_area", and choose the '
-    "threshold with set_operating_point."
-)
+#: What to do about a convex risk that is least at w = 0; "auto" has tried the tight one where that may help.
+ZERO_MODEL_REMEDIES = {
+    "convex": "The model may be constant. Use a smaller alpha; if that does not help, the convex risk of this measure "
+    'is too loose for these data: use bound="auto" or "tight" if the measure has that, or train with '
+    'measure="roc_area", and choose the threshold with set_operating_point.',
+    "auto": "The model may be constant. Use a smaller alpha; if that does not help, the features may tell nothing, or "
+    'too little for this measure: train with measure="roc_area", and choose the threshold with set_operating_point.',
+}
 
 
 class ZeroModelWarning(UserWarning):
-    """At this alpha no weights are better than none by more than tol.
+    """At this alpha no weights are better than none by more than tol, or none were by the convex bound.
 
     Examples
     --------
@@ -36,7 +40,7 @@ class ZeroModelWarning(UserWarning):
     >>> X, y = np.random.default_rng(0).normal(size=(200, 2)), np.arange(200) % 4 == 0   # y has nothing to do with X
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     clf = MeasureClassifier("prbep", alpha=0.1).fit(X, y)
+    ...     clf = MeasureClassifier("prbep", alpha=0.1, bound="convex").fit(X, y)
     >>> caught[0].category.__name__
     'ZeroModelWarning'
     """
@@ -86,9 +90,7 @@ def _progress(row: TraceRow) -> str:
     )
 
 
-def warn_of_zero_model(
-    bias: Bias, excess: float, alpha: float, tol: float, *, tight: bool, based: bool = False
-) -> None:
+def warn_of_zero_model(bias: Bias, excess: float, alpha: float, tol: float, *, bound: str, based: bool = False) -> None:
     """Say so if the weights that ``fit`` has found are no better than none; the objective of these is known."""
     zero = "w = 0 with a bias" if bias.trained else "w = 0"
     if based:
@@ -96,7 +98,7 @@ def warn_of_zero_model(
             f"At alpha={alpha:g} {zero} is as good as what was found, within tol={tol:.3g}: nothing is worth adding to "
             "base_scores. Use a smaller alpha, or the base scores alone."
         )
-    elif tight:
+    elif bound == "tight":
         message = (
             f"At alpha={alpha:g} {zero} is as good as what was found, within tol={tol:.3g}. The scores may tell "
             'nothing. Use a smaller alpha, or train with measure="roc_area" and choose the threshold with '
@@ -105,9 +107,19 @@ def warn_of_zero_model(
     else:
         message = (
             f"At alpha={alpha:g} the optimum is {zero} within tol: the objective of {zero} is at most "
-            f"{excess:.3g} above the minimum, tol is {tol:.3g}. {ZERO_MODEL_REMEDY}"
+            f"{excess:.3g} above the minimum, tol is {tol:.3g}. {ZERO_MODEL_REMEDIES[bound]}"
         )
     warn(message, ZeroModelWarning)
+
+
+@cache
+def say_tight(measure: str) -> None:
+    """Say that the tight bound has taken the place of the convex one; once, not in every fit of a search."""
+    warn(
+        f'The convex bound of {measure} is least at w = 0 here, so that bound="auto" has minimised the tight one '
+        '(bound_ is "tight"), of which no lower bound is known; bound="convex" or "tight" asks for one of them.',
+        ZeroModelWarning,
+    )
 
 
 def warn_of_limits(feature: int, n_features: int, names: Any) -> None:

@@ -11,18 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from .._arrays import Array
-from .._validation import choice, positive_number, shown, vector, whole_number
+from .._validation import positive_number, shown, vector, whole_number
 from ..measures import Measure, Queries, QueryMeasure
 from ..optimise import Callback, Solver, Status
 from ..optimise.path import Solution
 from ..optimise.smoothing import Smoothing
-from ..tasks.base import BOUNDS, C, K, Rows, scores_of
+from ..tasks.base import C, K, Rows, scores_of
 from ..tasks.labels import LabelRows
 from ..tasks.path import PathTraining
 from ..tasks.queries import QueryRows
 from ..threads import use_threads
 from .classifier import MeasureClassifier
-from .messages import make_callback
+from .messages import make_callback, say_tight
 from .problem import ACCEPTED, offset_of, opened, taken
 from .ranker import MeasureRanker, has_queries, queries_of, query_ids
 from .scores import known_labels
@@ -207,10 +207,11 @@ def regularization_path(
     measure : str, Measure or QueryMeasure, default="roc_area"
         The measure to be good at.
     bound : {"auto", "convex", "tight"}, default="auto"
-        As in :class:`~smoothperf.MeasureClassifier` and :class:`~smoothperf.MeasureRanker`; "auto" is "convex" for
-        classifiers. Solutions of a tight bound are stationary points. Each starts where a fit does, from the minimiser
-        for ROC area or another convex risk, and once more from the solution before if that is lower than what was
-        found; so objectives never rise as alphas fall.
+        As in :class:`~smoothperf.MeasureClassifier` and :class:`~smoothperf.MeasureRanker`; for classifiers "auto" is
+        "tight" for all alphas if w = 0 is the optimum of the convex one at the smallest of them, and so at all.
+        Solutions of a tight bound are stationary points. Each starts where a fit does, from the minimiser for ROC area
+        or another convex risk, and once more from the solution before if that is lower than what was found; so
+        objectives never rise as alphas fall.
     alphas : array-like, optional
         The strengths of the regulariser, in any order; the path goes from the largest to the smallest. By default
         ``n_alphas``, evenly on a logarithmic scale, from where w = 0 is optimal within tol (or 1e-3, if tol is
@@ -298,18 +299,29 @@ def regularization_path(
             training: PathTraining[Any, Any] = PathTraining(*ranker._problem(X, y, qid, group, sample_weight))
             read: Callable[[Sequence[Any], Any], Rows[Any]] = _graded_validation
         else:
-            bound = "convex" if choice("bound", bound, ("auto", *BOUNDS)) == "auto" else bound
             bias = {"fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling}
             classifier = MeasureClassifier(measure, bound=bound, **bias, **for_labels, **shared)  # type: ignore[arg-type]
             training = PathTraining(*classifier._problem(X, y, sample_weight, base_scores))
             read = _labelled_validation
         training.check()
-        path = _Path(training, None if validation is None else read(validation, training.rows))
-        if grid is None:
-            ratio = (SPARSE_RATIO if l1_ratio else SMALLEST_RATIO) if alpha_ratio is None else alpha_ratio
-            grid = alphas_from_data(path.training, n_alphas, ratio)
-        models = path.solved(grid, make_callback(verbose, callback) if verbose else callback)
-    return RegularizationPath._of(models, getattr(path.training.rows, "pair", None))
+        others = None if validation is None else read(validation, training.rows)
+        ratio = (SPARSE_RATIO if l1_ratio else SMALLEST_RATIO) if alpha_ratio is None else alpha_ratio
+        watched = make_callback(verbose, callback) if verbose else callback
+
+        def solved(training: PathTraining[Any, Any]) -> list[_PathModel]:
+            alphas = alphas_from_data(training, n_alphas, ratio) if grid is None else grid
+            return _Path(training, others).solved(alphas, watched)
+
+        models = solved(training)
+        # A model that is no better than none at some alpha is none at all that are larger.
+        collapsed = bound == "auto" and models[-1].zero_is_best
+        other = training.task.instead(training.candidate, training.risk) if collapsed else None
+        if other is not None:
+            tight = solved(PathTraining(training.task, other, training.rows, training.solver))
+            if not tight[-1].zero_is_best:
+                say_tight(training.task.measure.name)
+                models = tight
+    return RegularizationPath._of(models, getattr(training.rows, "pair", None))
 
 
 @dataclass(frozen=True)

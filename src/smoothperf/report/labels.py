@@ -263,7 +263,7 @@ def _training(model: MeasureClassifier) -> TrainingFacts:
         model,
         measure.name,
         model.trained_with.name,
-        getattr(model, "bound", "convex"),
+        model.bound_,
         decides=measure.fits_bias or measure.judges_decisions,
         rows=None if counts is None else tuple(counts[:: int(model._sign)].tolist()),
         penalty=penalty_words(model),

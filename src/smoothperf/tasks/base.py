@@ -193,6 +193,10 @@ class Task(ABC, Generic[K, C]):
     def candidate(self, bound: str) -> C:
         """The candidate of a single fit."""
 
+    def instead(self, candidate: C, risk: Risk) -> C | None:
+        """The candidate to go on with where w = 0 is the minimiser of a risk that may collapse; None for others."""
+        return None
+
     @abstractmethod
     def candidates(self, bound: str | Sequence[Any]) -> tuple[C, ...]:
         """Candidates to choose from, baselines first; "auto" offers what may be worth while."""

@@ -17,7 +17,7 @@ from sklearn.utils import compute_class_weight
 from .._arrays import Array, Indices
 from .._validation import positive_number
 from ..design import Design
-from ..measures import PRBEP, AveragePrecision, Examples, LogLoss, Measure, Risk, ROCArea
+from ..measures import PRBEP, AveragePrecision, Examples, Goal, LogLoss, Measure, Risk, ROCArea
 from ..optimise import Result
 from ..optimise.objective import RegularizedRisk
 from ..optimise.path import Solution
@@ -149,9 +149,15 @@ class LabelTask(LabelChoice):
         return Bias(candidate.measure, self.fit_intercept, self.intercept_scaling)
 
     def candidate(self, bound: str) -> LabelCandidate:
-        """The risk of the measure, or of the one that a goal is trained with."""
+        """The risk of the measure, or of the one that a goal is trained with; "auto" begins with the convex one."""
         (l1_ratio,) = self.penalties
-        return LabelCandidate(self.measure, bound, l1_ratio)
+        return LabelCandidate(self.measure, "convex" if bound == "auto" else bound, l1_ratio)
+
+    def instead(self, candidate: LabelCandidate, risk: Risk) -> LabelCandidate | None:
+        """The tight bound; where pairs or single examples are counted, a smaller alpha is what helps."""
+        trained = self.measure.trained_with if isinstance(self.measure, Goal) else self.measure
+        may_collapse = risk.has_loss_free and not risk.sums_over_examples and not isinstance(trained, ROCArea)
+        return replace(candidate, bound="tight") if may_collapse and candidate.bound == "convex" else None
 
     def risk(self, candidate: LabelCandidate, known: Examples) -> Risk:
         """That of the measure."""

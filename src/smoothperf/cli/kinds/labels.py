@@ -124,11 +124,10 @@ class Labels(Kind):
         }
 
     def single(self, settings: dict[str, Any]) -> MeasureClassifier:
-        """Return a classifier for one alpha, of the convex bound if nothing is said."""
+        """Return a classifier for one alpha."""
         from ...estimators.classifier import MeasureClassifier
 
-        bound = "convex" if settings["bound"] == "auto" else settings["bound"]
-        return MeasureClassifier(**{**settings, "bound": bound})
+        return MeasureClassifier(**settings)
 
     def choosing(self, examples: Dataset, settings: dict[str, Any]) -> MeasureClassifierCV:
         """Return a classifier that chooses."""
@@ -180,7 +179,7 @@ class Labels(Kind):
             "l1_ratio": model.l1_ratio,
             "nonnegative": model.positive,
             "features_in_model": model.n_features_in_model_,
-            "bound": model.bound,
+            "bound": model.bound_,
         }
 
     def scores(self, model: MeasureClassifier, X: Any) -> NDArray[Any]:
