@@ -1,4 +1,4 @@
-"""What each extra is for, tried in an environment that has one of them or none; see the script beside this file."""
+"""Uses of each extra, tried in an environment that has one of them or none; see the script beside this file."""
 
 import sys
 import warnings

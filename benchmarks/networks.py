@@ -200,7 +200,7 @@ def trained(
 
 
 def values(net: nn.Module, rows: Rows) -> dict[str, float]:
-    """What the network is worth on some rows, by goal."""
+    """Scores of the network on some rows, by goal."""
     with torch.no_grad():
         scores = net(rows.X).double().numpy()
     y = rows.y.numpy() > 0.5

@@ -1,4 +1,4 @@
-"""How the site is made: `make docs` builds it to docs/_build/html, without the network, and warnings are errors."""
+"""Settings of the site: `make docs` builds it to docs/_build/html, without the network, and warnings are errors."""
 
 import re
 from typing import Any

@@ -25,7 +25,7 @@ from smoothperf.scorers import get_scorer
 
 
 def make_applicants(n, rng):
-    """What the file says of n applicants, whether the clerk said yes, and whether the loan is lost, or would be."""
+    """The file on n applicants, whether the clerk said yes, and whether the loan is lost, or would be."""
     wealth, carelessness, impression = rng.normal(size=(3, n))
     file = pd.DataFrame(
         {

@@ -58,7 +58,7 @@ for name, model in {"logistic regression": everywhere, "trained for precision@50
 
 
 def found(scores):
-    """How many frauds are among the first 1, 2, 3, ... cases."""
+    """Number of frauds among the first 1, 2, 3, ... cases."""
     return np.cumsum((y_new == "fraud")[np.argsort(-scores)])
 
 

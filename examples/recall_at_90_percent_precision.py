@@ -26,7 +26,7 @@ X, y = X / 16, np.isin(digit, [0, 6, 8, 9])
 
 
 def trained_and_judged(seed):
-    """What is expected of new rows, and what they show: precision and recall, for one way to split the rows."""
+    """Expectations of new rows, and what they show: precision and recall, for one way to split the rows."""
     X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=1 / 3, stratify=y, random_state=seed)
     X_held_out, X_new, y_held_out, y_new = train_test_split(
         X_rest, y_rest, train_size=0.5, stratify=y_rest, random_state=seed

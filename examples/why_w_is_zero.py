@@ -58,7 +58,7 @@ lengths = np.linspace(0, 15, 91)
 
 
 def best_labeling(scores):
-    """What the tight bound takes off: (2/n) times the sum over positives of (largest scores - their own)."""
+    """Part that the tight bound takes off: (2/n) times the sum over positives of (largest scores - their own)."""
     top = np.sort(scores)[-n_positive:].sum()
     return 2 / n * (top - scores[y_train].sum())
 

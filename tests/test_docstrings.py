@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from enum import Enum
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -59,3 +61,13 @@ def test_parameters_and_return_values_are_described(name: str) -> None:
         assert parameters <= fields(thing)
         del wrong["PR01"]
     assert not wrong
+
+
+def test_docstrings_begin_with_nouns_or_verbs() -> None:
+    clause = re.compile(r'^\s*[rf]?"""(What|How|Where|When|Who|Which)\b.*', re.MULTILINE)
+    house = Path(__file__).parents[1]
+    files = [path for room in ("src", "tests", "examples", "benchmarks") for path in (house / room).rglob("*.py*")]
+    texts = {
+        path.relative_to(house): path.read_text("utf-8") for path in files if path.suffix in (".py", ".pyx", ".pyi")
+    }
+    assert {str(path): found[0] for path, text in texts.items() if (found := clause.search(text))} == {}

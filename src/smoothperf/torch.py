@@ -208,7 +208,7 @@ def refit_last_layer(
 
 
 def _inputs_of(layer: nn.Linear, module: nn.Module, inputs: Any, *, with_labels: bool) -> tuple[Any, Tensor | None]:
-    """What comes into a layer for all inputs, and the labels that come with them."""
+    """Inputs of a layer for all rows, and the labels that come with them."""
     seen: list[Tensor] = []
     labels: list[Tensor] = []
     hook = layer.register_forward_pre_hook(lambda _, given: seen.append(given[0].detach().float().cpu()))

@@ -56,7 +56,7 @@ def values(array):
 
 
 def predictions(model):
-    """What a model says of the new rows, by method."""
+    """Answers of a model on the new rows, by method."""
     names = ("decision_function", "predict", "predict_proba")
     found = {name: values(getattr(model, name)(new_rows()).ravel()) for name in names if hasattr(model, name)}
     return found | {"coef_": values(model.coef_.ravel())}

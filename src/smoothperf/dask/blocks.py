@@ -117,7 +117,7 @@ class RowKind(ABC):
     def checked(
         self, y: NDArray[Any], keys: NDArray[Any] | None, weights: Array | None, offset: Array | None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
-        """What is trained on in place of y, and facts about it that the client needs; all as in :class:`Summary`."""
+        """Labels or grades to train on, and facts about it that the client needs; all as in :class:`Summary`."""
 
 
 class LabelKind(RowKind):

@@ -93,7 +93,7 @@ class CrossValidated(CertifiedModel, Generic[M]):
     def _choice(
         self, task: Task[K, C], candidates: Mapping[C, C], levels: Array, rows: Rows[K], solver: ConvexSolver
     ) -> Choice[K, C]:
-        """What is about to be compared; rows are all, with their features."""
+        """Ways that are about to be compared; rows are all, with their features."""
         return Choice(task, candidates, levels, literal=self.alphas is not None)
 
     def _keep_choice(self, choice: Choice[K, C], rows: Rows[K], solver: ConvexSolver, chosen: Chosen[C]) -> None:

@@ -71,7 +71,7 @@ class EncodedColumn:
 
     @property
     def n_numbers(self) -> int:
-        """How many numbers there are among its features."""
+        """Count of its features that are numbers."""
         return {"number": 1, "date": 4}.get(self.kind, 0)
 
     @property

@@ -278,7 +278,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return replace(table, columns={name: self._cells(table, name)}).words(name)
 
     def _learnt(self, table: Table, name: str) -> EncodedColumn:
-        """What becomes of a column of the training table."""
+        """Encoding of a column of the training table."""
         cells = self._cells(table, name)
         if name == self.id_column:
             return EncodedColumn(name, "id")

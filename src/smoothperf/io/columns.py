@@ -184,7 +184,7 @@ def read_columns(
     return replace(
         table,
         y=None if y is None else labels.typed(y),
-        qid=None if qid is None else labels.typed(qid, labels.queries_from_text),
+        qid=None if qid is None else labels.typed(qid, labels.keys_from_text),
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .chunks import open_chunks
 from .columns import TABLES
-from .labels import from_text, queries_from_text
+from .labels import from_text, keys_from_text
 from .store.writer import StoreWriter
 
 #: Entries of a chunk of rows, which are in memory together.
@@ -91,6 +91,6 @@ def convert(
                     progress(chunk.share, n_rows)
             writer.feature_names, writer.zero_based = chunk.feature_names, chunk.zero_based
             if found in TABLES:
-                writer.labels.tidy, writer.queries.tidy = from_text, queries_from_text
+                writer.labels.tidy, writer.queries.tidy = from_text, keys_from_text
             writer.source = {"name": Path(source).name, "format": found}
     return Path(target)

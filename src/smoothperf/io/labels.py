@@ -70,12 +70,12 @@ def is_number(text: str) -> bool:
     return "_" not in text
 
 
-def queries_from_text(texts: list[str]) -> NDArray[Any]:
-    """Find the type of queries that were read as text: numbers if all of them are, as other files may write them.
+def keys_from_text(texts: list[str]) -> NDArray[Any]:
+    """Find the type of keys that were read as text: numbers if all of them are, as other files may write them.
 
     Examples
     --------
-    >>> queries_from_text(["7", "12"]), queries_from_text(["12", "true love"])
+    >>> keys_from_text(["7", "12"]), keys_from_text(["12", "true love"])
     (array([ 7, 12]), array(['12', 'true love'], dtype='<U9'))
     """
     found = from_text(texts)

@@ -72,7 +72,7 @@ cdef double _best_false(const Side* side, const Loss* loss, double slope, double
 
 
 cdef Py_ssize_t _chord(const Side* side, double slope, double rate, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
-    """Where between two kinks a chord that rises by ``rate``, less the sum of the smallest margins, is largest."""
+    """Place between two kinks where a chord that rises by ``rate``, less the sum of the smallest margins, is largest."""
     cdef Py_ssize_t middle
     while left < right:
         middle = (left + right) // 2

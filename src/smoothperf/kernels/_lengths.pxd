@@ -1,4 +1,4 @@
-"""What kernels ask at their doors, where arrays are still known by name: loops do not look at lengths."""
+"""Checks of lengths, where arrays are still known by name: loops do not look at lengths."""
 
 
 cdef inline int check_length(str name, Py_ssize_t found, Py_ssize_t wanted) except -1:

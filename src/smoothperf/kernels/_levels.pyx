@@ -163,7 +163,7 @@ cdef struct Search:
 
 
 cdef double _lowered(const Loss* loss, double b, double c, double b_wobble, double c_wobble) noexcept nogil:
-    """How much less delta may be if its arguments have errors: twice the derivatives there."""
+    """Amount by which delta may be less if its arguments have errors: twice the derivatives there."""
     cdef double reach = loss.M - loss.r * b + c
     cdef double by_b = (loss.p * loss.M + (loss.p + loss.r) * c) / (reach * reach)
     cdef double by_c = max(loss.M - (loss.p + loss.r) * b, 0.0) / (reach * reach)

@@ -1,4 +1,4 @@
-"""What kernels over queries share, on the side of Cython; the loops are in _queries.h."""
+"""Parts that kernels over queries share, on the side of Cython; the loops are in _queries.h."""
 
 from libc.stddef cimport ptrdiff_t
 

@@ -116,7 +116,7 @@ def gather(
 
 
 def room_for_sums(Py_ssize_t n_columns, Py_ssize_t pieces):
-    """How many numbers :func:`scatter` needs room for."""
+    """Amount of numbers that :func:`scatter` needs room for."""
     return room_of_piece(n_columns) * (pieces if n_columns <= FEW_COLUMNS else pieces - 1)
 
 

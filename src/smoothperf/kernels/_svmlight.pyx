@@ -91,7 +91,7 @@ cdef inline bint ends_token(unsigned char c) noexcept nogil:
 
 
 cdef double by_python(Text start) noexcept with gil:
-    """What ``float`` makes of a token whose grammar has been checked; infinite if it is too large for a double."""
+    """Number that ``float`` makes of a token whose grammar has been checked; infinite if it is too large for a double."""
     cdef char* end
     try:
         return PyOS_string_to_double(<const char*>start, &end, NULL)

@@ -333,7 +333,7 @@ def weigh_cells(const double[::1] values, const double[::1] weights, double low,
 
 
 cdef inline double _place(double v, double low, double per_unit, double last) noexcept nogil:
-    """How far above ``low`` a value is, in cells; those beyond the first or the last cell are held to be in it."""
+    """Distance of a value above ``low``, in cells; those beyond the first or the last cell are held to be in it."""
     return max(min((v - low) * per_unit, last), 0.0)
 
 

@@ -39,7 +39,7 @@ class Candidate(Protocol):
 
     @property
     def bound(self) -> str:
-        """Which bound: "convex" or "tight"."""
+        """The bound: "convex" or "tight"."""
 
     @property
     def baseline(self) -> bool:
