@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import sys
 
 import numpy as np
 import pytest
@@ -45,6 +46,12 @@ def test_sql_and_python(run, model_file, test_file, tmp_path):
     exec((tmp_path / "model.py").read_text(), module)
     np.testing.assert_allclose([module["score"](row) for row in rows], scores, rtol=0.0, atol=1e-9)
     assert "THEN 1 ELSE -1 END" in run("export", model_file, "--to", "sql", "--predict", "label").stdout
+
+
+def test_onnx_is_a_file_and_an_extra(run, model_file, tmp_path, monkeypatch):
+    assert "say where it goes with --output" in run("export", model_file, "--to", "onnx", code=2).stderr
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert "pip install" in run("export", model_file, "--to", "onnx", "-o", tmp_path / "m.onnx", code=2).stderr
 
 
 def test_errors(run, ranker):

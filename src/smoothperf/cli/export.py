@@ -18,6 +18,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "sql": ("predict", "dialect"),
     "python": (),
     "scorecard": ("base_score", "base_odds", "points_to_double"),
+    "onnx": (),
     "opensearch": ("name",),
     "solr": ("name",),
     "vespa": (),
@@ -87,9 +88,10 @@ def export(
     sql, python: one expression for a score or a label, of lines, curves,
     words and dates, with missing values and the threshold in it; it needs
     nothing else. scorecard: points for bins of each column, as Markdown, or
-    as CSV if the name of FILE says so. opensearch, solr: a linear model with its normalisers, as JSON for the
-    learning-to-rank plugins of OpenSearch, Elasticsearch and Solr. vespa: an
-    expression for a rank profile, of lines and curves.
+    as CSV if FILE ends so. onnx: a graph of lines, curves or kernel features
+    (needs onnx). opensearch, solr: a linear model with its normalisers, as
+    JSON for the learning-to-rank plugins of OpenSearch, Elasticsearch and
+    Solr. vespa: an expression for a rank profile, of lines and curves.
     """
     from .. import export as room
     from .._validation import choice
@@ -116,10 +118,13 @@ def export(
     if to == "scorecard" and output is not None and output.suffix == ".csv":
         settings["format"] = "csv"
     columns = None if names is None else names.read_text(encoding="utf-8").splitlines()
-    text = getattr(room, f"to_{to}")(fitted, names=columns, **settings)
+    if to == "onnx" and output is None:
+        raise ValueError("--to onnx makes a file that is no text: say where it goes with --output FILE.")
+    made = getattr(room, f"to_{to}")(fitted, names=columns, **settings)
+    text = made if isinstance(made, str) else None
     if output is not None:
         with written_whole(output) as file:
-            file.write(f"{text}\n".encode())
+            file.write(made.SerializeToString() if text is None else f"{text}\n".encode())
         screen.say(f"Saved: {output}")
     elif not screen.as_json:
         typer.echo(text)

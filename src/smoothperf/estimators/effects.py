@@ -8,7 +8,7 @@ number for each word. The weights are followed backwards, from the last transfor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,11 +126,14 @@ class Effects:
         One for each column, in their order.
     named : bool
         Whether columns have names of their own, or are known by their places.
+    of_table : bool
+        Whether the columns are those of a table, of numbers, words and dates, not of a matrix.
     """
 
     base: float
     columns: list[AnyEffect]
-    named: bool = field(default=True)
+    named: bool
+    of_table: bool
 
 
 def effects_of(model: Any, names: Sequence[str] | None = None) -> Effects:
@@ -171,7 +174,9 @@ def effects_of(model: Any, names: Sequence[str] | None = None) -> Effects:
         raise ValueError(f"there are {len(names)} names, but the model has {len(columns)} columns.")
     else:
         known = True
-    return Effects(base, [replace(e, name=name) for name, e in zip(names, columns, strict=True)], known)
+    return Effects(
+        base, [replace(e, name=name) for name, e in zip(names, columns, strict=True)], known, encoder is not None
+    )
 
 
 def stages_of(model: Any) -> list[Any]:
