@@ -114,7 +114,6 @@ def steady_places(scores, positive, weights, loss):
         hits, false = float(c[above & positive].sum()), float(c[above & ~positive].sum())
         cuts.append((hits + false, float(loss(hits, false))))
     whole, outside = cuts[0][0], 0.05 * min(c[positive].sum(), c[~positive].sum())
-    least = min(cut[1] for cut in cuts)
 
     def odds(weight):
         return np.log((weight + outside) / (whole - weight + outside))
@@ -122,12 +121,17 @@ def steady_places(scores, positive, weights, loss):
     places = [k / 32 for k in range(-2000, 2001) if abs(k / 32) <= odds(whole)]
     rising = cuts[::-1]
     weights_above = [cut[0] for cut in rising]
-    closeness = []
+    between = []
     for place in places:
         wanted = min(max((whole + 2 * outside) / (1 + np.exp(-place)) - outside, 0.0), whole)
         under, over = rising[bisect_right(weights_above, wanted) - 1], rising[bisect_left(weights_above, wanted)]
         part = 0.0 if over[0] == under[0] else (wanted - under[0]) / (over[0] - under[0])
-        closeness.append(max(0.0, 1.05 * least - under[1] - part * (over[1] - under[1])))
+        between.append(under[1] + part * (over[1] - under[1]))
+    smooth, last = [], len(places) - 1
+    for j in range(len(places)):
+        kernel = [(np.exp(-((i / 9.6) ** 2) / 2), between[min(max(j + i, 0), last)]) for i in range(-38, 39)]
+        smooth.append(sum(share * each for share, each in kernel) / sum(share for share, _ in kernel))
+    closeness = [max(0.0, 1.05 * min(smooth) - each) for each in smooth]
     return odds, np.array(cuts), np.array(places), np.array(closeness)
 
 

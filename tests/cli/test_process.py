@@ -96,7 +96,7 @@ def test_ctrl_c_while_modules_are_imported(tmp_path):
     (tmp_path / "typer" / "__init__.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
     done = subprocess.run(
         [*COMMAND, "--help"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
         capture_output=True,
         text=True,
         timeout=60,

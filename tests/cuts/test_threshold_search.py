@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 import oracles
 from groups import parts, run_group
@@ -186,14 +187,14 @@ def test_the_steady_cut(problem, name):
     c = np.ones(len(scores)) if weights is None else weights
     above = scores > found
     reached = loss(c[above & positive].sum(), c[above & ~positive].sum())
-    assert reached <= 1.3 * least + 1e-11 * cuts[:, 1].max()
+    assert reached <= 1.1 * least + 1e-11 * cuts[:, 1].max()
     falling = cuts[::-1]
     wanted = (cuts[0, 0] + 0.1 * min(c[positive].sum(), c[~positive].sum())) / (1.0 + np.exp(-places))
     wanted -= 0.05 * min(c[positive].sum(), c[~positive].sum())
     inside = [np.searchsorted(falling[:, 0], factor * wanted) for factor in (1.0 - 1e-9, 1.0 + 1e-9)]
     next_to_places = falling[inside[0][(inside[0] == inside[1]) & (inside[0] < len(falling))]]
     near = np.concatenate([next_to_places, cuts[cuts[:, 1] == least]])
-    near = near[near[:, 1] <= 1.3 * least]
+    near = near[near[:, 1] <= 1.1 * least]
     assert abs(odds(c[above].sum()) - middle) <= np.abs(odds(near[:, 0]) - middle).min(initial=np.inf) + 1e-9
 
     there, rounds = in_group(
@@ -243,7 +244,7 @@ def test_weights_of_every_size(data, problem, name):
     above = scores > steady_cut(scores, positive, weights, loss)
     taken = [scores >= level for level in [*scores, np.inf]]
     least = min(loss(weights[each & positive].sum(), weights[each & ~positive].sum()) for each in taken)
-    assert loss(weights[above & positive].sum(), weights[above & ~positive].sum()) <= 1.3 * max(least, 0.0) + 1e-11
+    assert loss(weights[above & positive].sum(), weights[above & ~positive].sum()) <= 1.1 * max(least, 0.0) + 1e-11
     there, _ = in_group(
         lambda p, f, c, communicator: steady_cut(f, p, c, loss, communicator), lengths, positive, scores, weights
     )
@@ -284,6 +285,30 @@ def test_rounding_and_the_order_of_rows_move_it_little(name, seed):
         ends = places[(share > 0.0) | (found[0][1] > 0.0)]
         moved = np.ptp(ends) / 2.0 * np.abs(share - found[0][1]).sum()
         assert abs(place - found[0][0]) <= moved + 2.0 / 32.0
+
+
+def test_noise_in_scores_moves_f1_on_new_rows_less_than_half_as_much_as_with_the_best_cut():
+    """Means over problems: a hundredth of the scores' standard deviation, and F1 of known distributions."""
+    rng = np.random.default_rng(0)
+    rate, places = 0.1, np.linspace(-4.0, 7.0, 200)
+    spreads, f1s = [], []
+    for distance in np.repeat([1.0, 1.5, 2.0, 2.5], 10):
+        positive = rng.random(1000) < rate
+        scores = rng.normal(size=1000) + distance * positive
+        hits, false = rate * norm.sf(places - distance), (1.0 - rate) * norm.sf(places)
+        f1 = 2.0 * hits / (rate + hits + false)
+        loss, found = losses(positive, None)["f1"], []
+        for _ in range(8):
+            known = scores + 0.01 * scores.std() * rng.normal(size=1000)
+            order = known.argsort()[::-1]
+            best = known[order][loss(positive[order].cumsum(), (~positive[order]).cumsum()).argmin()]
+            found.append([best, steady_cut(known, positive, None, loss)])
+        reached = np.interp(found, places, f1)
+        spreads.append(np.ptp(reached, axis=0))
+        f1s.append(reached.mean(axis=0))
+    (best_spread, spread), (best_f1, steady_f1) = np.mean(spreads, axis=0), np.mean(f1s, axis=0)
+    assert spread <= 0.4 * best_spread
+    assert steady_f1 >= best_f1
 
 
 @pytest.mark.parametrize("name", ["error", "balanced"])
