@@ -147,7 +147,9 @@ def iteration(client: Client, measure: str) -> dict[str, float]:
     X, y = generated(SMALL_ROWS, SMALL_FEATURES, NONZEROS, SMALL_ROWS // 100)
     half = SMALL_ROWS // 2
     blocks = [client.scatter(block, hash=False) for block in ((X[:half], y[:half]), (X[half:], y[half:]))]
-    fit = on_cluster.MeasureClassifier(measure, ALPHA, tol=TOL, fit_intercept=False, client=client).fit(blocks)
+    fit = on_cluster.MeasureClassifier(measure, ALPHA, bound="convex", tol=TOL, fit_intercept=False, client=client).fit(
+        blocks
+    )
     n, traffic, result = max(1, fit.n_iter_), fit.traffic_, fit.result_
     vectors = 2 * 8 * SMALL_FEATURES  # over both connections of the client: gradients go up, and directions down
     return {

@@ -86,7 +86,13 @@ def seconds_of_iterations(model: Any) -> NDArray[np.float64]:
 def compare(client: Client, rows: int, measure: str, iterations: int) -> dict[str, Any]:
     """Fit all ways in turns, and describe the fastest repetitions."""
     seconds: dict[str, list[NDArray[np.float64]]] = {"one_thread": [], "two_threads": [], "workers": []}
-    options: dict[str, Any] = {"measure": measure, "alpha": ALPHA, "tol": 1e-9, "max_iter": iterations}
+    options: dict[str, Any] = {
+        "measure": measure,
+        "alpha": ALPHA,
+        "bound": "convex",
+        "tol": 1e-9,
+        "max_iter": iterations,
+    }
     for _ in range(REPETITIONS):
         X, y = in_memory(rows)
         for way, n_threads in (("one_thread", 1), ("two_threads", WORKERS)):

@@ -72,7 +72,7 @@ def compare(
     name: str, X: Any, y: Any, measure: str, client: Client, blocks: list[Any], store: Path
 ) -> list[dict[str, Any]]:
     """All ways for one data set and measure."""
-    model = MeasureClassifier(measure, ALPHA, tol=TOL).fit(X, y)
+    model = MeasureClassifier(measure, ALPHA, bound="convex", tol=TOL).fit(X, y)
     rng = np.random.default_rng(0)
     solution = model.coef_[0]
     weights = [
@@ -93,8 +93,12 @@ def compare(
     placement.close()
     fits: list[tuple[str, Any, list[tuple[float, Any]]]] = [
         ("memory", model, expected),
-        ("out of core", MeasureClassifier(measure, ALPHA, tol=TOL).fit(store), out_of_core),
-        ("cluster", on_cluster.MeasureClassifier(measure, ALPHA, tol=TOL, client=client).fit(blocks), cluster),
+        ("out of core", MeasureClassifier(measure, ALPHA, bound="convex", tol=TOL).fit(store), out_of_core),
+        (
+            "cluster",
+            on_cluster.MeasureClassifier(measure, ALPHA, bound="convex", tol=TOL, client=client).fit(blocks),
+            cluster,
+        ),
     ]
     rows = []
     for way, fit, found in fits:

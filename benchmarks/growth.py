@@ -46,7 +46,7 @@ def fit(n: int, folder: str, measure: str) -> None:
     size = data.nbytes + indices.nbytes + indptr.nbytes
     before = peak_bytes()
     begin = time.perf_counter()
-    model = MeasureClassifier(measure=measure, alpha=ALPHA, n_threads=1).fit(X, y)
+    model = MeasureClassifier(measure, ALPHA, bound="convex", n_threads=1).fit(X, y)
     seconds = time.perf_counter() - begin
     more = peak_bytes() - before
     found = {"seconds": seconds, "iterations": model.n_iter_, "gap": model.gap_, "X": size, "more": more}

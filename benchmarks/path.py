@@ -29,10 +29,10 @@ def study(X: Any, y: Any, measure: Measure) -> dict[str, Any]:
     """One line of the table."""
 
     def path_of_all() -> RegularizationPath:
-        return regularization_path(X, y, measure=measure, n_alphas=N_ALPHAS, tol=TOL)
+        return regularization_path(X, y, measure=measure, bound="convex", n_alphas=N_ALPHAS, tol=TOL)
 
     def cold_fit(alpha: float) -> MeasureClassifier:
-        return MeasureClassifier(measure, alpha, tol=TOL).fit(X, y)
+        return MeasureClassifier(measure, alpha, bound="convex", tol=TOL).fit(X, y)
 
     path = path_of_all()
     smallest = float(path.alphas[-1])

@@ -32,7 +32,7 @@ def main() -> int:
     for name in present(options.data):
         X, y = load(options.data, name)
         models: dict[str, Any] = {"LinearSVC": LinearSVC(), "LogisticRegression": LogisticRegression()}
-        models |= {f"{m} {a:g}": MeasureClassifier(measure=m, alpha=a, n_threads=1) for m, a in OURS}
+        models |= {f"{m} {a:g}": MeasureClassifier(m, a, bound="convex", n_threads=1) for m, a in OURS}
         seconds: dict[str, list[float]] = {label: [] for label in models}
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -141,7 +141,7 @@ def scored(folder: Path, name: str, change: str) -> Iterator[tuple[Array, Array,
     if change == "rounding":
         for _ in range(REPETITIONS):
             A, B = rounded_otherwise(X, rng), rounded_otherwise(new, rng)
-            model = MeasureClassifier("f1", alpha=1e-4, n_threads=1).fit(A, y)
+            model = MeasureClassifier("f1", alpha=1e-4, bound="convex", n_threads=1).fit(A, y)
             yield y, model.decision_function(A), y_new, model.decision_function(B)
         return
     scores, of_new = held_out(X, y), log_loss().fit(X, y).decision_function(new)

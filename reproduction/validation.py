@@ -37,6 +37,7 @@ def choose(data: PaperData, measure: Measure, settings: Settings) -> list[TriedA
             data.train.X,
             data.train.y,
             measure=measure,
+            bound="convex",
             alphas=settings.alphas,
             validation=data.validation,
             tol=EPS,

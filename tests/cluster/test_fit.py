@@ -15,7 +15,7 @@ from distributed.security import Security
 from sklearn.exceptions import ConvergenceWarning
 
 import smoothperf
-from problems import thorough
+from problems import gaussians, thorough
 from promises import hold_tight_fit
 from smoothperf import BMRM, Nesterov, ZeroModelWarning
 from smoothperf.dask import MeasureClassifier
@@ -25,6 +25,7 @@ from smoothperf.dask.design import SharedDesign
 from smoothperf.dask.inputs import sources
 from smoothperf.dask.placement import Placement
 from smoothperf.design import as_design
+from smoothperf.estimators.messages import say_tight
 from smoothperf.io.model_file import ModelFileError
 from smoothperf.measures import ErrorRate, Examples, get_measure
 from smoothperf.optimise.objective import RegularizedRisk, Run
@@ -434,6 +435,20 @@ def test_the_tight_bound_is_that_of_memory(client, data, measure, weighted):
     assert there.to_local().get_params()["bound"] == "tight"
     rows = there.result_.trace.rows
     assert [row.iteration for row in rows] == list(range(there.n_iter_ + 1))
+
+
+def test_the_tight_bound_takes_over_where_the_convex_one_collapses(client):
+    X, y = gaussians(40, 360, 4, shift=0.5, seed=2)
+    options = {"measure": "prbep", "alpha": 1e-3, "client": client}
+    say_tight.cache_clear()
+    with pytest.warns(ZeroModelWarning, match="The convex bound of prbep is least at w = 0 here"):
+        there = MeasureClassifier(**options).fit(in_blocks(X, y))
+    assert there.bound_ == there.to_local().bound_ == "tight"
+    hold_tight_fit(there, X, y, given=(in_blocks(X, y),))
+    rows = there.result_.trace.rows
+    assert [row.iteration for row in rows] == list(range(there.n_iter_ + 1))
+    with pytest.warns(ZeroModelWarning, match='use bound="auto" or "tight"'):
+        assert MeasureClassifier(**options, bound="convex").fit(in_blocks(X, y)).bound_ == "convex"
 
 
 def test_going_on_with_the_tight_bound(client, data, tmp_path):
