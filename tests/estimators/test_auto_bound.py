@@ -18,7 +18,7 @@ CLEAR = gaussians(40, 160, 4, shift=4.0, seed=2)
 
 @pytest.fixture(autouse=True)
 def said_anew():
-    """What is said once in a process."""
+    """A process that has said nothing yet."""
     say_tight.cache_clear()
 
 
