@@ -119,7 +119,7 @@ INT64, STRING, DOUBLE = 7, 8, 11
 
 
 def _inputs(graph: _Graph, effects: Effects, kind: int) -> list[Any]:
-    """What goes in: a matrix, or the columns of a table."""
+    """Inputs: a matrix, or the columns of a table."""
     make = graph.helper.make_tensor_value_info
     if not effects.of_table:
         return [make("X", kind, [None, len(effects.columns)])]
