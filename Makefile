@@ -126,7 +126,7 @@ $(NETWORKS)/installed: $(VENV)/wheel
 	$(NETWORKS)/bin/python -m pip install --quiet --upgrade pip
 	$(NETWORKS)/bin/python -m pip install --quiet $(TORCH)
 	$(NETWORKS)/bin/python -m pip install --quiet --force-reinstall --no-deps $(VENV)/wheel/*.whl
-	$(NETWORKS)/bin/python -m pip install --quiet "$$(echo $(VENV)/wheel/*.whl)[torch,jax]" 'pytest>=8.2' 'hypothesis>=6.100'
+	$(NETWORKS)/bin/python -m pip install --quiet "$$(echo $(VENV)/wheel/*.whl)[torch,jax]" skorch 'pytest>=8.2' 'hypothesis>=6.100'
 	touch $@
 
 $(VENV)/installed: $(VENV)/wheel

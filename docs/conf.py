@@ -1,5 +1,6 @@
 """Settings of the site: `make docs` builds it to docs/_build/html, without the network, and warnings are errors."""
 
+import importlib.util
 import re
 from typing import Any
 
@@ -70,10 +71,16 @@ GALLERY = (
     "choosing_alpha",
     "a_monotone_scorecard",
     "a_measure_of_your_own",
+    "a_network_for_few_false_alarms",
+    "a_certified_last_layer",
     "ranking_queries",
     "a_million_rows_out_of_core",
     "a_cluster_on_a_laptop",
 )
+
+#: Examples that are shown without being run where PyTorch is missing: the site needs none.
+WITH_TORCH = ("a_network_for_few_false_alarms", "a_certified_last_layer")
+SHOWN_ONLY = () if importlib.util.find_spec("torch") else WITH_TORCH
 
 
 class ReadingOrder:
@@ -103,7 +110,7 @@ def plain_figures(gallery_conf: dict[str, Any], name: str) -> None:
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": r"\.py$",
+    "filename_pattern": "".join(f"(?<!{name})" for name in SHOWN_ONLY) + r"\.py$",
     "within_subsection_order": ReadingOrder,
     "reset_modules": ("matplotlib", plain_figures),
     "remove_config_comments": True,

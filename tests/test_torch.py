@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import socket
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -231,3 +233,15 @@ def test_batches_of_all_ranks_are_judged_as_one(tmp_path):
         value, slopes = torch.load(tmp_path / f"{rank}.pt")
         torch.testing.assert_close(value, loss.detach())
         torch.testing.assert_close(slopes, gradients(net))
+
+
+def test_the_page_runs():
+    pytest.importorskip("skorch", reason="`make test-networks` has it")
+    page = Path(__file__).parents[1] / "docs" / "networks.md"
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    torch.manual_seed(0)
+    for block in blocks:
+        exec(block, names)
+    assert names["result"].gap <= 1e-3
+    assert names["search"].best_score_ > 0.1
