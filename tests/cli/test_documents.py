@@ -36,7 +36,7 @@ def measures(text):
     return [float(number) for number in re.findall(r"(?<![\d.])\d\.\d{4}(?:\d\d)?(?!\d)", text)]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/first-steps.md", "docs/command-line.md"])
+@pytest.mark.parametrize("name", ["docs/first-steps.md", "docs/command-line.md"])
 def test_commands_print_what_the_document_says(run, examples_folder, monkeypatch, name):
     monkeypatch.chdir(examples_folder)
     sessions = SESSION.findall((ROOT / name).read_text("utf-8"))
