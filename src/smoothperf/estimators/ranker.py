@@ -18,6 +18,7 @@ from ..measures.queries.queries import missing_entries
 from ..optimise import Callback, ConvexSolver, Result, Solver
 from ..optimise.smoothing import Smoothing
 from ..tasks.base import Ending
+from ..tasks.features import R
 from ..tasks.queries import QueryRows, QueryTask
 from ..tasks.query_choice import RankingCandidate, candidate_for
 from ..threads import check_n_threads
@@ -117,6 +118,17 @@ class LinearRanker(CertifiedModel):
         ids = query_ids(len(grades), queries_of(given, qid, group), group)
         queries = Queries.of(grades, ids, given.sample_weight)
         return QueryRows(X, queries, features=features_of(self), low_memory=self.low_memory)
+
+    def _prepare(self, rows: R) -> R:
+        """The rows with their features; bounds of their weights are refused, as rankers would not keep them."""
+        whole = super()._prepare(rows)
+        bounds = None if whole.columns is None else whole.columns.bounds
+        if bounds is not None and np.isfinite(bounds).any():
+            raise ValueError(
+                "features asks for monotone effects, with bounds of weights, which rankers do not have: leave out "
+                "monotonic_cst."
+            )
+        return whole
 
     def _keep_ending(self, result: Result, ending: Ending) -> None:
         """Make the outcome of a run the fitted model."""
