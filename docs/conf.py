@@ -148,8 +148,12 @@ def link_documents(app: Any, what: str, name: str, thing: Any, options: Any, lin
 
 
 def leave_out(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what scikit-learn adds to every estimator."""
-    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
+    """Leave out what scikit-learn adds to every estimator, and how ours know one another."""
+    return (
+        True
+        if re.fullmatch(r"set_\w+_request|set_output|get_metadata_routing|task_kind|single|in_memory", name)
+        else None
+    )
 
 
 def keep_tags(app: Any, doctree: nodes.document) -> None:

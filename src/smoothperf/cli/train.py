@@ -15,6 +15,7 @@ from ._files import check_writable, read_rows
 from ._point import At, operating_point
 from ._progress import Watch
 from ._screen import Screen
+from ._sparse import Bounds, Sparsity, bounds_of
 from ._trained import Checkpoints, Trained
 from .kinds import Kind, check_training, is_label_measure, kind_of_rows
 
@@ -50,7 +51,9 @@ def train(
             "Several to choose from, one option each.",
         ),
     ] = None,
+    sparsity: Sparsity,
     nonnegative: options.Nonnegative = False,
+    bounds: Bounds,
     at: At = None,
     validation: Annotated[
         Path | None,
@@ -110,16 +113,19 @@ def train(
     from ..io.store import is_store
 
     strength, point = _strength(alpha), operating_point(at)
-    ratios = _ratios(l1_ratio, strength)
+    fewest = sparsity.settings(strength)
+    ratios = _ratios(l1_ratio or ([1.0] if fewest else None), strength)
     check_writable(output)
     check_training([measure], [solver], form, tol=effort.tol, max_iter=effort.max_iter)
     scaled = options.kind_of_scaling(scale, stored=is_store(data, form.format))
+    limits = bounds.checked(scaled)
     _check_options(measure, form, strength, bound, at, validation)
     checkpoints = Checkpoints(checkpoint, resume)
     checkpoints.check(strength)
     rows = read_rows(screen, data, form)
     kind = kind_of_rows(screen, rows, [measure], form)
     kind.refuse(at=at, balanced=balanced, pos_label=pos_label, l1_ratio=l1_ratio, nonnegative=nonnegative)
+    kind.refuse(max_features=sparsity.max_features, sparsest=sparsity.sparsest, coef_bounds=bounds.coef_bounds)
     if kind.ranks and strength is not None and validation is not None:
         fail("--validation is for a choice, and with --alpha NUMBER there is none in a ranking: leave out one.")
     measure = measure or kind.default_measure
@@ -131,6 +137,8 @@ def train(
         "class_weight": "balanced" if balanced else None,
         "l1_ratio": ratios,
         "positive": nonnegative,
+        "coef_bounds": bounds_of(examples, limits),
+        **fewest,
         "pos_label": pos_label,
     }
     if strength is None:

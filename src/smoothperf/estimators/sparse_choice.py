@@ -5,7 +5,7 @@ With ``max_features``, a candidate is followed as far as its model of all rows h
 ``sparsest``, the winner of the usual rule sets the standard, and the model with the fewest features is taken of all
 whose score on held-out rows is at most a standard error below:
 
-    mean(s) >= mean(s_best) - std(s_best) / sqrt(K)                                                 (one-standard-error)
+    mean(s) >= mean(s_best) - std(s_best) / sqrt(K)
 
 where K is the number of splits, or of folds of one repetition, as in (cautious). Models of all rows are solved to a
 finer tolerance than others, as what is within a coarse one can have some features more than the optimum. (Measured on
