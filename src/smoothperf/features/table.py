@@ -260,9 +260,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(list(table.columns), dtype=object)
             self.n_features_in_ = len(table.columns)
         else:
-            check_names(
-                [column.name for column in self.columns_ if column.feature_names], list(table.columns), table.path
-            )
+            needed = [column.name for column in self.columns_ if column.feature_names]
+            check_names(needed, list(table.columns), table.path, [column.name for column in self.columns_])
         return table
 
     def _cells(self, table: Table, name: str) -> NDArray[Any]:

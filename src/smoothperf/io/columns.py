@@ -286,11 +286,11 @@ def _check_names(names: list[str], label: str | None, query: str | None, path: P
         raise data_error(path, f"there are no features{rest}")
 
 
-def check_names(wanted: list[str], found: list[str], path: Path) -> None:
-    """Refuse a table that lacks columns of training, and name them."""
+def check_names(wanted: list[str], found: list[str], path: Path, known: Collection[str] = ()) -> None:
+    """Refuse a table that lacks columns of training, and name them; known columns are not new, though not needed."""
     missing = [name for name in wanted if name not in set(found)]
     if not missing:
         return
-    new = [name for name in found if name not in set(wanted)]
+    new = [name for name in found if name not in {*wanted, *known}]
     renamed = f"; new are {listed(new)}: rename those that are meant" if new else ""
     raise data_error(path, f"it lacks the column{'s' * (len(missing) > 1)} {listed(missing)} of training{renamed}")
