@@ -122,7 +122,7 @@ def test_columns_in_any_order_and_others_beside_them():
     with pytest.raises(DataError, match="X: it lacks the column 'b' of training; new are 'c': rename"):
         encoder.transform(frame.rename(columns={"b": "c"}))
     dropped = TableEncoder(drop=["flag"]).fit(frame)
-    with pytest.raises(DataError, match="X: it lacks the column 'b' of training$"):  # and what was dropped is not new
+    with pytest.raises(DataError, match=r"X: it lacks the column 'b' of training$"):  # and what was dropped is not new
         dropped.transform(frame.drop(columns="b"))
 
 

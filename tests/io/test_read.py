@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from smoothperf.io import DataError, Dataset, read_data, write_npz
 from smoothperf.io.chunks import open_chunks
+from smoothperf.io.dataset import Named
 from smoothperf.io.tables import read_table
 
 TEXT = b"1 1:0.5 3:2\n-1 2:1\n" * 500
@@ -537,7 +538,7 @@ def test_parquet_columns_are_taken_as_those_of_csv(tmp_path):
     data = read_data(path, label="y", query="q")
     np.testing.assert_array_equal(data.X, [[1, 1], [2.5, 0]])
     assert (data.y.tolist(), data.qid.tolist()) == ([1, -1], [7, 8])
-    with open_chunks(path, n_entries=5, label="y", query="q") as (_, chunks):
+    with open_chunks(path, Named("y", "q"), n_entries=5) as (_, chunks):
         assert np.vstack([chunk.X for chunk in chunks]).tolist() == data.X.tolist()
 
 
@@ -576,7 +577,7 @@ def test_the_index_of_a_frame_is_no_feature(tmp_path, named):
     path = tmp_path / "a.parquet"
     frame.drop(columns="w").to_parquet(path)
     assert read_data(path, label="y").feature_names == ["a"]
-    with open_chunks(path, n_entries=100, label="y") as (_, chunks):
+    with open_chunks(path, Named("y"), n_entries=100) as (_, chunks):
         assert [chunk.feature_names for chunk in chunks] == [["a"]]
     if named:  # who asks for it gets it
         assert read_data(path, label="id").y.tolist() == [7, 5, 3]

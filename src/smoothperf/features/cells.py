@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Array
-from ..io.columns import Table
-from ..io.dataset import quoted
+from ..io.dataset import Table, quoted
 from ..io.labels import TRUTH, is_number
 
 #: Numbers as they are written in other places, with what says so.

@@ -26,8 +26,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import choice, whole_number
 from .._warnings import warn
 from ..design.scaling import KINDS, Scaling
-from ..io.columns import Table, check_names
-from ..io.dataset import data_error, listed
+from ..io.columns import check_names
+from ..io.dataset import Table, data_error, listed
 from ..io.frames import table_of
 from ..io.tables import read_table
 from .cells import bad_date, bad_number, dates_in, numbers_in

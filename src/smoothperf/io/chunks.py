@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .columns import TABLES, table_chunks
-from .dataset import Chunk, Dataset, data_error
+from .dataset import NONE, Chunk, Dataset, Named, data_error
 from .read import format_of, read_data
 from .store import is_store
 from .store.former import begins_as_former_store, former_chunks
@@ -22,10 +22,9 @@ from .svmlight import svmlight_chunks
 @contextmanager
 def open_chunks(
     path: str | os.PathLike[str],
+    named: Named = NONE,
     *,
     n_entries: int,
-    label: str | None = None,
-    query: str | None = None,
     format: str | None = None,
     n_features: int | None = None,
     zero_based: bool | None = None,
@@ -36,9 +35,11 @@ def open_chunks(
     ----------
     path : path-like
         The file.
+    named : Named
+        The columns of a table that are no features.
     n_entries : int
         Entries (zeros of tables included) in a chunk, about; at least one row.
-    label, query, format, n_features, zero_based
+    format, n_features, zero_based
         As in :func:`~smoothperf.io.read_data`.
 
     Yields
@@ -53,18 +54,18 @@ def open_chunks(
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "train.csv")
     >>> _ = file.write_text("age,income,bought\n31,2.5,yes\n47,1.0,no\n52,3.5,no\n")
-    >>> with open_chunks(file, n_entries=6, label="bought") as (_, chunks):
+    >>> with open_chunks(file, n_entries=6, named=Named("bought")) as (_, chunks):
     ...     [(chunk.X.shape, chunk.feature_names) for chunk in chunks]
     [((2, 2), ['age', 'income']), ((1, 2), ['age', 'income'])]
     """
     path = Path(path)
     if is_store(path, format):
         former = begins_as_former_store(path)
-        chunks = former_chunks(path) if former else _pieces(read_data(path, label=label, query=query), n_entries)
+        chunks = former_chunks(path) if former else _pieces(read_data(path, **named._asdict()), n_entries)
         yield "store", _with_columns(chunks, path, n_features)
         return
     with opened(path) as (file, share):
-        format = format_of(file, path, format, label, query)
+        format = format_of(file, path, format, named)
         if format == "svmlight":
             yield (
                 format,
@@ -72,7 +73,7 @@ def open_chunks(
             )
             return
         if format in TABLES:
-            chunks = table_chunks(file, path, format, share, label, query, n_entries)
+            chunks = table_chunks(file, path, format, share, named, n_entries)
         else:
             chunks = _pieces(read_data(path, format=format), n_entries)
         yield format, _with_columns(chunks, path, n_features)
@@ -84,9 +85,7 @@ def _pieces(data: Dataset, n_entries: int) -> Iterator[Chunk]:
     step = max(1, n_entries * n // max(1, getattr(data.X, "nnz", n * d)))
     for begin in range(0, n, step):
         rows = slice(begin, min(begin + step, n))
-        y, qid, weights = (None if each is None else each[rows] for each in (data.y, data.qid, data.sample_weight))
-        share = rows.stop / n
-        yield Chunk(data.X[rows], y, share, data.feature_names, data.zero_based, qid=qid, sample_weight=weights)
+        yield data.chunk(rows, rows.stop / n)
 
 
 def _with_columns(chunks: Iterator[Chunk], path: Path, n_features: int | None) -> Iterator[Chunk]:

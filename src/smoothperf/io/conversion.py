@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .chunks import open_chunks
 from .columns import TABLES
+from .dataset import Named
 from .labels import from_text, keys_from_text
 from .store.writer import StoreWriter
 
@@ -73,9 +74,8 @@ def convert(
     n_rows = 0
     with open_chunks(
         source,
+        Named(label, query),
         n_entries=ENTRIES,
-        label=label,
-        query=query,
         format=format,
         n_features=n_features,
         zero_based=zero_based,

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import Array, Indices
+from . import labels
+from .labels import MISSING, is_number, numbers_from_text
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,11 @@ class Dataset:
     qid: Any = None
     sample_weight: Any = None
 
+    def chunk(self, rows: slice, share: float) -> Chunk:
+        """Some of the rows, up to a share of the file."""
+        y, qid, weights = (None if each is None else each[rows] for each in (self.y, self.qid, self.sample_weight))
+        return Chunk(self.X[rows], y, share, self.feature_names, self.zero_based, qid=qid, sample_weight=weights)
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -94,6 +106,201 @@ class Chunk:
     moved: bool = False
     qid: Any = None
     sample_weight: Any = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a file.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    format : str
+        "csv", "parquet" or "frame".
+    columns : dict
+        By name, without those of labels and queries: arrays of numbers, with NaN for what is missing, or of text.
+    y : ndarray or None
+        The labels, as in :class:`Dataset`.
+    n_rows : int
+        Number of rows.
+    lines : ndarray or None
+        Lines of the rows, in a text, or their numbers, if these are not all rows.
+    qid : ndarray or None
+        The queries, as in :class:`Dataset`.
+    first_row : int
+        Rows of the file before these.
+    """
+
+    path: Path
+    format: str
+    columns: dict[str, NDArray[Any]]
+    y: NDArray[Any] | None
+    n_rows: int
+    lines: NDArray[np.int64] | None
+    qid: NDArray[Any] | None = None
+    first_row: int = 0
+
+    def numbers(self, name: str, remedy: str = " as in training") -> Array:
+        """Return a column of numbers; words in it are an error."""
+        column = self.columns[name]
+        numbers = numbers_in(column)
+        if numbers is None:
+            words = (pair for pair in enumerate(column.tolist()) if pair[1] not in MISSING and not is_number(pair[1]))
+            row, text = next(words)
+            raise self.error(row, f"column {name!r} holds {quoted(text)}, which is not a number{remedy}")
+        return self.finite(name, numbers)
+
+    def finite(self, name: str, numbers: Array) -> Array:
+        """Return the numbers of a column; an infinite one is an error."""
+        infinite = np.flatnonzero(np.isinf(numbers))
+        if infinite.size:
+            raise self.error(int(infinite[0]), f"column {name!r} holds {numbers[infinite[0]]}; remove or replace it")
+        return numbers
+
+    def words(self, name: str) -> NDArray[Any]:
+        """Return a column as text, "" where it is missing."""
+        texts = np.empty(self.n_rows, dtype=object)
+        texts[:] = [_word(value) for value in self.columns[name].tolist()]
+        return texts
+
+    def error(self, row: int, reason: str) -> Exception:
+        """Make the error for a row."""
+        number = self.first_row + row + 1 if self.lines is None else int(self.lines[row])
+        if self.format == "csv":
+            return data_error(self.path, reason, line=number)
+        return data_error(self.path, f"row {number}: {reason}")
+
+    def encoded(self, encoder: Any) -> Dataset:
+        """Return the numbers that an encoder makes of it."""
+        X = encoder.transform(self)
+        return Dataset(X, self.y, self.format, encoder.feature_names, self.path, encoder=encoder, qid=self.qid)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of columns."""
+        return self.n_rows, len(self.columns)
+
+    def __getitem__(self, numbers: Indices) -> Table:
+        """Some of the rows, by number or as a mask; their labels and queries are not kept."""
+        rows = np.arange(self.n_rows)[numbers]
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        lines = rows + self.first_row + 1 if self.lines is None else self.lines[rows]
+        return replace(self, columns=columns, y=None, qid=None, n_rows=rows.size, lines=lines)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers, none of them missing."""
+        return all(column.dtype.kind == "f" and not np.isnan(column).any() for column in self.columns.values())
+
+    def plain(self, hint: str = "") -> Dataset:
+        """Return the numbers as they are; a word, or a value that is missing, is an error."""
+        X = np.empty((self.n_rows, len(self.columns)))
+        for place, name in enumerate(self.columns):
+            X[:, place] = self.numbers(name, f"; encode such columns first{hint}")
+            missing = np.isnan(X[:, place])
+            if missing.any():
+                raise self.error(int(missing.argmax()), f"column {name!r} has no value; remove or fill such rows")
+        return Dataset(X, self.y, self.format, list(self.columns), self.path, qid=self.qid)
+
+    def typed(self) -> Table:
+        """Return the same with labels and queries in the types that all of them tell."""
+        y, qid = self.y, self.qid
+        return replace(
+            self,
+            y=None if y is None else labels.typed(y),
+            qid=None if qid is None else labels.typed(qid, labels.keys_from_text),
+        )
+
+
+def joined(parts: list[Table]) -> Table:
+    """Put the parts of a table together, one column after the other, so that there are never two of all."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+
+    def whole(name: str) -> Any:
+        arrays = [getattr(part, name) for part in parts]
+        return None if arrays[0] is None else np.concatenate(arrays)
+
+    return replace(
+        first,
+        columns={name: np.concatenate([part.columns.pop(name) for part in parts]) for name in list(first.columns)},
+        y=whole("y"),
+        n_rows=sum(part.n_rows for part in parts),
+        lines=whole("lines"),
+        qid=whole("qid"),
+    )
+
+
+class Named(NamedTuple):
+    """Names of the columns of a table that are no features; None for those that it has not.
+
+    Attributes
+    ----------
+    label, query : str or None
+        The column of labels, and that of queries.
+    """
+
+    label: str | None = None
+    query: str | None = None
+
+    def check(self, names: list[str], path: Path, *, labelled: bool) -> None:
+        """Refuse a table without these columns, or with nothing beside them."""
+        label, query = self
+        if labelled and label is None:
+            hint = "say with label= or --label which column holds the labels"
+            raise data_error(path, f"{hint}; there are {listed(names)}")
+        for name, what in ((label if labelled else None, "labels"), (query, "queries")):
+            if name is not None and name not in names:
+                raise data_error(path, f"there is no column {name!r} for the {what}; there are {listed(names)}")
+        if query is not None and query == label:
+            raise data_error(path, f"the column {query!r} cannot hold both the labels and the queries")
+        if set(names) <= {label, query}:
+            rest = f": {label!r} is the only column" if query is None else f" beside the queries, column {query!r}"
+            raise data_error(path, f"there are no features{rest}")
+
+    def take(self, columns: dict[str, NDArray[Any]], part: Table) -> Table:
+        """Take these columns out of the others, to be labels and queries of a part; none may be missing."""
+        y, qid = (None if name is None else columns.pop(name) for name in self)
+        if y is not None:
+            y = _known(part, y, f"the label, column {self.label!r}, is missing", {""}, "its labels are")
+        if qid is not None:
+            subject = f"the queries, column {self.query!r}, are"
+            qid = _known(part, qid, f"the query, column {self.query!r}, is missing", MISSING, subject)
+        return replace(part, y=y, qid=qid)
+
+
+#: No names.
+NONE = Named()
+
+
+def _known(table: Table, values: NDArray[Any], reason: str, missing: Collection[str], subject: str) -> NDArray[Any]:
+    """Return labels or queries, none of them missing, text in NumPy's type for it."""
+    for row, value in enumerate(values.tolist()):
+        if value is None or value != value or (isinstance(value, str) and value in missing):
+            raise table.error(row, reason)
+    if all(isinstance(value, str) for value in values):
+        values = values.astype(str)
+    problem = labels.problem_of(values, table.n_rows, first_row=table.first_row + 1)
+    if problem is not None:
+        raise data_error(table.path, problem.replace("its labels are", subject))
+    return values
+
+
+def numbers_in(column: NDArray[Any]) -> Array | None:
+    """Return the numbers that a column holds; None if it holds words."""
+    if column.dtype.kind == "O":
+        return numbers_from_text(column.tolist())
+    return column.astype(np.float64, copy=False)
+
+
+def _word(value: Any) -> str:
+    """Return a value as people write it, numbers that are whole without a point; "" for what is missing."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = str(value)
+    return "" if text in MISSING else text
 
 
 class DataError(ValueError):

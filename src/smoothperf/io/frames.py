@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Table
+from .dataset import Table
 from .labels import MISSING
 
 #: What stands for the name of a file in errors.

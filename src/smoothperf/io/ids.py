@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arrays import Array
 from .columns import TABLES, open_source
-from .dataset import check_column, data_error
+from .dataset import NONE, check_column, data_error
 from .labels import is_number, numbers_from_text
 from .parquet import Parquet
 from .read import format_of
@@ -44,7 +44,7 @@ def read_ids(path: str | os.PathLike[str], name: str, *, format: str | None = No
     """
     path = Path(path)
     with uncompressed(path) as file:
-        found = format_of(file, path, format, None)
+        found = format_of(file, path, format, NONE)
         if found == "svmlight":
             if name != COMMENT:
                 raise data_error(path, f"an svmlight file has no column {name!r}; {COMMENT!r} is what follows a #")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._validation import choice, whole_number
-from .columns import TABLES, Table, read_columns
-from .dataset import Dataset, data_error
+from .columns import TABLES, read_columns
+from .dataset import Dataset, Named, Table, data_error
 from .delimited import DELIMITERS
 from .npz import read_npz
 from .store import is_store, open_store
@@ -132,9 +132,9 @@ def read_file(
     if is_store(path, format):
         return _of_store(path, label, query, n_features, labelled=labelled)
     with uncompressed(path) as file:
-        format = format_of(file, path, format, label, query)
+        format = format_of(file, path, format, Named(label, query))
         if format in TABLES:
-            return read_columns(file, path, format, label, query, labelled=labelled, encoder=encoder)
+            return read_columns(file, path, format, Named(label, query), labelled=labelled, encoder=encoder)
         if format == "svmlight":
             X, labels, zero_based, qid = read_svmlight(file, path, n_features=n_features, zero_based=zero_based)
             return Dataset(X, labels if labelled else None, format, None, path, zero_based, qid=qid)
@@ -144,7 +144,7 @@ def read_file(
 
 
 def _of_store(path: Path, label: str | None, query: str | None, n_features: int | None, *, labelled: bool) -> Dataset:
-    refuse_columns("store", path, label, query)
+    refuse_columns("store", path, Named(label, query))
     store = open_store(path)
     _check_width(path, store.shape[1], n_features)
     return Dataset(
@@ -166,9 +166,7 @@ def _check_width(path: Path, found: int, n_features: int | None, hint: str = "")
         raise data_error(path, f"it has {found} features where {n_features} are expected{more}")
 
 
-def format_of(
-    file: io.BufferedReader, path: Path, format: str | None, label: str | None, query: str | None = None
-) -> str:
+def format_of(file: io.BufferedReader, path: Path, format: str | None, named: Named) -> str:
     """The format of a file that has been opened: the one that was named, or what it looks like."""
     if format is not None:
         choice("format", format, FORMATS)
@@ -176,13 +174,13 @@ def format_of(
     if not head:
         raise data_error(path, "it is empty")
     found = format or _detect(head, path)
-    refuse_columns(found, path, label, query)
+    refuse_columns(found, path, named)
     return found
 
 
-def refuse_columns(found: str, path: Path, label: str | None, query: str | None) -> None:
+def refuse_columns(found: str, path: Path, named: Named) -> None:
     """Refuse names of columns where the format has none."""
-    for option, column in (("label", label), ("query", query)):
+    for option, column in named._asdict().items():
         if column is not None and found in ("svmlight", "npz", "store"):
             reason = f"a file of the {found} format has no named columns, so {option}={column!r} means nothing"
             raise data_error(path, f"{reason}; leave out {option}= or --{option}")

@@ -23,8 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .columns import Table, check_names
-from .dataset import Dataset, data_error
+from .columns import check_names
+from .dataset import Dataset, Table, data_error
 from .read import read_file
 
 
