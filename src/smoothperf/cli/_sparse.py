@@ -43,7 +43,7 @@ class Bounds(Options):
 
 @dataclass(frozen=True)
 class Sparsity(Options):
-    """How many features a choice may leave in the model."""
+    """Number of features that a choice may leave in the model."""
 
     max_features: Annotated[
         int | None,

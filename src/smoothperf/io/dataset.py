@@ -67,7 +67,20 @@ class Dataset:
     sample_weight: Any = None
 
     def chunk(self, rows: slice, share: float) -> Chunk:
-        """Some of the rows, up to a share of the file."""
+        """Return some of the rows.
+
+        Parameters
+        ----------
+        rows : slice
+            Their places.
+        share : float
+            Share of the file up to their end.
+
+        Returns
+        -------
+        Chunk
+            These rows.
+        """
         y, qid, weights = (None if each is None else each[rows] for each in (self.y, self.qid, self.sample_weight))
         return Chunk(self.X[rows], y, share, self.feature_names, self.zero_based, qid=qid, sample_weight=weights)
 
