@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils import check_array
 
 from .._arrays import Array
 from ..features import EncodedColumn, Shapes, TableEncoder
@@ -264,3 +266,40 @@ def affine(stage: Any) -> tuple[Array, Array]:
     shift, scale = SCALERS[type(stage)](stage)
     d = stage.n_features_in_
     return (np.zeros(d) if shift is None else shift), (np.ones(d) if scale is None else scale)
+
+
+def column_values(model: Any, X: Any) -> list[NDArray[Any]]:
+    """Return the columns of rows that a model has effects of: numbers, words and dates, each as such."""
+    stages = stages_of(model)
+    if stages and isinstance(stages[0], TableEncoder):
+        table = stages[0]._table(X, reset=False)
+        return [stages[0]._values(table, column) for column in stages[0].columns_ if column.feature_names]
+    return list(check_array(X, ensure_all_finite="allow-nan", dtype=np.float64).T)
+
+
+def added_by(effect: AnyEffect, values: NDArray[Any]) -> Array:
+    """Return what values of a column add to the scores of their rows.
+
+    Examples
+    --------
+    >>> effect = WordsEffect("town", {"Rome": 1.0}, other=-1.0, missing=0.0)
+    >>> added_by(effect, np.array(["Rome", "", "Oslo"], dtype=object))
+    array([ 1.,  0., -1.])
+    """
+    if isinstance(effect, WordsEffect):
+        known = {**dict.fromkeys(["", *effect.empty], effect.missing), **effect.words}
+        return np.array([known.get(word, effect.other) for word in values.tolist()], dtype=np.float64)
+    if isinstance(effect, DateEffect):
+        missing, parts = np.isnat(values), parts_of(effect, values)
+        added = sum((pieces(parts[part]) for part, pieces in effect.parts.items()), np.zeros(values.shape))
+    else:
+        missing = np.isnan(values)
+        added = effect.pieces(np.where(missing, 0.0, values))
+    return np.where(missing, np.nan if effect.missing is None else effect.missing, added)
+
+
+def parts_of(effect: DateEffect, dates: NDArray[Any]) -> dict[str, Array]:
+    """Return year, month, weekday, and days since the first date, of dates."""
+    return dict(
+        zip(DATE_PARTS, numbers_of(EncodedColumn(effect.name, "date", first=effect.first), dates).T, strict=True)
+    )

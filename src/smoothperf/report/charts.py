@@ -109,6 +109,11 @@ class Chart:
         ys = [0.0, *[top for top in tops for _ in range(2)], 0.0]
         self._shapes.append(f'<path class="{css}" d="M{"L".join(self._points(xs, ys))}Z"/>')
 
+    def rug(self, xs: Iterable[float]) -> None:
+        """Add ticks at the bottom, where values are."""
+        ticks = "".join(f"M{_unit(self.x.place(x))} {SIZE}v{-SIZE // 20}" for x in xs)
+        self._shapes.append(f'<path class="rug" d="{ticks}"/>')
+
     def mark(self, x: float, y: float, css: str) -> None:
         """Add a marker; ``css`` says its shape and gives a name to find it by."""
         left, bottom = 100 * self.x.place(x), 100 * self.y.place(y)

@@ -15,6 +15,7 @@ from ..measures import Measure, get_measure
 from .bands import Band, precision_at, rate_places, recall_at, recall_places
 from .contents import ReportContents, ValueAndInterval
 from .penalty import has_bounds, penalty_words
+from .shapes import Shapes, shapes_of
 from .thinning import separating_thresholds, thin_cuts
 from .training import TrainingFacts, made_now, training_of
 from .weights import LargestWeights, weights_of
@@ -85,6 +86,8 @@ class LabelContents(ReportContents):
         Scores by class.
     weights : LargestWeights
         Weights of features.
+    shapes : Shapes or None
+        What columns add to the score, where features are made of them one by one.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class LabelContents(ReportContents):
     recall_band: Band
     histogram: Histogram
     weights: LargestWeights
+    shapes: Shapes | None = None
 
 
 def gather(
@@ -175,6 +179,7 @@ def gather(
         recall_band=bands[1],
         histogram=_histogram(positive, scores),
         weights=weights,
+        shapes=shapes_of(model, X, positive),
         made=made_now(),
     )
 

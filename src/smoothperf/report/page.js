@@ -131,6 +131,20 @@
   pick("roc", (i, x, y) => Math.hypot(at(i).fpr - x, at(i).recall - y));
   pick("roc-log", (i, x, y) => Math.hypot(logPlace(at(i).fpr) - x, at(i).recall - y));
   pick("scores", (i, x) => Math.abs(place(thresholds[i]) - x));
+  // What a column adds where the pointer is.
+  document.querySelectorAll("[data-shape]").forEach(card => {
+    const {x, y} = data.shapes[card.dataset.shape], plot = card.querySelector(".plot");
+    const readout = card.querySelector(".readout"), spread = readout.textContent;
+    plot.addEventListener("pointermove", event => {
+      const box = plot.getBoundingClientRect();
+      const at = x[0] + (x[x.length - 1] - x[0]) * Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
+      const i = Math.max(1, x.findIndex(place => place >= at));
+      const share = x[i] > x[i - 1] ? (at - x[i - 1]) / (x[i] - x[i - 1]) : 1;
+      const added = y[i - 1] + share * (y[i] - y[i - 1]);
+      readout.textContent = `at ${Number(at.toPrecision(4))}: ${added < 0 ? "\u2212" : "+"}${Math.abs(added).toPrecision(3)}`;
+    });
+    plot.addEventListener("pointerleave", () => { readout.textContent = spread; });
+  });
   document.querySelector(".goals").hidden = false;
   show(last - Number(slider.value));
 })();

@@ -19,6 +19,7 @@ from .curves import MARKS, lowest_rate
 from .labels import LabelContents
 from .rankings import RankingContents
 from .rankings_page import ranking_parts
+from .shapes import shapes_data, shapes_section
 from .threshold import threshold_section
 from .training import SOLVERS, TrainingFacts, banner, certificate, convergence, risk_of, tag_of, training_tile
 from .weights import weights_section
@@ -76,10 +77,15 @@ def _label_parts(contents: LabelContents) -> Parts:
         "The intervals, and the bands around the curves, are from a bootstrap of the examples. "
         "If these are the examples the model was trained on, all figures flatter it."
     )
+    if contents.shapes is None:
+        features = f"""<h2 id="weigh">What the features weigh</h2>
+{weights_section(contents)}"""
+    else:
+        features = f"""<h2 id="weigh">What the columns add</h2>
+{shapes_section(contents, contents.shapes)}"""
     sections = f"""<h2 id="choose">What a threshold does</h2>
 {threshold_section(contents)}
-<h2 id="weigh">What the features weigh</h2>
-{weights_section(contents)}"""
+{features}"""
     return Parts(
         ("model", rows),
         note,
@@ -147,6 +153,7 @@ def _data(contents: LabelContents) -> str:
         "low": float(edges[0]),
         "high": float(edges[-1]),
         "lowestRate": lowest_rate(contents),
+        "shapes": [] if contents.shapes is None else shapes_data(contents.shapes),
     }
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 

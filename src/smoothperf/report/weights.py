@@ -65,6 +65,8 @@ def weights_of(model: MeasureClassifier, X: Any, feature_names: Any = None) -> L
     ['column 0']
     """
     weights = weights_for_positive(model)
+    if (features := getattr(model, "features_", None)) is not None:
+        X, feature_names = features.transform(X), model.feature_names
     X = check_array(X, accept_sparse=["csr", "csc"], accept_large_sparse=True, dtype=[np.float64, np.float32])
     spreads = column_spreads(X)
     spreads[~np.isfinite(spreads)] = 0.0  # squares of very large values overflow; they say nothing then
@@ -124,7 +126,7 @@ def _table(weights: LargestWeights, begin: int, end: int) -> str:
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td class="extra">{_number(weight)}</td>'
         f'<td class="extra">{_number(spread, signed=False)}</td><td>{_number(weight * spread)}</td>'
-        f'<td class="lean" aria-hidden="true">{_bar(weight * spread / widest)}</td></tr>'
+        f'<td class="lean" aria-hidden="true">{bar(weight * spread / widest)}</td></tr>'
         for name, weight, spread in zip(
             weights.names[begin:end], weights.weights[begin:end], weights.spreads[begin:end], strict=True
         )
@@ -140,7 +142,7 @@ def _number(value: float, *, signed: bool = True) -> str:
     return f"{value:{'+' if signed else ''}.3g}".replace("-", "\u2212")
 
 
-def _bar(share: float) -> str:
+def bar(share: float) -> str:
     """From the middle to one side; a share of 1 reaches the end."""
     kind, left = ("positive", 50.0) if share > 0.0 else ("negative", 50.0 - 50.0 * abs(share))
     return f'<i class="{kind}" style="left:{left:.2f}%;width:{50.0 * abs(share):.2f}%"></i>'
