@@ -99,7 +99,7 @@ print("".join((folder / "calls.csv").open().readlines()[:4]))
 # the spread of a column they say how much it moves the scores. Every customer has one of the words of a column, so
 # only differences between these count: their weights are shown less their mean.
 
-from smoothperf.io.tables import read_table
+from smoothperf.io.read import read_table
 
 model = smoothperf.load(folder / "churn.model")
 table = read_table(folder / "new.csv", label="left")

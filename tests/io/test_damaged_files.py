@@ -18,7 +18,8 @@ from smoothperf import MeasureClassifier, MeasureClassifierCV, MeasureRanker
 from smoothperf.io import DataError, convert, open_store, read_data, write_npz
 from smoothperf.io.ids import read_ids
 from smoothperf.io.model_file import ModelFileError, load_model
-from smoothperf.io.tables import TableEncoder, read_table
+from smoothperf.io.read import read_table
+from smoothperf.io.tables import TableEncoder
 
 HEADER = "smoothperf-model.json"
 LONG = "x" * 100_000

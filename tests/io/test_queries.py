@@ -5,7 +5,8 @@ import pytest
 
 from smoothperf.io import DataError, convert, read_data
 from smoothperf.io.chunks import open_chunks
-from smoothperf.io.tables import TableEncoder, read_table
+from smoothperf.io.read import read_table
+from smoothperf.io.tables import TableEncoder
 
 QUERIES = [7, -3, 7, 12, -3]
 SVMLIGHT = "".join(f"{at % 3} qid:{qid} 1:{at}.5\n" for at, qid in enumerate(QUERIES))

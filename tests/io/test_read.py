@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from smoothperf.io import DataError, Dataset, read_data, write_npz
 from smoothperf.io.chunks import open_chunks
 from smoothperf.io.dataset import Named
-from smoothperf.io.tables import read_table
+from smoothperf.io.read import read_table
 
 TEXT = b"1 1:0.5 3:2\n-1 2:1\n" * 500
 TABLE = "a,b,y\n1,2.5,ham\n3,4,spam\n"

@@ -9,7 +9,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from smoothperf.io import DataError, read_data
-from smoothperf.io.tables import TableColumn, TableEncoder, read_table
+from smoothperf.io.read import read_table
+from smoothperf.io.tables import TableColumn, TableEncoder
 
 CSV = """age,town,fare,height,bought
 31,Rome,2.5,1,yes

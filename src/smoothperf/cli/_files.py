@@ -79,9 +79,9 @@ def read_rows(
 def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool) -> Dataset:
     """Read examples in the form that they have, or that others had."""
     from ..io import Dataset, read_data
-    from ..io.read import read_file
+    from ..io.read import read_file, read_table
     from ..io.store import is_store
-    from ..io.tables import TableEncoder, read_table
+    from ..io.tables import TableEncoder
 
     options = {**asdict(form), "labelled": labelled}
     zero_based = options.pop("zero_based")  # which tables and stores have not

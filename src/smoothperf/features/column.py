@@ -39,6 +39,11 @@ class EncodedColumn:
         Form of dates, and the first one.
     shift, scale : list of float
         Subtracted from the numbers, and what they are divided by then; empty for none.
+
+    Examples
+    --------
+    >>> EncodedColumn("town", "words", words=["Oslo", "Rome"]).feature_names
+    ['town=Oslo', 'town=Rome']
     """
 
     name: str

@@ -29,7 +29,7 @@ from ..design.scaling import KINDS, Scaling
 from ..io.columns import check_names
 from ..io.dataset import Table, data_error, listed
 from ..io.frames import table_of
-from ..io.tables import read_table
+from ..io.read import read_table
 from .cells import bad_date, bad_number, dates_in, numbers_in
 from .column import DAY, EncodedColumn, numbers_of, places_of
 
@@ -42,7 +42,20 @@ MANY, MANY_SHARE = 20, 0.1
 
 
 class DroppedColumnWarning(UserWarning):
-    """A column of words is of no use as one: nearly every row has its own."""
+    """A column of words is of no use as one: nearly every row has its own.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pandas as pd
+    >>> from smoothperf.features import TableEncoder
+    >>> frame = pd.DataFrame({"name": [f"customer {i}" for i in range(100)], "age": range(100)})
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     encoder = TableEncoder().fit(frame)
+    >>> caught[0].category.__name__
+    'DroppedColumnWarning'
+    """
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]

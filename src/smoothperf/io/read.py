@@ -113,6 +113,53 @@ def read_data(
     return data
 
 
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    query: str | None = None,
+    labelled: bool = True,
+    format: str | None = None,
+    encoder: TableEncoder | None = None,
+) -> Table:
+    r"""Read a CSV or Parquet file with columns of any kind; the parameters are those of :func:`read_data`.
+
+    With an ``encoder``, the columns that it knows are read and no others, and those of words as they are written.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    label, query : str, optional
+        Names of the columns of labels and of queries.
+    labelled : bool, default=True
+        Whether there are labels.
+    format : str, optional
+        The format, if the name does not say it.
+    encoder : TableEncoder, optional
+        The encoder of a model; its columns are read.
+
+    Returns
+    -------
+    Table
+        The columns, the labels and the queries.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "people.csv")
+    >>> _ = file.write_text("age,town,bought\n31,Rome,yes\n,Oslo,no\n47,Rome,no\n")
+    >>> table = read_table(file, label="bought")
+    >>> from smoothperf.io.tables import TableEncoder
+    >>> table.y.tolist(), TableEncoder.fit(table).feature_names
+    (['yes', 'no', 'no'], ['age', 'age missing', 'town=Oslo', 'town=Rome'])
+    """
+    found = read_file(path, label=label, query=query, labelled=labelled, format=format, encoder=encoder)
+    if isinstance(found, Dataset):
+        raise data_error(path, f"a file of the {found.format} format has no named columns; CSV and Parquet have")
+    return found
+
+
 def read_file(
     path: str | os.PathLike[str],
     *,

@@ -38,7 +38,7 @@ POINTS, RUG = 160, 60
 
 @dataclass(frozen=True)
 class Shape:
-    """What a column adds to the score.
+    """Contribution of a column to the score.
 
     Attributes
     ----------
