@@ -99,6 +99,13 @@ def test_weights_are_bounded_by_names_of_features_and_by_shapes(problem):
         clone(model).set_params(coef_bounds={"b[9]": (0.0, 0.0)}).fit(table, y)
 
 
+def test_rows_may_be_a_list(problem):
+    X, y = problem
+    model = MeasureClassifier("roc_area", features=Shapes(4))
+    expected = model.fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(model.fit(X.tolist(), y).decision_function(X.tolist()), expected)
+
+
 def test_parameters_of_features_can_be_searched(problem):
     X, y = problem
     search = GridSearchCV(

@@ -71,7 +71,8 @@ def features_of(estimator: Any) -> Any:
 def checked_rows(estimator: Any, given: Taken, **settings: Any) -> tuple[Any, Any]:
     """Rows and their targets, checked; X not where features are made of it, whose transformer knows what it takes."""
     if features_of(estimator) is not None:
-        return given.X, validate_data(estimator, X="no_validation", y=given.y, **settings)
+        X = given.X if hasattr(given.X, "shape") else np.asarray(given.X)  # rows are counted and taken by number
+        return X, validate_data(estimator, X="no_validation", y=given.y, **settings)
     X, y = validate_data(estimator, given.X, given.y, accept_large_sparse=True, **ACCEPTED, **settings)
     given.name_features(estimator)
     return X, y
