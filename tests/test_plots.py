@@ -246,3 +246,19 @@ def test_path_shades_where_no_weights_are_best_and_keeps_the_legend_off_the_curv
     assert not legend.get_window_extent().overlaps(figure.axes[1].get_window_extent())
     found = regularization_path(X / X.max(axis=0), y, measure="prbep", alphas=[1e-2, 1e-3])
     assert not plots.path(found).axes[0].patches
+
+
+def test_shapes_are_what_columns_add():
+    from export_tables import FEATURES, fitted
+
+    model, frame = fitted(FEATURES["curves of a table"])
+    figure = plots.shapes(model, frame[:1000])
+    panels = {ax.get_title(loc="left"): ax for ax in figure.axes}
+    assert {"age", "in come", "town", "signed month"} <= set(panels)
+    _, line, rug = panels["age"].get_lines()
+    row = frame.iloc[[0] * line.get_xdata().size].assign(age=line.get_xdata())
+    found = model.positive_scores(row)
+    np.testing.assert_allclose(line.get_ydata() - line.get_ydata()[0], found - found[0], atol=1e-9)
+    assert rug.get_xdata().size > 20
+    assert len(panels["town"].patches) == 6  # Rome, Oslo, Bonn, Köln, Rieti, and others
+    assert "age" in {ax.get_title(loc="left") for ax in plots.shapes(model).axes}

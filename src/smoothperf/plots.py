@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .estimators.path import RegularizationPath
 
-__all__ = ["comparison", "convergence", "convergence_grid", "path", "save"]
+__all__ = ["comparison", "convergence", "convergence_grid", "path", "save", "shapes"]
 
 
 #: Okabe and Ito's colours, which can be told apart with any kind of colour vision.
@@ -325,6 +325,58 @@ def comparison(models: Mapping[str, Mapping[str, tuple[float, float, float]]], *
         _plain_axes(ax, xlabel="", ylabel="", title=name)
     panels[0].set_yticks(range(len(models)), list(models))
     panels[0].set_ylim(len(models) - 0.5, -0.5)
+    if title is not None:
+        figure.suptitle(title, x=0.02, ha="left", color=INK, fontsize="medium")
+    return figure
+
+
+def shapes(model: Any, X: Any = None, *, title: str | None = None) -> Figure:
+    """Draw what each column of an additive model adds to its score: curves, and bars for words.
+
+    Parameters
+    ----------
+    model : MeasureClassifier or MeasureRanker
+        Fitted, with features that are made of columns one by one.
+    X : data frame or array-like of shape (n, d), optional
+        Rows: curves go over the numbers that they have, less their mean effect. Else curves go from their first knot
+        to the last, and straight lines, which have none, are left out.
+    title : str, optional
+        Above everything.
+
+    Returns
+    -------
+    matplotlib Figure
+        A panel for each column, that which moves the score most first, all with the same scale.
+
+    Examples
+    --------
+    >>> from smoothperf import MeasureClassifier
+    >>> from smoothperf.features import Shapes
+    >>> X = np.arange(20.0).reshape(-1, 2)
+    >>> figure = shapes(MeasureClassifier(features=Shapes()).fit(X, abs(X[:, 0] - 9.0) > 5.0))
+    >>> sorted(ax.get_title(loc="left") for ax in figure.axes)
+    ['column 0', 'column 1']
+    """
+    from .estimators.effects import drawable
+
+    panels = sorted(drawable(model, X), key=lambda panel: -float(np.ptp(panel[2])))
+    if not panels:
+        raise ValueError("the model has no curves and no words to draw: without X straight lines have no ends.")
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = require_matplotlib()(figsize=(1.0 + 2.6 * columns, 0.5 + 2.0 * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+    for ax, (name, places, heights, ticks) in zip(axes, panels, strict=False):
+        _plain_axes(ax, xlabel="", ylabel="", title=name)
+        ax.axhline(0.0, color=INK, linewidth=0.6)
+        if isinstance(places, list):
+            ax.bar(places, heights, color=COLOURS[0], width=0.7)
+            ax.tick_params(axis="x", labelrotation=30)
+            continue
+        ax.plot(places, heights, color=COLOURS[0], **OBJECTIVE)
+        ax.plot(ticks, np.zeros(ticks.size), "|", color=INK, markersize=6.0, transform=ax.get_xaxis_transform())
+    for ax in axes[len(panels) :]:
+        ax.remove()
     if title is not None:
         figure.suptitle(title, x=0.02, ha="left", color=INK, fontsize="medium")
     return figure

@@ -93,3 +93,27 @@ def test_most_important_is_sorting():
         found = most_important(values, count)
         sizes = np.sort(np.abs(values[values != 0.0]))[::-1]
         np.testing.assert_array_equal(np.abs(values[found]), sizes[:count])
+
+
+def test_effects_of_columns(run, run_json, monkeypatch, tmp_path):
+    from export_tables import FEATURES, fitted
+
+    model, frame = fitted(FEATURES["curves of a table"])
+    monkeypatch.setattr("smoothperf.cli.weights.load", lambda path: model)
+    found = run_json("weights", "any")
+    ages = [row for row in found["effects"] if row["column"] == "age"]
+    assert min(row["adds"] for row in ages) == 0.0
+    assert ages[-1]["value"] == "missing"
+    text = run("weights", "any", "--top", 1, "--figure", tmp_path / "shapes.png").stdout
+    assert "speaks for yes, the positive label" in " ".join(text.split())
+    assert "columns that move it less" in text
+    assert (tmp_path / "shapes.png").stat().st_size > 1000
+    run("weights", "any", "-o", tmp_path / "effects.csv")
+    with open(tmp_path / "effects.csv", encoding="utf-8", newline="") as file:
+        header, *rows, last = csv.reader(file)
+    assert header == ["column", "value", "adds"]
+    assert last[0] == "(base)"
+    steps = {row[1]: float(row[2]) for row in rows if row[0] == "town"}
+    two = frame.iloc[[5, 5]].assign(town=["Rome", "Köln"])
+    difference = np.subtract(*model.positive_scores(two))
+    assert steps["Rome"] - steps["Köln"] == pytest.approx(difference, abs=1e-9)

@@ -10,7 +10,7 @@ import typer
 from .. import load
 from .._files import written_whole
 from . import _options as options
-from ._files import check_writable, csv_lines
+from ._files import check_figure, check_writable, csv_lines
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def weights(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write a CSV table here instead.")
     ] = None,
+    figure: options.Figure = None,
     screen: Screen,
 ) -> None:
     """Show what the features of a model weigh, the largest weight first.
@@ -42,11 +43,18 @@ def weights(
     A weight above 0 speaks for the positive label. Weights are for features
     as they are in the data, also where they were scaled for training, so they
     depend on the units; 'smoothperf report' multiplies them by the spread of
-    each feature. Those that are exactly 0 are left out.
+    each feature. Those that are exactly 0 are left out. Of a model with curves,
+    what bins of each column add to the score, and --figure draws it.
     """
     if output is not None:
         check_writable(output)
+    check_figure(figure)
     fitted = load(model)
+    if figure is not None:
+        _draw(fitted, figure)
+    if _is_additive(fitted):
+        _show_effects(fitted, model, top, output, screen)
+        return
 
     from ..estimators.weights import most_important, names_of, weights_for_positive
 
@@ -55,7 +63,8 @@ def weights(
     whole = output is not None or screen.as_json
     count = top if top is not None else d if whole else 20
     places = most_important(all_weights, count)
-    names, values = names_of(fitted, places.tolist()), all_weights[places].tolist()
+    known = None if getattr(fitted, "features_", None) is None else fitted.feature_names
+    names, values = names_of(fitted, places.tolist(), known), all_weights[places].tolist()
     screen.say(_summary(fitted, used, d), wrap=True)
     if output is not None:
         intercept = [] if getattr(fitted, "label_pair", None) is None else [("(intercept)", _intercept(fitted))]
@@ -76,6 +85,60 @@ def weights(
             "in_the_model": used,
             "intercept": _intercept(fitted),
             "weights": [{"feature": n, "weight": v} for n, v in zip(names, values, strict=True)],
+            "output": output,
+        }
+    )
+
+
+def _is_additive(model: CertifiedModel) -> bool:
+    """Whether features are made of columns one by one."""
+    if getattr(model, "features_", None) is None:
+        return False
+    from ..estimators.effects import NotAdditiveError, effects_of
+
+    try:
+        effects_of(model)
+    except NotAdditiveError:
+        return False
+    return True
+
+
+def _draw(model: CertifiedModel, path: Path) -> None:
+    from .. import plots
+
+    plots.save(plots.shapes(model), path)
+
+
+def _show_effects(model: CertifiedModel, path: Path, top: int | None, output: Path | None, screen: Screen) -> None:
+    """Print what bins of columns add to the score."""
+    from ..export.scorecard import effects_table
+
+    bins, base = effects_table(model)
+    names = list(dict.fromkeys(one.column for one in bins))
+    shown = set(names[: top or (len(names) if output is not None or screen.as_json else 20)])
+    rows = [(one.column, one.value, one.points) for one in bins if one.column in shown]
+    pair = getattr(model, "label_pair", None)
+    for_what = "a better place" if pair is None else f"{pair[1]}, the positive label"
+    screen.say(
+        f"{len(names):,} columns; the score is {base:.6g} and what each of them adds, which speaks for {for_what}. "
+        "The least of every column is 0; bins of curves have their mean.",
+        wrap=True,
+    )
+    if output is not None:
+        with written_whole(output) as file:
+            file.write(csv_lines([("column", "value", "adds"), *rows, ("(base)", "", base)]).encode())
+        screen.say(f"Saved: {output}, {len(shown):,} of {len(names):,} columns")
+    else:
+        screen.say()
+        screen.result(table(["column", "value", "adds"], [[a, b, f"{c:.6g}"] for a, b, c in rows], words=2))
+        if len(shown) < len(names):
+            screen.say(f"\nand {len(names) - len(shown):,} columns that move it less; --top {len(names)} shows all")
+    screen.document(
+        {
+            "command": "weights",
+            "model": path,
+            "base": base,
+            "effects": [{"column": a, "value": b, "adds": c} for a, b, c in rows],
             "output": output,
         }
     )

@@ -303,3 +303,34 @@ def parts_of(effect: DateEffect, dates: NDArray[Any]) -> dict[str, Array]:
     return dict(
         zip(DATE_PARTS, numbers_of(EncodedColumn(effect.name, "date", first=effect.first), dates).T, strict=True)
     )
+
+
+def drawable(model: Any, X: Any = None) -> list[tuple[str, Any, Array, Array]]:
+    """Return names, places (or words), heights less their mean, and where rows are, of effects that can be drawn."""
+    effects = effects_of(model).columns
+    columns: Sequence[Any] = [None] * len(effects) if X is None else column_values(model, X)
+    found: list[tuple[str, Any, Array, Array]] = []
+    for effect, values in zip(effects, columns, strict=True):
+        if isinstance(effect, WordsEffect) and effect.used:
+            heights = np.array([*effect.words.values(), effect.other])
+            mean = heights.mean() if values is None else added_by(effect, values).mean()
+            found.append((effect.name, [*effect.words, "other"], heights - mean, np.zeros(0)))
+        elif isinstance(effect, DateEffect):
+            parts = None if values is None else parts_of(effect, values[~np.isnat(values)])
+            for part, pieces in effect.parts.items():
+                found += _drawn(f"{effect.name} {part}", pieces, None if parts is None else parts[part])
+        elif isinstance(effect, Effect):
+            found += _drawn(effect.name, effect.pieces, None if values is None else values[~np.isnan(values)])
+    return found
+
+
+def _drawn(name: str, pieces: Pieces, values: Array | None) -> list[tuple[str, Any, Array, Array]]:
+    ends = pieces.breaks if values is None else values
+    if (not pieces.coefs[:, 1:].any() and np.ptp(pieces.coefs[:, 0]) == 0.0) or ends.size == 0:
+        return []
+    low, high = (ends.min(), ends.max()) if values is None else np.quantile(values, [0.005, 0.995])
+    margin = 0.0 if values is not None else 0.05 * (high - low) or 1.0
+    places, heights = pieces.over_grid(low - margin, high + margin)
+    mean = heights.mean() if values is None else pieces(values).mean()
+    ticks = np.zeros(0) if values is None else np.unique(np.quantile(values, np.linspace(0.005, 0.995, 60)))
+    return [(name, places, heights - mean, ticks)]

@@ -186,6 +186,17 @@ def to_scorecard(
     return "\n".join([*head, "", *table])
 
 
+def effects_table(model: Any) -> tuple[list[Bin], float]:
+    """Return what bins of each column add to the score of a linear or additive model, and the score without them.
+
+    The columns that move the score most come first.
+    """
+    effects = effects_of(model)
+    found = [_lines(effect, 1.0) for effect in effects.columns if effect.used]
+    found.sort(key=lambda lines: -max(abs(one.points) for one in lines[0]))
+    return [one for bins, _ in found for one in bins], effects.base + sum(least for _, least in found)
+
+
 def _log_odds(model: Any) -> tuple[float, float]:
     """Slope and shift of log odds as a function of the score, which has the threshold at 0."""
     calibration = getattr(model, "calibration_", None)

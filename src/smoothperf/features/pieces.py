@@ -71,6 +71,12 @@ class Pieces:
         coefs[:, 1] -= slope
         return Pieces(self.breaks, self.origins, coefs)
 
+    def over_grid(self, low: float, high: float) -> tuple[Array, Array]:
+        """Return places between two ends, both sides of every break among them, and the values there."""
+        inside = self.breaks[(self.breaks > low) & (self.breaks < high)]
+        places = np.unique(np.concatenate([np.linspace(low, high, 160), inside, np.nextafter(inside, -np.inf)]))
+        return places, self(places)
+
     def over(self, low: float, high: float) -> tuple[float, float, float]:
         """Return the least and the largest value and the mean between two breaks, of which one may be infinite.
 

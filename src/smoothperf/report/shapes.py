@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SHOWN, WORDS = 12, 30
 #: Share of the rows at either end that a curve does not show.
 TAIL = 0.005
-POINTS, RUG = 160, 60
+RUG = 60
 
 
 @dataclass(frozen=True)
@@ -151,10 +151,9 @@ def _curve(name: str, pieces: Pieces, values: Array, missing: float | None, mean
     low, high = np.quantile(known, [TAIL, 1.0 - TAIL])
     if not low < high:
         low, high = float(known.min()), float(known.max())
-    inside = pieces.breaks[(pieces.breaks > low) & (pieces.breaks < high)]
-    places = np.unique(np.concatenate([np.linspace(low, high, POINTS), inside, np.nextafter(inside, -np.inf)]))
+    places, heights = pieces.over_grid(low, high)
     rug = np.quantile(known, np.linspace(TAIL, 1.0 - TAIL, RUG), method="inverted_cdf")
-    return Shape(name, spread, places, pieces(places) - mean, np.unique(rug), [], gap)
+    return Shape(name, spread, places, heights - mean, np.unique(rug), [], gap)
 
 
 def shapes_section(contents: LabelContents, found: Shapes) -> str:
