@@ -69,13 +69,14 @@ DECAYS = (1e-5, 1e-3)
 ADAM_RATES, PESG_RATES = (1e-3, 3e-3, 1e-2), (0.03, 0.1, 0.3)
 PLAIN = ("cross-entropy", "weighted", "focal")
 LIBAUC = ("LibAUC AUCM", "LibAUC pAUC", "LibAUC AP") if importlib.util.find_spec("libauc") else ()
-#: Our losses for each goal; which one, the rows that choose say.
+#: Our losses for each goal: that of the measure, and what rows that choose had shown to be good at the top; of two the
+#: rows that choose say which one.
 OURS = {
-    "roc_area@0.05": ("roc_area@0.05", "roc_area@0.05 tight"),
-    "prbep": ("prbep", "prbep tight"),
-    "average_precision": ("roc_area@0.05", "roc_area@0.05 tight"),
-    "top": ("top", "top tight"),
-    "roc_area": ("roc_area", "roc_area tight"),
+    "roc_area@0.05": ("roc_area@0.05",),
+    "prbep": ("prbep", "roc_area@0.05"),
+    "average_precision": ("roc_area@0.05",),
+    "top": ("top", "roc_area@0.05"),
+    "roc_area": ("roc_area",),
 }
 LOSSES = (*PLAIN, *LIBAUC, *dict.fromkeys(name for names in OURS.values() for name in names))
 COLUMNS = ("data", "repeat", "loss", "goal", "rate", "decay", "epochs", "chosen_by", "value", "positives", "seconds")
@@ -157,8 +158,7 @@ def setting(name: str, net: nn.Module, rate: float, decay: float, y: Tensor) -> 
         return Setting(lambda f, y, _: F.binary_cross_entropy_with_logits(f, y, pos_weight=weight), adam)
     if name == "focal":
         return Setting(focal, adam)
-    measure, _, tight = name.partition(" ")
-    loss = MeasureLoss(measure_of(measure, y.numpy()), tight or "convex")
+    loss = MeasureLoss(measure_of(name, y.numpy()))
     return Setting(lambda f, y, _: loss(f, y), adam)
 
 
@@ -320,8 +320,7 @@ def steps(output: Path, d: int = 30) -> int:
             ratio = seconds_of(step(name), 30) / plain
             measured: dict[str, Any] = {"loss": name, "step": round(ratio, 3)}
             if name not in PLAIN + LIBAUC:
-                measure, _, tight = name.partition(" ")
-                loss: Any = MeasureLoss(measure_of(measure, y.numpy()), tight or "convex")
+                loss: Any = MeasureLoss(measure_of(name, y.numpy()))
                 measured["million"] = round(seconds_of(partial(loss, many, labels), 3) / sort, 3)
             rows.append(measured)
             print(*measured.values(), sep="\t")

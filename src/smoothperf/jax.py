@@ -28,7 +28,7 @@ def measure_loss(
     measure: str | Measure | QueryMeasure = "roc_area",
     bound: str = "convex",
     *,
-    smoothing: float = 0.5,
+    smoothing: float = 1.0,
     sample_weight: Any = None,
     qid: Any = None,
 ) -> jax.Array:
@@ -56,7 +56,7 @@ def measure_loss(
     >>> from smoothperf.jax import measure_loss
     >>> value, slope = jax.value_and_grad(measure_loss)(jnp.array([0.5, 1.0, -2.0]), jnp.array([1, 0, 0]), "prbep")
     >>> float(value), slope
-    (1.0, Array([-1.,  1.,  0.], dtype=float32))
+    (0.5625, Array([-0.75,  0.75,  0.  ], dtype=float32))
     """
     return _loss(BatchLoss(measure, bound, smoothing), scores, targets, sample_weight, qid)  # type: ignore[arg-type]
 

@@ -55,7 +55,7 @@ class BatchLoss:
         What to be good at, by name or not.
     bound : {"convex", "tight"}, default="convex"
         Which bound of ``1 - measure``.
-    smoothing : float, default=0.5
+    smoothing : float, default=1.0
         The most by which a smoothed risk is below the risk; of no effect where that is smooth.
 
     Examples
@@ -65,7 +65,7 @@ class BatchLoss:
     >>> scores, targets = np.array([[0.5], [1.0], [-2.0]]), np.array([[1.0], [0.0], [0.0]])
     >>> values, gradients = loss(scores, targets)
     >>> values.round(4), gradients[:, 0].round(4)
-    (array([1.]), array([-1.,  1.,  0.]))
+    (array([0.5625]), array([-0.75,  0.75,  0.  ]))
     >>> twice, _ = loss(np.tile(scores, (2, 1)), np.tile(targets, (2, 1)))
     >>> bool(np.isclose(twice[0], values[0]))
     True
@@ -73,7 +73,9 @@ class BatchLoss:
 
     measure: Measure | QueryMeasure
     bound: str = "convex"
-    smoothing: float = 0.5
+    # (Measured on the rows that choose in benchmarks/networks.py, of eight data sets twice: with 0.25, 0.5, 1 and 2 the
+    # average precision is .601, .603, .607 and .602 for partial ROC area, .597, .598, .607 and .604 for PRBEP.)
+    smoothing: float = 1.0
 
     def __post_init__(self) -> None:
         known = get_query_measure if is_query_measure(self.measure) and not is_measure(self.measure) else get_measure

@@ -46,7 +46,7 @@ class MeasureLoss(nn.Module):  # type: ignore[misc]
     bound : {"convex", "tight"}, default="convex"
         Which bound of ``1 - measure``. The convex one grows with scores that are wrong, the tight one is at most 1 and
         forgives outliers.
-    smoothing : float, default=0.5
+    smoothing : float, default=1.0
         The most that smoothing takes off the bound.
     reduction : {"mean", "sum", "none"}, default="mean"
         The losses of several labels become their mean or sum, or stay as they are.
@@ -61,7 +61,7 @@ class MeasureLoss(nn.Module):  # type: ignore[misc]
     >>> loss = MeasureLoss("prbep")(scores, torch.tensor([1, 0, 0]))
     >>> loss.backward()
     >>> round(loss.item(), 4), scores.grad
-    (1.0, tensor([-1.,  1.,  0.]))
+    (0.5625, tensor([-0.7500,  0.7500,  0.0000]))
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class MeasureLoss(nn.Module):  # type: ignore[misc]
         measure: str | Measure | QueryMeasure = "roc_area",
         bound: str = "convex",
         *,
-        smoothing: float = 0.5,
+        smoothing: float = 1.0,
         reduction: str = "mean",
         gather: bool = False,
     ):
