@@ -22,6 +22,7 @@ from ..tasks.label_choice import LabelCandidate, candidates_for, label_splits, s
 from ..tasks.labels import LabelRows, LabelTask
 from ..threads import check_n_threads
 from .calibration import METHODS, fitted_calibration
+from .chance import cut_beyond_chance
 from .choice import LEVELS, Choice, Chosen, Step
 from .classifier import MeasureClassifier
 from .cross_validated import CrossValidated
@@ -128,7 +129,9 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
     result_, origin_, classes_, pos_label_, class_count_, coef_, intercept_, objective_, lower_bound_, gap_, n_iter_
     stationarity_gap_
         As in :class:`~smoothperf.MeasureClassifier`, of the fit to all rows with what was chosen; but the threshold is
-        the one that the measure chose on the scores of held-out rows.
+        the one that the measure chose on the scores of held-out rows. With fewer than 200 positives, where chance
+        could have led to one as good by F-beta, the Jaccard index or mcc, it is where as many are called positive as
+        there are, and a warning says so.
     expected_ : dict
         Precision, recall and false positive rate on held-out rows, and what new rows will show, as
         :meth:`set_operating_point` leaves them; with an ``operating_point`` or a measure such as
@@ -279,7 +282,7 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         """The fitted model; where to cut it, and what probabilities it has, held-out rows say."""
         key, result = (chosen.candidate, chosen.level), chosen.result
         bias = task.bias(chosen.candidate)
-        threshold = task.cut_of(tried.splits, key) if self.fit_intercept else 0.0
+        threshold = cut_beyond_chance(task, tried.splits, key) if self.fit_intercept else 0.0
         self._keep(result, *bias.cut_at(result.coef, threshold))
         self.n_iter_ = max(1, result.n_iter)  # scikit-learn wants at least 1, also where the start is good enough
         _, constant = bias.split(result.coef)
