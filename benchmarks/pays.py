@@ -303,25 +303,27 @@ def repetition(folder: Path, name: str, repeat: int, rows: int, missing: set[tup
             goals = [goal for goal in GOALS if any((goal, method) in missing for method in methods)]
             if goals:
                 results.extend(one for one in judge(data, goals) if (one.goal, one.method) in missing)
-    return [
-        {
-            "data": name,
-            "rows": rows,
-            "repeat": repeat,
-            "goal": one.goal,
-            "method": one.method,
-            "value": f"{one.value:.5f}",
-            "seconds": f"{one.seconds:.3f}",
-            "chosen": one.chosen,
-            "strength": "" if one.strength is None else f"{one.strength:.3g}",
-            "constant": int(one.constant),
-            "train_rows": data.y.size,
-            "train_positives": int(data.y.sum()),
-            "judge_rows": data.y_judge.size,
-            "judge_positives": int(data.y_judge.sum()),
-        }
-        for one in results
-    ]
+    return [recorded(one, data, name, rows, repeat) for one in results]
+
+
+def recorded(one: Outcome, data: Split, name: str, rows: int, repeat: int) -> dict[str, Any]:
+    """A line of the CSV file."""
+    return {
+        "data": name,
+        "rows": rows,
+        "repeat": repeat,
+        "goal": one.goal,
+        "method": one.method,
+        "value": f"{one.value:.5f}",
+        "seconds": f"{one.seconds:.3f}",
+        "chosen": one.chosen,
+        "strength": "" if one.strength is None else f"{one.strength:.3g}",
+        "constant": int(one.constant),
+        "train_rows": data.y.size,
+        "train_positives": int(data.y.sum()),
+        "judge_rows": data.y_judge.size,
+        "judge_positives": int(data.y_judge.sum()),
+    }
 
 
 def options() -> argparse.Namespace:

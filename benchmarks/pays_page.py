@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy.stats import rankdata, wilcoxon
 
 from smoothperf._arrays import Array
 
+from . import features_page
 from .common import geometric_mean
 from .page import Row, table
 from .pays import DEFAULT, FAMILIES, GOALS, LINEAR, OURS, TREES
@@ -194,14 +195,6 @@ def noise_table(results: Results) -> str:
     return table(["goal", *groups], lines)
 
 
-def limit_table(results: Results) -> str:
-    """Average precision of linear models and of trees, for every set; the sets that trees gain most on come first."""
-    methods = (OURS, LINEAR, TREES)
-    means = np.array([results.means("average_precision", method) for method in methods])
-    order = np.argsort(means[1] - means[2], kind="stable")
-    return table(["data", *methods], [[results.sets[i], *(f"{value:.3f}" for value in means[:, i])] for i in order])
-
-
 def seconds_table(results: Results) -> str:
     """Seconds of the processor, medians, and ours relative to the tuning of the linear models."""
     lines = []
@@ -218,7 +211,6 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "sets": sets_table,
     "choices": choices_table,
     "noise": noise_table,
-    "limit": limit_table,
     "seconds": seconds_table,
 }
 
@@ -268,21 +260,27 @@ def figure(results: Results, path: Path) -> None:
     drawing.savefig(path, dpi=120, metadata={"Software": None})
 
 
-def filled(page: str, results: Results) -> str:
+def filled(page: str, tables: Mapping[str, str]) -> str:
     """The text of the page with its tables made anew."""
-    for name, make in TABLES.items():
+    for name, made in tables.items():
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
         if page.count(begin) != 1 or page.count(end) != 1:
             raise ValueError(f"the page must have {begin} and {end} once each.")
         before, rest = page.split(begin)
-        page = f"{before}{begin}\n\n{make(results)}\n\n{end}{rest.split(end)[1]}"
+        page = f"{before}{begin}\n\n{made}\n\n{end}{rest.split(end)[1]}"
     return page
+
+
+def made(results: Results, of_features: features_page.Results) -> dict[str, str]:
+    """All tables of the page, by name."""
+    own = {name: make(results) for name, make in TABLES.items()}
+    return own | {name: make(of_features) for name, make in features_page.TABLES.items()}
 
 
 def main() -> None:
     """Write the page and the figure."""
     results = read()
-    text = filled(PAGE.read_text(encoding="utf-8"), results)
+    text = filled(PAGE.read_text(encoding="utf-8"), made(results, features_page.read()))
     temporary = PAGE.with_suffix(".partial")
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(PAGE)

@@ -31,7 +31,7 @@ def measured(pages):
 def test_tables_are_those_of_the_measurements(pages, measured):
     pytest.importorskip("scipy", "1.13", reason="p-values of older ones are approximations where some gains are zero")
     text = (ROOT / "docs" / "does-it-pay.md").read_text("utf-8")
-    assert pages.filled(text, measured) == text
+    assert pages.filled(text, pages.made(measured, importlib.import_module("benchmarks.features_page").read())) == text
 
 
 def test_measurements_are_complete(pays, measured):
@@ -113,19 +113,6 @@ def test_repetitions_that_were_looked_at_are_told_from_others(pages):
     assert cells(pages.noise_table(results)) == ["F1", *["+0.360 ± 0.241"] * 2, "+0.600 ± 0.141"]
 
 
-def test_trees_beside_linear_models(pages):
-    values = {"smoothperf": (0.5, 0.6), "tuned linear": (0.4, 0.7), "LightGBM": (0.3, 0.9)}
-    results = pages.Results(
-        {**row(name, 0, method, value), "goal": "average_precision"}
-        for method, both in values.items()
-        for name, value in zip("ab", both, strict=True)
-    )
-    assert pages.limit_table(results).splitlines()[2:] == [
-        "| b | 0.600 | 0.700 | 0.900 |",
-        "| a | 0.500 | 0.400 | 0.300 |",
-    ]
-
-
 def test_ranks_share_places(pages, invented):
     # On a: LightGBM, ours, LogisticRegression, LinearSVC, default; on b: LinearSVC, LogisticRegression, ours, two last.
     assert dict(zip(pages.RANKED, pages.mean_ranks(invented, "f1"), strict=True)) == {
@@ -150,3 +137,16 @@ def test_a_run_is_appended_and_not_repeated(pays, tmp_path):
     for row in rows:
         pays.append(tmp_path / "pays.csv", [row])
     assert pays.there(tmp_path / "pays.csv") == {("small", "50", "0", *pair) for pair in asked}
+
+
+def test_features_are_chosen_once_and_count_for_every_goal(pays):
+    features = importlib.import_module("benchmarks.features")
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    y = X[:, 0] ** 2 + 0.3 * X[:, 1] > 1.0
+    found = {(one.goal, one.method): one for one in features.ours(pays.Split(X, y, X, y), ("top", "prbep"))}
+    assert found.keys() == {(goal, method) for goal in ("top", "prbep") for method in features.METHODS[:3]}
+    assert found["prbep", "columns"].chosen.startswith("columns: ")
+    bent = found["prbep", "features"]
+    assert bent.chosen.split(":")[0] in ("curves", "kernel", "leaves")
+    assert bent.value > found["prbep", "columns"].value + 0.1
+    assert found["prbep", "log loss on them"].chosen == bent.chosen.split(":")[0] + ": log_loss, convex"
