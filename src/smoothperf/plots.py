@@ -330,7 +330,7 @@ def comparison(models: Mapping[str, Mapping[str, tuple[float, float, float]]], *
     return figure
 
 
-def shapes(model: Any, X: Any = None, *, title: str | None = None) -> Figure:
+def shapes(model: Any, X: Any = None, *, title: str | None = None, figure: Figure | None = None) -> Figure:
     """Draw what each column of an additive model adds to its score: curves, and bars for words.
 
     Parameters
@@ -342,6 +342,8 @@ def shapes(model: Any, X: Any = None, *, title: str | None = None) -> Figure:
         to the last, and straight lines, which have none, are left out.
     title : str, optional
         Above everything.
+    figure : matplotlib Figure, optional
+        An empty one to draw into; a new one by default.
 
     Returns
     -------
@@ -364,7 +366,8 @@ def shapes(model: Any, X: Any = None, *, title: str | None = None) -> Figure:
         raise ValueError("the model has no curves and no words to draw: without X straight lines have no ends.")
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    figure = require_matplotlib()(figsize=(1.0 + 2.6 * columns, 0.5 + 2.0 * rows), layout="constrained")
+    if figure is None:
+        figure = require_matplotlib()(figsize=(1.0 + 2.6 * columns, 0.5 + 2.0 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
     for ax, (name, places, heights, ticks) in zip(axes, panels, strict=False):
         _plain_axes(ax, xlabel="", ylabel="", title=name)
