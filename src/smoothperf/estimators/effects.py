@@ -171,7 +171,7 @@ def effects_of(model: Any, names: Sequence[str] | None = None) -> Effects:
     known = encoder is not None or getattr(model, "feature_names_in_", None) is not None
     columns: list[AnyEffect] = list(effects) if encoder is None else _of_table(encoder, effects)
     if names is None:
-        names = [e.name for e in columns] if encoder is not None else names_of(model, range(len(columns)))
+        names = [e.name for e in columns] if encoder is not None else _column_names(model, len(columns))
     elif len(names) != len(columns):
         raise ValueError(f"there are {len(names)} names, but the model has {len(columns)} columns.")
     else:
@@ -179,6 +179,13 @@ def effects_of(model: Any, names: Sequence[str] | None = None) -> Effects:
     return Effects(
         base, [replace(e, name=name) for name, e in zip(names, columns, strict=True)], known, encoder is not None
     )
+
+
+def _column_names(model: Any, count: int) -> list[str]:
+    """Names of columns, not of the features that are made of them."""
+    if getattr(model, "features_", None) is None:
+        return names_of(model, range(count))
+    return [str(name) for name in getattr(model, "feature_names_in_", [f"column {j}" for j in range(count)])]
 
 
 def stages_of(model: Any) -> list[Any]:

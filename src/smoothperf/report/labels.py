@@ -179,7 +179,7 @@ def gather(
         recall_band=bands[1],
         histogram=_histogram(positive, scores),
         weights=weights,
-        shapes=shapes_of(model, X, positive),
+        shapes=shapes_of(model, X, positive, feature_names),
         made=made_now(),
     )
 

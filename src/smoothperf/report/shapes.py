@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,9 @@ from ..estimators.effects import (
     column_values,
     effects_of,
     parts_of,
+    stages_of,
 )
+from ..features import TableEncoder
 from ..features.pieces import Pieces
 from .charts import Axis, Chart
 from .reasons import Reasons, reasons_of, reasons_section, signed
@@ -84,7 +86,7 @@ class Shapes:
     reasons: list[Reasons]
 
 
-def shapes_of(model: Any, X: Any, positive: NDArray[np.bool_]) -> Shapes | None:
+def shapes_of(model: Any, X: Any, positive: NDArray[np.bool_], names: Sequence[str] | None = None) -> Shapes | None:
     """Return the shapes of a model with features made of columns one by one; None for other models.
 
     Examples
@@ -98,7 +100,7 @@ def shapes_of(model: Any, X: Any, positive: NDArray[np.bool_]) -> Shapes | None:
     if getattr(model, "features_", None) is None:
         return None
     try:
-        effects = effects_of(model)
+        effects = effects_of(model, None if isinstance(stages_of(model)[0], TableEncoder) else names)
     except NotAdditiveError:
         return None
     columns = column_values(model, X)
