@@ -56,7 +56,8 @@ class Axis:
         if self.log:
             exponent = round(math.log10(value))
             return f"{10.0**exponent:g}" if -3 <= exponent <= 3 else f"10<sup>{exponent}</sup>".replace("-", "\u2212")
-        return f"{round(value if self.signed else abs(value), 10):,g}".replace("-", "\u2212")
+        shown = round(value if self.signed else abs(value), 10)
+        return (f"{shown:,g}" if abs(shown) >= 1e4 else f"{shown:g}").replace("-", "\u2212")  # years have no comma
 
 
 def nice_step(step: float) -> float:

@@ -165,6 +165,7 @@ def shapes_section(contents: LabelContents, found: Shapes) -> str:
         return '<div class="card"><p>No column moves the score on these examples.</p></div>'
     lowest = min((float(shape.heights.min()) for shape in found.shapes if shape.heights.size), default=-1.0)
     highest = max((float(shape.heights.max()) for shape in found.shapes if shape.heights.size), default=1.0)
+    lowest -= 0.12 * (highest - lowest)  # for the ticks
     cards = [_card(shape, place, lowest, highest) for place, shape in enumerate(found.shapes)]
     folded = ""
     if len(cards) > SHOWN:
@@ -172,7 +173,7 @@ def shapes_section(contents: LabelContents, found: Shapes) -> str:
         folded = (
             f'<details><summary>The next {len(cards) - SHOWN:,}</summary><div class="shapes">{rest}</div></details>'
         )
-    return f"""<div class="card"><p>The score of an example is {found.mean:.4g} and what each column adds to it: the \
+    return f"""<div class="card"><p>The score of an example is {signed(found.mean)} and what each column adds to it: the \
 columns bend, each by itself. Above 0 is called {positive}.</p>
 <p class="aside">Shown is what a value adds, compared with the mean over these examples: upwards it speaks for
 {positive}. All curves have the same scale; the one that moves scores most comes first. Ticks at the bottom are at even
