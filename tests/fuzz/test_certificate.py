@@ -58,8 +58,8 @@ class Judge:
 
 
 def fitted(problem: Problem, solver: str) -> MeasureClassifier:
-    """The fit of one solver; it warns if and only if it has not converged."""
-    model = MeasureClassifier(problem.measure, solver=solver, **problem.settings)
+    """The convex fit of one solver; it warns if and only if it has not converged."""
+    model = MeasureClassifier(problem.measure, bound="convex", solver=solver, **problem.settings)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(problem.X, problem.y, problem.weights)
