@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from smoothperf import MeasureClassifier
-from smoothperf.features import Shapes, TableEncoder
+from smoothperf.features import Shapes, TableEncoder, TableShapes
 
 
 def people(n=10_000, seed=0):
@@ -35,6 +35,7 @@ def people(n=10_000, seed=0):
 FEATURES = {
     "table": TableEncoder(words=["kids"]),
     "curves of a table": make_pipeline(TableEncoder(), Shapes()),
+    "monotone": TableShapes(TableEncoder(), Shapes(monotonic_cst={"age": -1, "kids": 1})),
     "straight pieces": make_pipeline(TableEncoder(scale="maxabs"), Shapes(degree=1, linear=False)),
 }
 

@@ -18,7 +18,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils import check_array
 
 from .._arrays import Array
-from ..features import EncodedColumn, Shapes, TableEncoder
+from ..features import EncodedColumn, Shapes, TableEncoder, TableShapes
 from ..features.column import numbers_of
 from ..features.pieces import Pieces
 from ..io.labels import MISSING
@@ -198,6 +198,8 @@ def stages_of(model: Any) -> list[Any]:
 def _stages(features: Any) -> list[Any]:
     if isinstance(features, Pipeline):
         return [stage for _, step in features.steps for stage in _stages(step)]
+    if isinstance(features, TableShapes):
+        return [features.encoder_, features.shapes_]
     return [] if features is None or features == "passthrough" else [features]
 
 

@@ -3,7 +3,8 @@
 from .column import EncodedColumn
 from .kernel import KernelFeatures
 from .leaves import Leaves
+from .of_table import TableShapes
 from .shapes import Shapes
 from .table import DroppedColumnWarning, TableEncoder
 
-__all__ = ["DroppedColumnWarning", "EncodedColumn", "KernelFeatures", "Leaves", "Shapes", "TableEncoder"]
+__all__ = ["DroppedColumnWarning", "EncodedColumn", "KernelFeatures", "Leaves", "Shapes", "TableEncoder", "TableShapes"]

@@ -173,8 +173,8 @@ def shapes_section(contents: LabelContents, found: Shapes) -> str:
         folded = (
             f'<details><summary>The next {len(cards) - SHOWN:,}</summary><div class="shapes">{rest}</div></details>'
         )
-    return f"""<div class="card"><p>The score of an example is {signed(found.mean)} and what each column adds to it: the \
-columns bend, each by itself. Above 0 is called {positive}.</p>
+    return f"""<div class="card"><p>The score of an example is {signed(found.mean)} and what each column adds to it: \
+the columns bend, each by itself. Above 0 is called {positive}.</p>
 <p class="aside">Shown is what a value adds, compared with the mean over these examples: upwards it speaks for
 {positive}. All curves have the same scale; the one that moves scores most comes first. Ticks at the bottom are at even
 shares of the examples. Point at a curve for its numbers.</p></div>
