@@ -116,8 +116,10 @@ class BatchLoss:
             return self._evaluate(np.ascontiguousarray(scores[:, number]), targets[:, number], c, qid)
 
         found = _in_threads(column, range(scores.shape[1]), scores.size)
-        losses = np.array([value for value, _ in found])
-        return losses, np.stack([gradient for _, gradient in found], axis=1) if found else np.zeros(scores.shape)
+        gradients = np.empty(scores.shape)
+        for number, (_, gradient) in enumerate(found):
+            gradients[:, number] = gradient
+        return np.array([value for value, _ in found]), gradients
 
     def _evaluate(
         self, scores: Array, targets: Array, weights: Array | None, qid: NDArray[Any] | None

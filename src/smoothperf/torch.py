@@ -112,8 +112,10 @@ class MeasureLoss(nn.Module):  # type: ignore[misc]
         if self.gather and dist.is_available() and dist.is_initialized():
             batch, own, ranks = *_of_all_ranks(batch), dist.get_world_size()
         losses, slopes = torch.ops.smoothperf.measure_loss(*batch, self._key)
-        linear = (slopes[own] * scores).sum(0)
-        losses = losses + ranks * (linear - linear.detach())  # + 0, with a gradient; DDP takes the mean over ranks
+        if ranks > 1:  # DDP takes the mean of their gradients
+            slopes = ranks * slopes[own]
+        linear = (slopes * scores).sum(0)
+        losses = losses + (linear - linear.detach())  # 0, with a gradient
         if losses.ndim == 0 or self.reduction == "none":
             return losses
         return losses.sum() if self.reduction == "sum" else losses.mean()
