@@ -82,7 +82,7 @@ def _label_parts(contents: LabelContents) -> Parts:
 {weights_section(contents)}"""
     else:
         features = f"""<h2 id="weigh">What the columns add</h2>
-{shapes_section(contents, contents.shapes)}"""
+{shapes_section(contents.shapes, contents.classes[1], above=True)}"""
     sections = f"""<h2 id="choose">What a threshold does</h2>
 {threshold_section(contents)}
 {features}"""

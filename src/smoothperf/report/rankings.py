@@ -18,6 +18,7 @@ from .._arrays import Array
 from ..evaluation import QueryScores, drawn_interval, is_constant, query_columns, query_resamples
 from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
 from .contents import ReportContents, ValueAndInterval
+from .shapes import Shapes, shapes_of
 from .training import TrainingFacts, made_now, training_of
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ class RankingContents(ReportContents):
         That measure of the queries that count, for the model and for the best single feature.
     single : SingleFeature
         The feature that ranks best by itself.
+    shapes : Shapes or None
+        What columns add to the scores, where features are made of them one by one.
     worst : list of WorstQuery
         The worst first.
     places : PlaceMeans
@@ -131,6 +134,7 @@ class RankingContents(ReportContents):
     single_values: Array
     single: SingleFeature
     worst: list[WorstQuery]
+    shapes: Shapes | None = None
     places: PlaceMeans
 
 
@@ -209,6 +213,7 @@ def gather_ranking(
         single=single,
         worst=_worst(queries, scores, values, single_values, query_names),
         places=_places(queries, scores, single.scores),
+        shapes=shapes_of(model, X, None, feature_names),
         made=made_now(),
     )
 

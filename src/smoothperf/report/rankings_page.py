@@ -10,6 +10,7 @@ from ..evaluation import title_of
 from .charts import Axis, Chart, capital
 from .contents import Parts
 from .rankings import RankingContents, WorstQuery
+from .shapes import shapes_section
 
 BINS = 20
 #: Most points of a curve.
@@ -32,6 +33,10 @@ def ranking_parts(contents: RankingContents) -> Parts:
 {_gain(contents)}
 <h2>The worst queries</h2>
 {_worst(contents)}"""
+    if contents.shapes is not None:
+        sections += f"""
+<h2>What the columns add</h2>
+{shapes_section(contents.shapes, "a better place")}"""
     return Parts(("ranker", rows), note, sections)
 
 

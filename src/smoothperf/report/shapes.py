@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,6 @@ from ..features.pieces import Pieces
 from .charts import Axis, Chart
 from .reasons import Reasons, reasons_of, reasons_section, signed
 from .weights import bar
-
-if TYPE_CHECKING:
-    from .labels import LabelContents
 
 #: Shapes that are seen at once, the others are folded away; and words of a column that are named.
 SHOWN, WORDS = 12, 30
@@ -86,7 +83,9 @@ class Shapes:
     reasons: list[Reasons]
 
 
-def shapes_of(model: Any, X: Any, positive: NDArray[np.bool_], names: Sequence[str] | None = None) -> Shapes | None:
+def shapes_of(
+    model: Any, X: Any, positive: NDArray[np.bool_] | None, names: Sequence[str] | None = None
+) -> Shapes | None:
     """Return the shapes of a model with features made of columns one by one; None for other models.
 
     Examples
@@ -114,7 +113,7 @@ def shapes_of(model: Any, X: Any, positive: NDArray[np.bool_], names: Sequence[s
         for shape in _shapes(effect, values, part)
     ]
     names = [effect.name for effect in effects.columns]
-    reasons = reasons_of(names, columns, added - means, mean, positive)
+    reasons = [] if positive is None else reasons_of(names, columns, added - means, mean, positive)
     return Shapes(sorted(shapes, key=lambda shape: -shape.spread), mean, reasons)
 
 
@@ -158,9 +157,9 @@ def _curve(name: str, pieces: Pieces, values: Array, missing: float | None, mean
     return Shape(name, spread, places, heights - mean, np.unique(rug), [], gap)
 
 
-def shapes_section(contents: LabelContents, found: Shapes) -> str:
-    """Return the section."""
-    positive = escape(contents.classes[1])
+def shapes_section(found: Shapes, better: str, *, above: bool = False) -> str:
+    """Return the section; ``better`` is what more speaks for, ``above`` 0 is called so, and a script says numbers."""
+    positive = escape(better)
     if not found.shapes:
         return '<div class="card"><p>No column moves the score on these examples.</p></div>'
     lowest = min((float(shape.heights.min()) for shape in found.shapes if shape.heights.size), default=-1.0)
@@ -174,13 +173,13 @@ def shapes_section(contents: LabelContents, found: Shapes) -> str:
             f'<details><summary>The next {len(cards) - SHOWN:,}</summary><div class="shapes">{rest}</div></details>'
         )
     return f"""<div class="card"><p>The score of an example is {signed(found.mean)} and what each column adds to it: \
-the columns bend, each by itself. Above 0 is called {positive}.</p>
+the columns bend, each by itself.{f" Above 0 is called {positive}." if above else ""}</p>
 <p class="aside">Shown is what a value adds, compared with the mean over these examples: upwards it speaks for
 {positive}. All curves have the same scale; the one that moves scores most comes first. Ticks at the bottom are at even
-shares of the examples. Point at a curve for its numbers.</p></div>
+shares of the examples.{" Point at a curve for its numbers." if above else ""}</p></div>
 <div class="shapes">{"".join(cards[:SHOWN])}</div>
 {folded}
-{reasons_section(found.reasons)}"""
+{reasons_section(found.reasons) if found.reasons else ""}"""
 
 
 def _card(shape: Shape, place: int, lowest: float, highest: float) -> str:
