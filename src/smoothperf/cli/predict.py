@@ -31,6 +31,10 @@ def predict(
     scores: Annotated[
         bool, typer.Option("--scores", help="Scores instead of labels; above 0 is predicted positive.")
     ] = False,
+    proba: Annotated[
+        bool,
+        typer.Option("--proba", help="Probabilities of the positive label, of a model that is calibrated."),
+    ] = False,
     at: Annotated[
         str | None,
         typer.Option(
@@ -74,6 +78,8 @@ def predict(
     comment takes what follows a #. Control characters, such as ends of lines,
     are written as Python writes them: a row is a line.
     """
+    if proba and (scores or at is not None or threshold is not None):
+        fail("--proba prints probabilities: leave out --scores, --at and --threshold, or --proba.")
     point = _point(at, threshold, scores=scores)
     screen = screen.aside()
     if output is not None:
@@ -81,7 +87,9 @@ def predict(
     fitted = load(model)
     ids = None if id_column is None else _ids(data, id_column, form.format)
     kind = kind_of_model(screen, fitted, form)
-    kind.refuse(at=at, threshold=threshold)
+    kind.refuse(at=at, threshold=threshold, proba=proba)
+    if proba and not hasattr(fitted, "predict_proba"):
+        fail(f"{model} has no probabilities: train it with --calibration sigmoid, or leave out --proba.")
     if ranks and not kind.ranks:
         fail(f"--ranks is for models that rank, and {model} tells classes apart: leave it out.")
     rows = kind.read_for(fitted, data, labelled=False)
@@ -89,10 +97,11 @@ def predict(
         screen.note(f"--at {at} of {n:,} rows: all are predicted positive.")
         point["k"] = n
     cut = partial(_cut, threshold=threshold, point=point)
-    columns = kind.predictions(fitted, rows, as_scores=scores, with_ranks=ranks, cut=cut)
+    what = "probability" if proba else "score" if scores else "label"
+    columns = kind.predictions(fitted, rows, what=what, with_ranks=ranks, cut=cut)
     if screen.as_json:
         known = {} if ids is None else {"ids": ids}
-        plural = {f"{name}s" if name != "query" else "queries": column for name, column in columns.items()}
+        plural = {f"{name[:-1]}ies" if name[-1] == "y" else f"{name}s": column for name, column in columns.items()}
         screen.document({"command": "predict", "model": model, **known, **plural})
         if output is None:
             return

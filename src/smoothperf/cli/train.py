@@ -65,6 +65,15 @@ def train(
         ),
     ] = None,
     folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="For --alpha auto: how many folds.")] = 5,
+    calibration: Annotated[
+        str | None,
+        typer.Option(
+            "--calibration",
+            metavar="KIND",
+            show_default=False,
+            help="Calibrate scores to probabilities, for 'predict --proba', by rows held out: sigmoid or isotonic.",
+        ),
+    ] = None,
     scale: options.Scale = None,
     effort: options.Effort,
     solver: options.SolverName = AUTO,
@@ -120,12 +129,18 @@ def train(
     scaled = options.kind_of_scaling(scale, stored=is_store(data, form.format))
     limits = bounds.checked(scaled)
     _check_options(measure, form, strength, bound, at, validation)
+    _check_calibration(calibration, strength)
     checkpoints = Checkpoints(checkpoint, resume)
     checkpoints.check(strength)
     rows = read_rows(screen, data, form)
     kind = kind_of_rows(screen, rows, [measure], form)
     kind.refuse(at=at, balanced=balanced, pos_label=pos_label, l1_ratio=l1_ratio, nonnegative=nonnegative)
-    kind.refuse(max_features=sparsity.max_features, sparsest=sparsity.sparsest, coef_bounds=bounds.coef_bounds)
+    kind.refuse(
+        calibration=calibration,
+        max_features=sparsity.max_features,
+        sparsest=sparsity.sparsest,
+        coef_bounds=bounds.coef_bounds,
+    )
     if kind.ranks and strength is not None and validation is not None:
         fail("--validation is for a choice, and with --alpha NUMBER there is none in a ranking: leave out one.")
     measure = measure or kind.default_measure
@@ -142,7 +157,7 @@ def train(
         "pos_label": pos_label,
     }
     if strength is None:
-        for_labels["operating_point"] = point
+        for_labels |= {"operating_point": point, "calibration": calibration}
     settings = kind.settings(examples, shared, for_labels)
     with Watch(screen) as watch:
         if strength is None:
@@ -277,6 +292,17 @@ def _check_options(
         ranks = form.has_groups or (measure is not None and not is_label_measure(measure))
         cut = "" if ranks else ", or, if rows are not to be ranked, say with --at where to cut"
         fail(f"--validation is for a choice: leave out --alpha{cut}.")
+
+
+def _check_calibration(calibration: str | None, strength: float | None) -> None:
+    from .._validation import choice
+    from ..estimators.calibration import METHODS
+
+    if calibration is None:
+        return
+    choice("--calibration", calibration, METHODS)
+    if strength is not None:
+        fail("--calibration needs rows held out, and with --alpha NUMBER there are none: leave out one.")
 
 
 def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | None) -> None:

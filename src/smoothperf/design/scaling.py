@@ -106,11 +106,10 @@ class Scaling:
         return coef if self.scale is None else coef * self.scale
 
     def fold_into(self, model: Linear) -> None:
-        """Turn a model of scaled rows into one of rows as they are; it must not have probabilities.
+        """Turn a model of scaled rows into one of rows as they are, whose products with the weights are shifted.
 
         The solver's account of its run, ``result_`` and the objective, stays that of the scaled rows.
         """
-        assert not hasattr(model, "calibration_")
         if self.scale is None:
             return
         coef = self.unscaled(model.coef_[0])

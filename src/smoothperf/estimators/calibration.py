@@ -32,6 +32,10 @@ class Sigmoid:
         chances: Array = 0.5 * (1.0 - np.tanh(0.5 * (self.slope * scores + self.offset)))  # never overflows
         return chances
 
+    def moved(self, by: float) -> Sigmoid:
+        """The same for scores that have all grown by a number."""
+        return Sigmoid(self.slope, self.offset - self.slope * by)
+
 
 @kept_in_files
 @dataclass(frozen=True)
@@ -50,6 +54,10 @@ class Isotonic:
     def probabilities(self, scores: Array) -> Array:
         """The chance of a positive."""
         return np.interp(scores, self.scores, self.chances)
+
+    def moved(self, by: float) -> Isotonic:
+        """The same for scores that have all grown by a number."""
+        return Isotonic(tuple(score + by for score in self.scores), self.chances)
 
 
 class _Scores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -21,6 +21,11 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
 
     n_features_in_: int
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        parameters: str = super().__repr__(N_CHAR_MAX)
+        chosen = getattr(self, "trained_for_", None)
+        return parameters if chosen is None else f"<{parameters}, trained with {chosen}>"
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that :func:`smoothperf.load` reads; it holds numbers and text, no code.
 

@@ -20,6 +20,16 @@ from .calibration import Isotonic, Sigmoid
 from .problem import opened, taken
 
 
+def _is_calibrated(model: LinearMeasureClassifier) -> bool:
+    """Whether a model has probabilities; an error that says what would make them, if not."""
+    if not hasattr(model, "calibration_"):
+        raise AttributeError(
+            "predict_proba needs a calibration, which MeasureClassifierCV(calibration='sigmoid') fits to scores, "
+            "as 'smoothperf train --calibration sigmoid' does, on held-out rows."
+        )
+    return True
+
+
 class LinearMeasureClassifier(BinaryModel):
     """Base of the classifiers: everything but training, from ``coef_``, ``intercept_`` and ``classes_``."""
 
@@ -130,7 +140,7 @@ class LinearMeasureClassifier(BinaryModel):
         labels: NDArray[Any] = self.label_pair[positive.astype(int)]
         return labels
 
-    @available_if(lambda self: hasattr(self, "calibration_"))  # type: ignore[untyped-decorator]
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
         """Return the probabilities of both labels; only where the model is calibrated.
 

@@ -205,9 +205,12 @@ class Kind(ABC):
 
     @abstractmethod
     def predictions(
-        self, model: Any, rows: Dataset, *, as_scores: bool, with_ranks: bool, cut: Callable[[Any], float]
+        self, model: Any, rows: Dataset, *, what: str, with_ranks: bool, cut: Callable[[Any], float]
     ) -> dict[str, list[Any]]:
-        """Return the columns of predictions by name; ``cut`` says above which of all scores labels are positive."""
+        """Return the columns of predictions by name: "label", "score" or "probability", or what there is of a ranking.
+
+        ``cut`` says above which of all scores labels are positive.
+        """
 
     @abstractmethod
     def worth(self, model: Any, data: Dataset, scores: NDArray[Any]) -> Worth:

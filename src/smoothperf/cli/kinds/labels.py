@@ -168,7 +168,11 @@ class Labels(Kind):
 
     def unscale(self, scaling: Scaling, model: MeasureClassifier) -> None:
         """Turn a model of scaled rows into one of rows as they are."""
+        before = model.intercept_[0]
         scaling.fold_into(model)
+        if hasattr(model, "calibration_"):
+            sign = 1.0 if model.label_pair[1] == model.classes_[1] else -1.0
+            model.calibration_ = model.calibration_.moved(sign * (before - model.intercept_[0]))
 
     def about(self, model: MeasureClassifier) -> dict[str, Any]:
         """Return what a model was trained for, and with."""
@@ -193,12 +197,15 @@ class Labels(Kind):
         return get_measure(model.measure).score(data.y == model.label_pair[1], scores)
 
     def predictions(
-        self, model: MeasureClassifier, rows: Dataset, *, as_scores: bool, with_ranks: bool, cut: Callable[[Any], float]
+        self, model: MeasureClassifier, rows: Dataset, *, what: str, with_ranks: bool, cut: Callable[[Any], float]
     ) -> dict[str, list[Any]]:
-        """Return labels or scores as a column."""
+        """Return labels, scores or probabilities of the positive label as a column."""
+        if what == "probability":
+            positive = int(model.label_pair[1] == model.classes_[1])
+            return {what: model.predict_proba(rows.X)[:, positive].tolist()}
         scores = self.scores(model, rows.X)
-        if as_scores:
-            return {"score": scores.tolist()}
+        if what == "score":
+            return {what: scores.tolist()}
         return {"label": model.label_pair[(scores > cut(scores)).astype(int)].tolist()}
 
     def worth(self, model: MeasureClassifier, data: Dataset, scores: NDArray[Any]) -> Worth:

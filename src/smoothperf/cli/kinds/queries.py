@@ -171,7 +171,7 @@ class Rankings(Kind):
         return get_query_measure(model.measure).mean_score(queries_of(data), scores)
 
     def predictions(
-        self, model: MeasureRanker, rows: Dataset, *, as_scores: bool, with_ranks: bool, cut: Callable[[Any], float]
+        self, model: MeasureRanker, rows: Dataset, *, what: str, with_ranks: bool, cut: Callable[[Any], float]
     ) -> dict[str, list[Any]]:
         """Return scores as a column; if wanted, queries and ranks beside them."""
         scores = self.scores(model, rows.X)
