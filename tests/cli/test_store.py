@@ -151,3 +151,11 @@ def test_damage_is_one_line(run, store, tmp_path):
     line = run("train", store, "-a", "1e-3", "-q", "-o", tmp_path / "m", code=2).stderr
     assert f"{store / 'labels.npy'}: truncated or damaged" in line
     assert [path.name for path in tmp_path.iterdir()] == ["train.store"]
+
+
+def test_words_stay_in_the_table(run, tmp_path):
+    (tmp_path / "towns.csv").write_text("town,bought\nRome,1\nOslo,0\n")
+    told = run("convert", tmp_path / "towns.csv", tmp_path / "towns.store", "--label", "bought", code=2).stderr
+    assert "column 'town' holds 'Rome', which is not a number; encode such columns first, as a store holds" in told
+    assert "smoothperf train takes the file as it is" in told
+    assert not (tmp_path / "towns.store").exists()
