@@ -93,7 +93,8 @@ class OperatingPointClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     """A classifier that predicts positive where a target is met on new rows.
 
     Beside scikit-learn's TunedThresholdClassifierCV, which looks for the best value of a score, this one has a
-    constraint, and a promise: with the given confidence the rate is kept on rows to come.
+    constraint, and a promise: with the given confidence the rate is kept on rows to come. With folds it holds as far as
+    the scores of their models are like those of the one that is fitted to all rows; with "prefit" it is that model's.
 
     Parameters
     ----------
