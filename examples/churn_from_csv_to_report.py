@@ -95,28 +95,28 @@ print("".join((folder / "calls.csv").open().readlines()[:4]))
 # %%
 # In Python
 # ---------
-# The model file holds a scikit-learn classifier. Its weights are for the columns as they are in the table; times
-# the spread of a column they say how much it moves the scores. Every customer has one of the words of a column, so
-# only differences between these count: their weights are shown less their mean.
+# The model file holds a scikit-learn classifier that takes data frames. Times the spread of a feature its weights say
+# how much it moves the scores. Every customer has one of the words of a column, so only differences between these
+# count: their weights are shown less their mean.
 
-from smoothperf.io.read import read_table
+import pandas as pd
 
 model = smoothperf.load(folder / "churn.model")
-table = read_table(folder / "new.csv", label="left")
-X, left = model.table_encoder_.transform(table).toarray(), table.y == "yes"
-weights = model.coef_[0].copy()
+new = pd.read_csv(folder / "new.csv")
+X, left = np.asarray(model.features_of(new)), new["left"] == "yes"
+weights, names = model.coef_[0].copy(), model.feature_names
 for column in ("contract", "payment"):
-    words = [i for i, name in enumerate(model.feature_names_in_) if name.startswith(column)]
+    words = [i for i, name in enumerate(names) if name.startswith(column)]
     weights[words] -= np.average(weights[words], weights=X[:, words].mean(axis=0))
 contribution = weights * X.std(axis=0)
 order = np.argsort(np.abs(contribution))
 
 fig, (ax, beside) = plt.subplots(1, 2, figsize=(10, 4.2), width_ratios=(3, 4))
 colours = np.where(contribution[order] > 0, "#D55E00", "#0072B2")
-ax.barh(model.feature_names_in_[order].astype(str), contribution[order], color=colours)
+ax.barh(names[order].astype(str), contribution[order], color=colours)
 ax.set_xlabel("weight x spread: to the right, leaves")
 
-ranked = left[np.argsort(-(X @ model.coef_[0]))]
+ranked = left.to_numpy()[np.argsort(-model.decision_function(new))]
 called = np.arange(1, ranked.size + 1) / ranked.size
 beside.plot(called, ranked.cumsum() / ranked.sum(), color="#D55E00", label="called by score")
 beside.plot([0, 1], [0, 1], color="#333333", linestyle=":", label="called at random")

@@ -165,7 +165,8 @@ def load(path: str | _os.PathLike[str]) -> _Any:
     >>> smoothperf.load(file).predict([[0.0], [3.0]])
     array([0, 1])
     """
-    from .estimators import classifier, ranker  # noqa: F401 (which enter what a file may hold)
+    from . import features  # noqa: F401 (which enters what a file may hold, as those do)
+    from .estimators import classifier, ranker  # noqa: F401
     from .io.model_file import load_model
 
     return load_model(path)

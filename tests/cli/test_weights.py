@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import smoothperf
-from smoothperf.estimators.weights import most_important
+from smoothperf.estimators.weights import most_important, unscaled_intercept, unscaled_weights
 
 
 @pytest.fixture
@@ -25,10 +25,11 @@ def named(run, examples, tmp_path):
 def test_largest_first_and_for_the_positive_label(run, named):
     result = run("weights", named)
     model = smoothperf.load(named)
-    order = np.argsort(-np.abs(model.coef_[0]))
+    weights = unscaled_weights(model)
+    order = np.argsort(-np.abs(weights))
     rows = [line.rsplit(maxsplit=1) for line in result.stdout.splitlines() if line[:3] in ("a  ", "b  ", "c,d", "e  ")]
     assert [row[0].strip() for row in rows] == [model.feature_names_in_[i] for i in order]
-    np.testing.assert_allclose([float(row[1]) for row in rows], model.coef_[0, order], rtol=1e-5)
+    np.testing.assert_allclose([float(row[1]) for row in rows], weights[order], rtol=1e-5)
     words = " ".join(result.stdout.split())
     assert "4 features; weights above 0 speak for spam, the positive label" in words
     assert "as they are in the data, not scaled" in words
@@ -51,9 +52,9 @@ def test_csv_has_all_of_them_exactly(run, named, tmp_path):
         header, *rows, last = csv.reader(file)
     assert header == ["feature", "weight"]
     model = smoothperf.load(named)
-    assert last == ["(intercept)", repr(float(model.intercept_[0]))]
+    assert last == ["(intercept)", repr(unscaled_intercept(model))]
     assert {name: float(weight) for name, weight in rows} == dict(
-        zip(model.feature_names_in_, model.coef_[0], strict=True)
+        zip(model.feature_names_in_, unscaled_weights(model), strict=True)
     )
     assert f"Saved: {tmp_path / 'weights.csv'}, 4 of 4 weights" in result.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["named.model", "train.csv", "weights.csv"]

@@ -14,6 +14,7 @@ from smoothperf.cli.compare import _splits
 from smoothperf.comparison import ComparedLabels, Fitted, Method, TableLine
 from smoothperf.comparison.table import C_GRID, COLUMNS, MODEL, suits_trees
 from smoothperf.evaluation import column_of
+from smoothperf.features.scaling import Scaler
 from smoothperf.measures import Examples, get_measure
 from smoothperf.tasks.base import HeldOut
 from smoothperf.tasks.labels import LabelRows
@@ -292,5 +293,7 @@ def test_judging_rows_are_scaled_as_those_to_train_on():
     X, positive = problem(100, 0)
     X = X * [1e3, 1.0] + [5e4, 0.0]
     rows, others = rows_of(X[:60], positive[:60]), rows_of(X[60:], positive[60:])
-    [(_, judged)] = _splits(ComparedLabels(), rows, others, folds=5, seed=0, scaling="standard")
-    np.testing.assert_allclose(judged.X, (X[60:] - X[:60].mean(axis=0)) / X[:60].std(axis=0))
+    [(train, judging)] = _splits(ComparedLabels(), rows, others, folds=5, seed=0, features=Scaler())
+    [model] = ComparedLabels().tuned("the first column", lambda rows: [("", lambda X: X[:, 0])]).fit(train)
+    expected = (X[60:] - X[:60].mean(axis=0)) / X[:60].std(axis=0)
+    np.testing.assert_allclose(model.scores(judging.X), expected[:, 0])

@@ -97,12 +97,18 @@ def polars_frame(frame):
     return pl.read_csv(frame.to_csv(index=False).encode(), null_values="", try_parse_dates=True)
 
 
-@pytest.mark.parametrize("kind", ["csv", "polars", "table"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "xlsx", "polars", "table"])
 def test_every_kind_of_table_is_the_same(kind, tmp_path):
     frame = frame_of_many_kinds()
     given = polars_frame(frame)
     if kind == "csv":
         frame.to_csv(given := tmp_path / "a.csv", index=False)
+    elif kind == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(given := tmp_path / "a.parquet")
+    elif kind == "xlsx":
+        pytest.importorskip("openpyxl")
+        frame.to_excel(given := tmp_path / "a.xlsx", index=False)
     encoder = TableEncoder().fit(frame)
     if kind == "table":
         given = encoder.parsed(frame)
@@ -143,6 +149,11 @@ def test_columns_in_any_order_and_others_beside_them():
 def test_bad_cells_are_named_with_the_remedy(cells, message):
     with pytest.raises(DataError, match=f"X: {message}"):
         TableEncoder().fit(pd.DataFrame({"x": cells}))
+
+
+def test_signs_that_are_wrong_are_no_words():
+    with pytest.raises(DataError, match=r"X: row 1: column 'x' holds '1\.5', which is no number with such decimals"):
+        TableEncoder(decimal=",").fit(pd.DataFrame({"x": ["1.5", "2.25"]}))
 
 
 @pytest.mark.parametrize(

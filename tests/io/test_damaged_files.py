@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import random
+import warnings
 import zipfile
 
 import numpy as np
@@ -12,14 +13,16 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import smoothperf
-from smoothperf import MeasureClassifier, MeasureClassifierCV, MeasureRanker
+from smoothperf import MeasureClassifier, MeasureClassifierCV, MeasureRanker, TableEncoder
+from smoothperf.features import KernelFeatures, Leaves, Shapes
 from smoothperf.io import DataError, convert, open_store, read_data, write_npz
 from smoothperf.io.ids import read_ids
 from smoothperf.io.model_file import ModelFileError, load_model
 from smoothperf.io.read import read_table
-from smoothperf.io.tables import TableEncoder
 
 HEADER = "smoothperf-model.json"
 LONG = "x" * 100_000
@@ -130,7 +133,8 @@ def read_into_store(path):
 
 def read_as_table(path):
     table = read_table(path, label="label")
-    TableEncoder.fit(table).transform(table)
+    with warnings.catch_warnings(action="ignore"):  # columns that are dropped
+        TableEncoder().fit(table).transform(table)
 
 
 def read_one_column(path):
@@ -229,9 +233,7 @@ def models(tmp_path_factory, files):
     X = rng.normal(size=(30, 3)) + y[:, None]
     words = np.where(y, "spam", "ham")
     table = read_table(files["words.csv"], label="label")
-    encoder = TableEncoder.fit(table)
-    encoded = MeasureClassifier(alpha=0.1, tol=0.1).fit(encoder.transform(table), table.y)
-    encoded.table_encoder_ = encoder
+    encoded = MeasureClassifier(alpha=0.1, tol=0.1, features=TableEncoder(min_count=1)).fit(table, table.y)
     fitted = [
         MeasureClassifier("prbep", solver=smoothperf.LBFGS(tol=0.1), pos_label="ham").fit(
             pd.DataFrame(X, columns=["a", "b", "c"]), words
@@ -241,6 +243,10 @@ def models(tmp_path_factory, files):
         MeasureClassifierCV(alphas=[0.1], cv=2, tol=0.1, calibration="sigmoid").fit(X, words),
         MeasureRanker("pairs", alpha=0.1, tol=0.1).fit(X, np.arange(30) % 4, qid=np.arange(30) // 5),
         encoded,
+        *(
+            MeasureClassifier(alpha=0.1, tol=0.1, features=features).fit(X, y)
+            for features in (make_pipeline(StandardScaler(), Shapes()), KernelFeatures(), Leaves(n_trees=2))
+        ),
     ]
     for number, model in enumerate(fitted):
         model.save(folder / f"{number}.model")

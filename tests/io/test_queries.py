@@ -6,7 +6,6 @@ import pytest
 from smoothperf.io import DataError, convert, read_data
 from smoothperf.io.chunks import open_chunks
 from smoothperf.io.read import read_table
-from smoothperf.io.tables import TableEncoder
 
 QUERIES = [7, -3, 7, 12, -3]
 SVMLIGHT = "".join(f"{at % 3} qid:{qid} 1:{at}.5\n" for at, qid in enumerate(QUERIES))
@@ -55,7 +54,6 @@ def test_tables(tmp_path, kind, text, expected):
         assert (data.y is None) == (not labelled)
     table = read_table(path, label="grade", query="search")
     assert table.qid.tolist() == expected
-    assert table.encoded(TableEncoder.fit(table)).qid.tolist() == expected
     assert list(table.columns) == ["a"]
     assert read_data(path, label="grade", query="search").y.tolist() == table.y.tolist() == [0, 1, 2, 0, 1]
 

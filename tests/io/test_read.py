@@ -92,7 +92,7 @@ def test_format_can_be_said(write):
     path = write("table.svm", TABLE)
     assert read_data(path, label="y", format="csv").X.shape == (2, 2)
     with pytest.raises(
-        ValueError, match="format must be one of 'svmlight', 'npz', 'csv', 'parquet', 'store', got 'arff'"
+        ValueError, match="format must be one of 'svmlight', 'npz', 'csv', 'parquet', 'xlsx', 'store', got 'arff'"
     ):
         read_data(path, format="arff")
 
@@ -306,9 +306,13 @@ WRONG_TABLES = {
     "open quotes": ('a,y\n1,1\n2,"1\n3,1\n', "y", "line 3: it cannot be read further"),
     "not finite": ("a,y\n1,1\n\nnan,1\n", "y", "line 4: column 'a' has no value; remove or fill such rows"),
     "infinite": ("a,y\n1,1\n-inf,1\n", "y", "line 3: column 'a' holds -inf; remove or replace"),
-    "column without name": (",a,y\n0,1,1\n", "y", "line 1: column 1 has no name"),
+    "column without name": (",a,y\n0,1,1\n", "y", "column 1 has no name"),
     "column twice": ("a,a,y\n0,1,1\n", "y", "line 1: the column 'a' occurs twice"),
-    "not UTF-8": (b"a,y\n1,\xff\n", "y", "line 1: it is not UTF-8 text: invalid start byte at or after this line"),
+    "not UTF-8": (
+        b"a,y\n1,\xff\n",
+        "y",
+        "line 1: it is not UTF-8 text: invalid start byte at or after this line",
+    ),
 }
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._errors import fail
-from ._options import Form
+from ._features import encoder_of, note_unseen
+from ._options import Columns, Form
 from ._visible import visible
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
     from ..estimators.ranker import MeasureRanker
+    from ..features import TableEncoder
     from ..io import Dataset
-    from ..io.tables import TableEncoder
+    from ..io.dataset import Table
     from ._screen import Screen
 
 
@@ -46,12 +49,13 @@ class Likeness:
         The names of features are taken from the model: files are compared with them here, and scikit-learn would warn
         that the arrays that follow have none.
         """
-        names = model.__dict__.pop("feature_names_in_", None)
+        encoder = encoder_of(model)
+        names = model.__dict__.pop("feature_names_in_", None) if encoder is None else None
         classes = getattr(model, "classes_", None)  # which rankers do not have
         return cls(
             model.n_features_in_,
             None if names is None else list(names),
-            getattr(model, "table_encoder_", None),
+            encoder,
             None if classes is None else tuple(classes.tolist()),
             None if getattr(model, "_sign", 1.0) > 0.0 else str(model.label_pair[1]),
         )
@@ -64,41 +68,80 @@ def read_rows(
     *,
     like: Likeness | None = None,
     labelled: bool = True,
+    columns: Columns | None = None,
 ) -> Dataset:
-    """Read a file."""
+    """Read a file; of a table to learn from, say what its columns are taken for."""
     with screen.progress.status(reading(path)):
-        data = _read(path, form, like, labelled=labelled)
+        data = _read(path, form, like, labelled=labelled, columns=columns or Columns())
     if labelled and data.sample_weight is not None:
         fail(f"{path}: its rows have weights, which commands do not look at; in Python fit(path) does.")
-    if like is None:
-        for name in data.encoder.left_out if data.encoder is not None else ():
-            screen.note(f"column {name!r} is left out: it has no value, or another word in every row.")
+    if data.encoder is not None and like is not None:
+        note_unseen(screen, data.encoder, data)
     return data
 
 
-def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool) -> Dataset:
-    """Read examples in the form that they have, or that others had."""
+def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, columns: Columns) -> Dataset:
+    """Read examples in the form that they have, or that others had; of a table, learn what its columns are."""
+    from ..features import TableEncoder
     from ..io import Dataset, read_data
-    from ..io.read import read_file, read_table
+    from ..io.read import read_file
     from ..io.store import is_store
-    from ..io.tables import TableEncoder
 
     options = {**asdict(form), "labelled": labelled}
     zero_based = options.pop("zero_based")  # which tables and stores have not
     if is_store(path, form.format):
-        return _columns_as(read_data(path, **options), like)
-    if like is not None and like.encoder is not None:
-        return read_table(path, encoder=like.encoder, **options).encoded(like.encoder)
-    options |= {"n_features": None if like is None else like.n_features, "zero_based": zero_based}
-    if like is not None and like.feature_names is None:
-        return _columns_as(read_data(path, **options), like)
-    numbers = None if like is None else TableEncoder.of_numbers(like.feature_names or ())
-    found = read_file(path, encoder=numbers, **options)
-    if isinstance(found, Dataset):
-        return _columns_as(found, like)
-    if numbers is not None:
-        return replace(found.encoded(numbers), encoder=None)
-    return found.plain() if found.is_plain else found.encoded(TableEncoder.fit(found))
+        stored = read_data(path, **options)
+        encoder = None if like is None else like.encoder
+        return _columns_as(stored, like) if encoder is None else _as_numbers(stored, encoder)
+    options["zero_based"] = zero_based
+    if like is None:
+        encoder = TableEncoder(**columns.settings())
+        found = read_file(path, **options, **encoder.reading)
+        if isinstance(found, Dataset):
+            if columns != Columns():
+                fail(f"{path}: a file of the {found.format} format has no columns that options could be about.")
+            return found
+        with warnings.catch_warnings(action="ignore"):  # what is dropped is said, of all rows once
+            return _of_table(encoder.fit(found).parsed(found), found, encoder)
+    if like.encoder is not None:
+        found = read_file(path, **options, **like.encoder.reading)
+        return (
+            _of_table(found, found, like.encoder)
+            if not isinstance(found, Dataset)
+            else _as_numbers(found, like.encoder)
+        )
+    found = read_file(path, **options, n_features=like.n_features, only=like.feature_names)
+    if not isinstance(found, Dataset):
+        names = like.feature_names or list(found.columns)
+        found = replace(found, columns={name: found.columns[name] for name in names}).plain()
+    return _columns_as(found, like)
+
+
+def _of_table(X: Table, table: Table, encoder: TableEncoder) -> Dataset:
+    from ..io import Dataset
+
+    return Dataset(X, table.y, table.format, None, table.path, encoder=encoder, qid=table.qid)
+
+
+def _as_numbers(data: Dataset, encoder: TableEncoder) -> Dataset:
+    """Take columns of numbers for those of a table of training, by name or, if these were all numbers, by place."""
+    import numpy as np
+
+    from ..io.dataset import data_error
+    from ..io.frames import table_of
+
+    X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+    names = data.feature_names
+    if names is None:
+        if any(column.kind != "number" for column in encoder.columns_):
+            raise data_error(
+                data.path, f"a file of the {data.format} format has no named columns; CSV and Parquet have"
+            )
+        names = encoder.feature_names_in_.tolist()
+        if X.shape[1] > len(names):
+            raise data_error(data.path, f"it has {X.shape[1]} features where {len(names)} are expected")
+        X = np.pad(X, ((0, 0), (0, len(names) - X.shape[1])))
+    return replace(data, X=table_of(dict(zip(names, X.T, strict=True))), encoder=encoder)
 
 
 def _columns_as(data: Dataset, like: Likeness | None) -> Dataset:
@@ -146,8 +189,6 @@ def remember_data(model: MeasureClassifier | MeasureRanker, examples: Dataset) -
         model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
     if examples.zero_based is not None:
         model.zero_based_ = examples.zero_based
-    if examples.encoder is not None:
-        model.table_encoder_ = examples.encoder
     model.origin_ = {**model.origin_, "data": Path(examples.path).name}
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_origin
 
 import typer
 
-DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV, Parquet or a store"
+DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV, Parquet, .xlsx or a store"
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples with labels: {DATA_FORMATS}.")]
 NewData = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples: {DATA_FORMATS}.")]
@@ -115,7 +115,18 @@ class Form(Options):
     format: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="NAME", help="svmlight, npz, csv, parquet or store, if it cannot be told from the file."
+            "--format",
+            metavar="NAME",
+            help="svmlight, npz, csv, parquet, xlsx or store, if it cannot be told from the file.",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            "--encoding",
+            metavar="NAME",
+            show_default=False,
+            help="Of the text of a CSV file, such as cp1252 or latin-1; UTF-8 by default.",
         ),
     ] = None
     zero_based: Annotated[
@@ -131,6 +142,39 @@ class Form(Options):
     def has_groups(self) -> bool:
         """Whether a column is named that says which rows belong together."""
         return self.query is not None
+
+
+@dataclass(frozen=True)
+class Columns(Options):
+    """The columns of a table, as far as the user says what they are: options of commands that learn from one."""
+
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Leave this column out; again for more.")
+    ] = None
+    id_column: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COLUMN", show_default=False, help="Column that only tells rows apart."),
+    ] = None
+    words: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--words", metavar="COLUMN", help="Column of words that look like numbers, such as codes; again for more."
+        ),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option("--missing", metavar="TEXT", help="Cells that stand for a missing value; again for more."),
+    ] = None
+    decimal: Annotated[str, typer.Option("--decimal", metavar="SIGN", help="Decimal point of numbers.")] = "."
+    thousands: Annotated[
+        str | None,
+        typer.Option("--thousands", metavar="SIGN", show_default=False, help="What separates thousands in numbers."),
+    ] = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return the same for a TableEncoder."""
+        lists = {name: getattr(self, name) or [] for name in ("drop", "words", "missing")}
+        return {**lists, "id_column": self.id_column, "decimal": self.decimal, "thousands": self.thousands}
 
 
 @dataclass(frozen=True)

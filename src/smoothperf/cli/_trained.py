@@ -200,7 +200,13 @@ def _notes(caught: list[Any], *, zero: bool = False) -> list[str]:
     from sklearn.exceptions import ConvergenceWarning
 
     from ..estimators.messages import ZeroModelWarning
+    from ..features import DroppedColumnWarning
 
-    elsewhere = (ConvergenceWarning, DeprecationWarning, *((ZeroModelWarning,) if zero else ()))
+    elsewhere = (
+        ConvergenceWarning,
+        DeprecationWarning,
+        DroppedColumnWarning,
+        *((ZeroModelWarning,) if zero else ()),
+    )
     wanted = [str(w.message) for w in caught if not issubclass(w.category, elsewhere)]
     return list(dict.fromkeys(wanted))

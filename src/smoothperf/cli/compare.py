@@ -10,6 +10,7 @@ import typer
 
 from . import _options as options
 from ._errors import MISSED_TOLERANCE
+from ._features import features_for
 from ._files import check_figure, read_rows
 from ._screen import Screen, table
 from .kinds import check_training, kind_of_rows
@@ -46,6 +47,7 @@ def compare(
     bootstrap: options.Resamples = 1000,
     seed: options.Seed = 0,
     figure: options.Figure = None,
+    columns: options.Columns,
     effort: options.Effort,
     pos_label: options.PosLabel = None,
     form: options.Form,
@@ -73,7 +75,7 @@ def compare(
     solvers = list(dict.fromkeys(map(solver_for_classes, solvers)))  # a choice among rankers has no other
     scaling = options.kind_of_scaling(scale)
     check_figure(figure)
-    rows = read_rows(screen, data, form)
+    rows = read_rows(screen, data, form, columns=columns)
 
     from .. import comparison
 
@@ -83,7 +85,7 @@ def compare(
     examples = kind.checked(rows, measures, pos_label=pos_label)
     others = None if test is None else kind.others(test, examples, measures)
     compared, train, judging, trees = kind.compared(examples, others, measures, folds, pos_label)
-    splits = _splits(compared, train, judging, folds=folds, seed=seed, scaling=scaling)
+    splits = _splits(compared, train, judging, folds=folds, seed=seed, features=features_for(examples, scaling))
     methods = compared.methods(solvers, trees=trees, bound=bound, **effort.settings())
     times = f", {len(splits)} times" if len(splits) > 1 else ""
     screen.say(f"Training {len(methods)} kinds of models on {splits[0][0].size_words()}{times}")
@@ -133,18 +135,15 @@ def compare(
 
 
 def _splits(
-    kind: Compared[Any], rows: Any, others: Any, *, folds: int, seed: int, scaling: str
+    kind: Compared[Any], rows: Any, others: Any, *, folds: int, seed: int, features: Any
 ) -> list[tuple[Any, Any]]:
-    """Return rows to train on and rows to judge on, scaled as the former ask for."""
-    from ..design.scaling import Scaling
+    """Return rows to train on, whose features are learnt wherever models are, and rows to judge on."""
+    from ..tasks.features import with_transformer
 
-    pairs = [(rows, others)]
-    if others is None:
-        pairs = [(rows.part(train), rows.part(test)) for train, test in kind.splits(rows, folds, seed)]
-    for train, test in pairs:
-        found = Scaling.of(scaling, train.X)
-        train.X, test.X = found.apply(train.X), found.apply(test.X)
-    return pairs
+    rows = with_transformer(rows, features)
+    if others is not None:
+        return [(rows, others)]
+    return [(rows.part(train), rows.part(test)) for train, test in kind.splits(rows, folds, seed)]
 
 
 def _tell(screen: Screen, lines: list[TableLine], marks: dict[str, list[bool]], words: list[str], how: str) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from . import _options as options
 from ._errors import INTERRUPTED, MISSED_TOLERANCE
+from ._features import features_for
 from ._files import check_figure, read_rows
 from ._progress import Watch
 from ._screen import Screen, table
@@ -64,6 +65,7 @@ def path(
     ] = 0.0,
     nonnegative: options.Nonnegative = False,
     scale: options.Scale = None,
+    columns: options.Columns,
     effort: options.Effort,
     solver: options.SolverName = "auto",
     seed: options.Seed = 0,
@@ -89,10 +91,9 @@ def path(
     choice("--bound", bound, ("auto", "convex", "tight"))
     check_training([measure], [solver], form, tol=effort.tol, max_iter=effort.max_iter)
     scaled = options.kind_of_scaling(scale)
-    rows = read_rows(screen, data, form)
+    rows = read_rows(screen, data, form, columns=columns)
 
     from .. import regularization_path
-    from ..design.scaling import Scaling
 
     watch = Watch(screen)
     with warnings.catch_warnings(action="ignore"):  # the table says all that they would
@@ -109,9 +110,12 @@ def path(
             judged = kind.others(validation, examples, [measure])
         elif holdout > 0.0:
             train, judged = (kind.part(examples, part) for part in kind.split(examples, measure, holdout, seed))
-        scaling = Scaling.of(scaled, train.X)
-        others = None if judged is None else (scaling.apply(judged.X), *kind.known(judged).values())
-        X = scaling.apply(train.X)
+        X, judged_X, names = train.X, None if judged is None else judged.X, rows.feature_names
+        if (features := features_for(examples, scaled)) is not None:
+            X = features.fit_transform(X)
+            judged_X = None if judged is None else features.transform(judged_X)
+            names = list(features.get_feature_names_out()) if examples.encoder is not None else names
+        others = None if judged is None else (judged_X, *kind.known(judged).values())
         with watch:
             found = regularization_path(X, **kind.known(train), **settings, validation=others, callback=watch)
     name, sparse = kind.title(measure), l1_ratio > 0.0
@@ -120,7 +124,7 @@ def path(
         screen.note("the convex bound is least at w = 0 for every alpha, so this is the path of the tight one.")
     _tell(screen, found, name, held_out, sparse=sparse)
     if figure is not None:
-        _draw(found, figure, name, _about(train, held_out), rows.feature_names, sparse=sparse)
+        _draw(found, figure, name, _about(train, held_out), names, sparse=sparse)
         screen.say(f"Saved: {figure}")
     missed = int((found.reached > effort.tol).sum())
     if watch.interrupted:

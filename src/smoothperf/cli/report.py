@@ -42,7 +42,8 @@ def report(
     from ..report import gather, gather_ranking, render_report
 
     kind = kind_of_model(screen, fitted, form)
-    names = getattr(fitted, "feature_names_in_", None)  # which reading takes from it
+    # Reading may take names of columns from the model.
+    names = fitted.feature_names if kind.ranks else getattr(fitted, "feature_names_in_", None)
     rows = kind.read_for(fitted, data)
     with screen.progress.status("Writing the report"):
         gathered = (gather_ranking if kind.ranks else gather)(
@@ -51,7 +52,7 @@ def report(
             **kind.known(rows),
             model_name=model.name,
             data_name=data.name,
-            feature_names=rows.feature_names if kind.ranks else names,
+            feature_names=names,
             n_resamples=bootstrap,
             seed=seed,
         )

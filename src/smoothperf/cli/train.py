@@ -11,6 +11,7 @@ import typer
 from . import _options as options
 from ._choice import choice_document, choice_lines, held_out_words
 from ._errors import fail
+from ._features import features_for, unscale
 from ._files import check_writable, read_rows
 from ._point import At, operating_point
 from ._progress import Watch
@@ -75,6 +76,7 @@ def train(
         ),
     ] = None,
     scale: options.Scale = None,
+    columns: options.Columns,
     effort: options.Effort,
     solver: options.SolverName = AUTO,
     balanced: Annotated[
@@ -132,7 +134,7 @@ def train(
     _check_calibration(calibration, strength)
     checkpoints = Checkpoints(checkpoint, resume)
     checkpoints.check(strength)
-    rows = read_rows(screen, data, form)
+    rows = read_rows(screen, data, form, columns=columns)
     kind = kind_of_rows(screen, rows, [measure], form)
     kind.refuse(at=at, balanced=balanced, pos_label=pos_label, l1_ratio=l1_ratio, nonnegative=nonnegative)
     kind.refuse(
@@ -181,25 +183,23 @@ def _choose(
     watch: Watch,
 ) -> Trained:
     """Choose what to train with by what is held out, and fit to all rows."""
-    from ..design.scaling import Scaling
-
     title = kind.title(settings["measure"])
     kind.screen.say(f"Choosing what to train with, to be good at {title}")
     data: Dataset = examples
     cv: Any = folds
     if others is not None:
         data, cv = kind.stacked(examples, others)
+    settings = {**settings, "features": features_for(data, scaled)}
     choosing = kind.choosing(examples, {**settings, "cv": cv, "callback": watch, "progress": watch.choosing})
-    scaling = Scaling.of(scaled, data.X)
     with warnings.catch_warnings(record=True, action="always") as caught:
         try:
-            choosing.fit(scaling.apply(data.X), **kind.known(data))
+            choosing.fit(data.X, **kind.known(data))
         except KeyboardInterrupt:
             kind.screen.document({"command": "train", "interrupted": True, "model": None})
             raise
     where = str(others.path) if others is not None else held_out_words(kind, choosing, examples, folds)
     model = kind.chosen(choosing)
-    kind.unscale(scaling, model)
+    unscale(kind, model)
     return Trained(
         kind,
         model,
@@ -231,9 +231,14 @@ def _train(
     kind.screen.say(f"Training for {kind.title(settings['measure'])}, {details}")
     model = kind.single({**settings, "callback": watch})
     with warnings.catch_warnings(record=True, action="always") as caught:
-        scaling = Scaling.of(scaled, examples.X)
+        scaling, X = Scaling(), examples.X
+        if examples.encoder is None:
+            scaling = Scaling.of(scaled, X)
+            X = scaling.apply(X)
+        else:
+            model.set_params(features=features_for(examples, scaled))
         checkpoints.prepare(model, examples, scaling, lambda model: kind.unscale(scaling, model))
-        model.fit(scaling.apply(examples.X), **kind.known(examples))
+        model.fit(X, **kind.known(examples))
         kind.unscale(scaling, model)
         if others is not None:
             # Warnings about targets that the training rows miss: the threshold is chosen on other rows now.
@@ -310,12 +315,16 @@ def _cut_on(model: MeasureClassifier, others: Dataset, point: dict[str, Any] | N
     from ..cuts.confidence import CONFIDENCE
     from ..estimators.scores import known_labels
     from ..measures import get_measure
+    from ..measures.goals import TargetGoal
 
     if point is not None:
         model.set_operating_point(others.X, others.y, **point)
         return
     goal = get_measure(model.measure)
     scores = model.raw_scores(others.X)
-    cut = goal.threshold(known_labels(others.y, model.label_pair, length=scores.shape[0]), scores)
+    positive = known_labels(others.y, model.label_pair, length=scores.shape[0])
+    cut = goal.threshold(positive, scores)
     confidence = getattr(goal, "confidence", CONFIDENCE)
     model.set_operating_point(y=others.y, raw_scores=scores, threshold=cut, confidence=confidence)
+    if isinstance(goal, TargetGoal):
+        model.expected_ = goal.limited(model.expected_, positive, scores)

@@ -56,9 +56,9 @@ def weights(
         _show_effects(fitted, model, top, output, screen)
         return
 
-    from ..estimators.weights import most_important, names_of, weights_for_positive
+    from ..estimators.weights import most_important, names_of, unscaled_intercept, unscaled_weights
 
-    all_weights = weights_for_positive(fitted)
+    all_weights = unscaled_weights(fitted)
     used, d = int((all_weights != 0.0).sum()), all_weights.shape[0]
     whole = output is not None or screen.as_json
     count = top if top is not None else d if whole else 20
@@ -67,7 +67,7 @@ def weights(
     names, values = names_of(fitted, places.tolist(), known), all_weights[places].tolist()
     screen.say(_summary(fitted, used, d), wrap=True)
     if output is not None:
-        intercept = [] if getattr(fitted, "label_pair", None) is None else [("(intercept)", _intercept(fitted))]
+        intercept = [] if getattr(fitted, "label_pair", None) is None else [("(intercept)", unscaled_intercept(fitted))]
         lines = csv_lines([("feature", "weight"), *zip(names, values, strict=True), *intercept])
         with written_whole(output) as file:
             file.write(lines.encode())
@@ -83,7 +83,7 @@ def weights(
             "model": model,
             "features": d,
             "in_the_model": used,
-            "intercept": _intercept(fitted),
+            "intercept": unscaled_intercept(fitted),
             "weights": [{"feature": n, "weight": v} for n, v in zip(names, values, strict=True)],
             "output": output,
         }
@@ -91,9 +91,12 @@ def weights(
 
 
 def _is_additive(model: CertifiedModel) -> bool:
-    """Whether features are made of columns one by one."""
-    if getattr(model, "features_", None) is None:
+    """Whether features are made of columns one by one, such that their weights do not say what columns add."""
+    from ..features import TableEncoder
+
+    if isinstance(getattr(model, "features_", None), (TableEncoder, type(None))):
         return False
+
     from ..estimators.effects import NotAdditiveError, effects_of
 
     try:
@@ -150,9 +153,3 @@ def _summary(model: CertifiedModel, used: int, d: int) -> str:
     pair = getattr(model, "label_pair", None)
     for_what = "a better place" if pair is None else f"{pair[1]}, the positive label"
     return f"{of_all}; weights above 0 speak for {for_what}. They are for features as they are in the data, not scaled."
-
-
-def _intercept(model: CertifiedModel) -> float:
-    import numpy as np
-
-    return float(getattr(model, "_sign", 1.0)) * float(np.ravel(model.intercept_)[0])

@@ -38,6 +38,7 @@ from ..estimators.classifier_cv import MeasureClassifierCV
 from ..evaluation import Ranking, column_of, interval, resamples, title_of
 from ..measures import Examples, Measure, get_measure
 from ..tasks.base import HeldOut, K, Rows, Task
+from ..tasks.features import prepared, split_rows
 from ..tasks.labels import LabelTask
 
 #: Scores of rows, as a function of X.
@@ -137,15 +138,21 @@ class Compared(ABC, Generic[K]):
         """Another's way of training, with scores of held-out folds for every strength."""
 
         def fit(rows: Rows[K]) -> list[Fitted]:
-            found = [Fitted(strength, scores, []) for strength, scores in train(rows)]
+            whole, features = prepared(rows)
+            found = [Fitted(strength, _scores_of(scores, features), []) for strength, scores in train(whole)]
             for inside, outside in self.splits(rows, FOLDS):
-                others = rows.part(outside)
-                for model, (_, scores) in zip(found, train(rows.part(inside)), strict=True):
+                part, others = split_rows(rows, inside, outside)
+                for model, (_, scores) in zip(found, train(part), strict=True):
                     held_out = HeldOut(outside, others.known, others.judged, {MODEL: scores(others.X)})
                     model.held_out.append(held_out)
             return found
 
         return Method(name, fit, trees=trees)
+
+
+def _scores_of(scores: Scores, features: Any) -> Scores:
+    """Scores of rows as they are, of which a transformer makes features, if there is one."""
+    return scores if features is None else lambda X: scores(features.transform(X))
 
 
 class ComparedLabels(Compared[Examples]):
@@ -224,7 +231,7 @@ def suits_trees(X: Any) -> bool:
 
 def _chosen(estimator: MeasureClassifierCV, rows: Any) -> list[Fitted]:
     """Our way: the one model that is chosen for the measure."""
-    model = clone(estimator)
+    model = clone(estimator).set_params(features=rows.features)
     found = model._fit(rows.X, rows.positive)
     known = Examples(found.positive)
     held_out: HeldOut[Any, Any] = HeldOut(np.arange(known.count), known, known, {MODEL: found.raw_scores})

@@ -35,7 +35,22 @@ CUTS_PER_HALVING = 16
 
 
 class TargetError(ValueError):
-    """No cut of these scores meets the target, or none that can be promised to meet it."""
+    """No cut of these scores meets the target, or none that can be promised to meet it.
+
+    Parameters
+    ----------
+    reason : str
+        The reason.
+    possible : float, optional
+        What can be promised in place of the target.
+    remedy : str, optional
+        What to do, after that.
+    """
+
+    def __init__(self, reason: str, possible: float | None = None, remedy: str = ""):
+        super().__init__(reason if possible is None else f"{reason}: what can be is {possible:.4g}. {remedy}")
+        self.reason = reason
+        self.possible = possible
 
 
 @dataclass(frozen=True)
@@ -334,8 +349,9 @@ def _not_promised(
     else:
         more = f"Ask for that, give {math.ceil(fewest)} such rows or more, "
     return TargetError(
-        f"{target} cannot be promised for new rows with confidence {confidence:g}, given these {rows}: what can be is "
-        f"{possible:.4g}. {more}be content with less confidence, or with confidence=None for what holds on these rows."
+        f"{target} cannot be promised for new rows with confidence {confidence:g}, given these {rows}",
+        possible,
+        f"{more}be content with less confidence, or with confidence=None for what holds on these rows.",
     )
 
 

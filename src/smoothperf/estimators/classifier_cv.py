@@ -15,6 +15,7 @@ from .._validation import choice, whole_number
 from ..cuts.confidence import CONFIDENCE, checked_confidence
 from ..cuts.targets import TARGETS, check_count, checked_target
 from ..measures import Examples, Goal, Measure, get_measure
+from ..measures.goals import TargetGoal
 from ..optimise import Callback, ConvexSolver, Solver
 from ..optimise.elastic_net import ElasticNet
 from ..optimise.smoothing import Smoothing
@@ -304,6 +305,9 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
             point = {**point, "k": max(1, round(point["k"] * held_out.positive.shape[0] / n))}
         labels = self.label_pair[held_out.positive.astype(int)]
         self.set_operating_point(y=labels, raw_scores=held_out.raw_scores, sample_weight=held_out.weights, **point)
+        if isinstance(measure, TargetGoal):
+            known = held_out.positive, held_out.raw_scores, held_out.weights
+            self.expected_ = measure.limited(self.expected_, *known)
 
     def as_classifier(self) -> MeasureClassifier:
         """Return the fitted model as the MeasureClassifier with ``alpha_`` that it is.

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._arrays import Array
 from ..io.model_file import save_model
@@ -52,6 +52,22 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
             return getattr(self, "feature_names_in_", None)
         names: NDArray[Any] | None = names_made_by(features)
         return names
+
+    def features_of(self, X: Any) -> Any:
+        """Return the features of rows, which the weights are of.
+
+        Parameters
+        ----------
+        X : data frame, array-like or sparse matrix of n rows
+            Rows as in ``fit``.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n, n_features)
+            What the transformer of ``features=`` makes of X, or X itself.
+        """
+        features = getattr(self, "features_", None)
+        return check_array(X if features is None else features.transform(X), **ACCEPTED)
 
     def _products(self, X: Any, coef: Array) -> Array:
         """``X w`` for the weights of the features."""

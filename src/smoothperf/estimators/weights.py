@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Array
+from ..design.scaling import Scaling
 
 if TYPE_CHECKING:
     from .linear import CertifiedModel
@@ -33,6 +34,35 @@ def weights_for_positive(model: CertifiedModel) -> Array:
     """
     weights: Array = getattr(model, "_sign", 1.0) * model.coef_.reshape(-1)
     return weights
+
+
+def unscaled_weights(model: CertifiedModel) -> Array:
+    """The same for features as they are, where those of a table are scaled for training."""
+    return scaling_of(model).unscaled(weights_for_positive(model))
+
+
+def unscaled_intercept(model: CertifiedModel) -> float:
+    """The number that is added to the sum of these weights times features.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from smoothperf import MeasureClassifier, TableEncoder
+    >>> X = pd.DataFrame({"age": [30, 40, 50, 60]})
+    >>> clf = MeasureClassifier(alpha=0.1, features=TableEncoder()).fit(X, [0, 0, 1, 1])
+    >>> scores = X["age"] * unscaled_weights(clf)[0] + unscaled_intercept(clf)
+    >>> np.allclose(scores, clf.decision_function(X))
+    True
+    """
+    shift = scaling_of(model).shift
+    moved = 0.0 if shift is None else float(unscaled_weights(model) @ shift)
+    return float(getattr(model, "_sign", 1.0) * np.ravel(model.intercept_)[0]) - moved
+
+
+def scaling_of(model: CertifiedModel) -> Scaling:
+    """Return what was done to the features before training, so that weights are for these: nothing, but for tables."""
+    scaling = getattr(getattr(model, "features_", None), "scaling_", None)
+    return scaling if isinstance(scaling, Scaling) else Scaling()
 
 
 def most_important(sizes: Array, count: int) -> NDArray[np.intp]:
@@ -54,7 +84,7 @@ def most_important(sizes: Array, count: int) -> NDArray[np.intp]:
 def names_of(model: CertifiedModel, features: Iterable[int], known: Any = None) -> list[str]:
     """Return what to call some features, given by their places in ``coef_``.
 
-    By name, if the training data had names (``known`` takes the place of ``feature_names_in_``); else as "feature 7",
+    By name, if the features have names (``known`` takes their place); else as "feature 7",
     where 7 is the index in svmlight files for this model; else as "column 6", counted from 0 as NumPy does.
 
     Examples
@@ -63,7 +93,7 @@ def names_of(model: CertifiedModel, features: Iterable[int], known: Any = None) 
     >>> names_of(MeasureClassifier(alpha=0.1).fit([[0.0], [1.0]], [0, 1]), [0])
     ['column 0']
     """
-    names = getattr(model, "feature_names_in_", None) if known is None else known
+    names = model.feature_names if known is None else known
     if names is not None:
         return [str(names[feature]) for feature in features]
     zero_based: bool | None = getattr(model, "zero_based_", None)

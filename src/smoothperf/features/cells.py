@@ -49,7 +49,7 @@ def numbers_in(cells: NDArray[Any], decimal: str = ".", thousands: str | None = 
     else:
         found = [_number(text, decimal, thousands) for text in texts]
     numbers = np.array(found, dtype=np.float64)
-    alike = [any(form.fullmatch(text) for form, *_ in ELSEWHERE) for text in texts]
+    alike = [is_number(text) or any(form.fullmatch(text) for form, *_ in ELSEWHERE) for text in texts]
     like = ~np.isnan(numbers) | np.array(alike, dtype=bool)
     return numbers[codes], bool(2 * counts[like].sum() > counts.sum())
 
@@ -114,6 +114,9 @@ def _distinct(cells: NDArray[Any]) -> tuple[list[str], NDArray[np.intp], NDArray
 
 def bad_number(table: Table, name: str, row: int, cells: NDArray[Any]) -> Exception:
     """The error for a cell of a column of numbers, with what to do about it."""
+    if is_number(cells[row]):
+        reason = f"column {name!r} holds {quoted(cells[row])}, which is no number with such decimals and thousands"
+        return table.error(row, f"{reason}; leave out --decimal and --thousands, or set them right")
     others = [text for text in set(cells.tolist()) if not is_number(text)]
     for form, option, argument in ELSEWHERE:
         like = [text for text in others if form.fullmatch(text)]

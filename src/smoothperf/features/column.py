@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Array
+from ..io.model_file import kept_in_files
 
 #: What columns are taken for.
 KINDS = ("number", "words", "date", "dropped", "id")
 DAY = np.timedelta64(1, "D")
 
 
+@kept_in_files
 @dataclass(frozen=True)
 class EncodedColumn:
     """A column of a table, and what has become of it.

@@ -19,11 +19,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Array
 from .._validation import positive_number, whole_number
+from ..io.model_file import kept_in_files
 
 #: Factors of the columns, and of the features of the kernel.
 OF_COLUMNS, OF_KERNEL = 0.1, 10.0
 
 
+@kept_in_files
 class KernelFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Features of a Gaussian kernel, beside standardised columns.
 

@@ -15,14 +15,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.ensemble import RandomForestRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Indices
 from .._validation import whole_number
+from ..io.model_file import kept_in_files
 
 
+@kept_in_files
 class Leaves(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Leaves of a random forest, as sparse features of 0 and 1, beside standardised columns.
 
@@ -91,6 +92,8 @@ class Leaves(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        from sklearn.ensemble import RandomForestRegressor  # which takes a while, and models from files need not
+
         forest = RandomForestRegressor(
             whole_number("n_trees", self.n_trees, at_least=1),
             max_leaf_nodes=whole_number("max_leaves", self.max_leaves, at_least=2),
@@ -173,6 +176,11 @@ class Leaves(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if np.array_equal(below, at):
                 return at
             at = below
+
+    def check_sound(self) -> None:
+        """Refuse what a file may say: trees in which ways do not end."""
+        if np.any(self.children_ < np.arange(self.children_.shape[1])):
+            raise ValueError("children_ must be nodes below their own")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,9 +25,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Array
 from .._validation import whole_number
+from ..io.model_file import kept_in_files
 from .pieces import Pieces
 
 
+@kept_in_files
 @dataclass(frozen=True)
 class Curve:
     """The curve of a column.
@@ -126,6 +128,7 @@ class Curve:
         return np.concatenate([np.repeat(ends[0], self.degree), self.knots, np.repeat(ends[1], self.degree)])
 
 
+@kept_in_files
 class Shapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Curves of columns, as features of a linear model.
 

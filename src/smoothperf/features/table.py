@@ -27,16 +27,17 @@ from .._validation import choice, whole_number
 from .._warnings import warn
 from ..design.scaling import KINDS, Scaling
 from ..io.columns import check_names
-from ..io.dataset import Table, data_error, listed
+from ..io.dataset import INDEX, Table, data_error, listed
 from ..io.frames import table_of
+from ..io.model_file import PARTS, kept_in_files
 from ..io.read import read_table
 from .cells import bad_date, bad_number, dates_in, numbers_in
 from .column import DAY, EncodedColumn, numbers_of, places_of
 
-#: The name that pandas gives a first column without one, where its index was written.
-INDEX = "Unnamed: 0"
 #: A column in which so large a share of the words occurs once tells rows apart, and nothing else.
 NEARLY_ALL = 0.9
+#: So large a share of entries that are not 0 is a dense matrix, which takes no more than twice as much memory then.
+DENSE = 0.25
 #: A column with more words than this, and than this share of the rows, is named in a note.
 MANY, MANY_SHARE = 20, 0.1
 
@@ -58,6 +59,7 @@ class DroppedColumnWarning(UserWarning):
     """
 
 
+@kept_in_files
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Encoder of the columns of a table as features: numbers, words, dates, missing values.
 
@@ -175,15 +177,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         sparse matrix or ndarray of shape (n, n_features_out)
-            Sparse where that is smaller.
+            Sparse where most of it is 0.
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
         used = [column for column in self.columns_ if column.feature_names]
         parts = [self._features(table, column) for column in used]
-        # An entry of a sparse matrix takes 12 bytes, one of a dense matrix 8.
-        entries = sum(column.n_numbers + 1 for column in used)
-        if 12 * entries < 8 * sum(len(column.feature_names) for column in used):
+        entries = sum(max(column.n_numbers, 1) for column in used)
+        if entries < DENSE * sum(len(column.feature_names) for column in used):
             return sp.csr_matrix(sp.hstack(parts, format="csr"))
         return np.hstack([_dense(part) for part in parts])
 
@@ -242,8 +243,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             columns = [replace(column, name=name) for column, name in zip(columns, given, strict=True)]
         return np.array([name for column in columns for name in column.feature_names], dtype=object)
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The columns that :func:`smoothperf.io.read.read_table` is to read of a file, and those that are text."""
+        columns = [column for column in getattr(self, "columns_", []) if column.feature_names]
+        words = {*self.words, *(column.name for column in columns if column.kind == "words")}
+        as_written = self.decimal != "." or self.thousands is not None
+        return {"only": [column.name for column in columns] or None, "text": None if as_written else words}
+
     def parsed(self, X: Any) -> Table:
-        """Return a table whose numbers and dates are such, and no longer text; what is learnt of it is the same.
+        """Return a table whose numbers are such, and no longer text; what is learnt of it is the same.
 
         Parameters
         ----------
@@ -253,17 +262,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Table
-            The columns that the features are made of.
+            The table.
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
-        used = [column for column in self.columns_ if column.feature_names]
-        return replace(table, columns={column.name: self._values(table, column) for column in used})
+        numbers = {column.name: self._values(table, column) for column in self.columns_ if column.kind == "number"}
+        return replace(table, columns={**table.columns, **numbers})
+
+    @property
+    def scaling_(self) -> Scaling:
+        """Shifts and scales of the features: what is subtracted, and what they are divided by then."""
+        check_is_fitted(self)
+        shift, scale = [], []
+        for column in self.columns_:
+            others = [0.0] * (len(column.feature_names) - column.n_numbers)
+            shift += [*(column.shift or [0.0] * column.n_numbers), *others]
+            scale += [*(column.scale or [1.0] * column.n_numbers), *(1.0 for _ in others)]
+        return Scaling(np.array(scale), np.array(shift))
 
     def _table(self, X: Any, *, reset: bool) -> Table:
         """The table that X is, with names that are checked, or remembered."""
         if isinstance(X, (str, os.PathLike)):
-            X = read_table(X, labelled=False)
+            X = read_table(X, labelled=False, **self.reading)
         if not isinstance(X, Table) and not (hasattr(X, "columns") and (reset or hasattr(self, "feature_names_in_"))):
             X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
             names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(X.shape[1])])
@@ -301,8 +321,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if cells.dtype.kind == "M":
             return self._learnt_numbers(name, "date", cells)
         if cells.dtype.kind == "f":
-            if name == INDEX and bool(np.all((cells == np.rint(cells)) & (cells >= 0))):
-                return EncodedColumn(name, "dropped", "it has no name and numbers the rows")
             return self._learnt_numbers(name, "number", table.finite(name, cells))
         if not np.any(cells != ""):
             return EncodedColumn(name, "dropped", "it has no value")
@@ -321,6 +339,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known = values[~missing]
         if not known.size:
             return EncodedColumn(name, "dropped", "it has no value")
+        if name == INDEX and kind == "number" and bool(np.all((known == np.rint(known)) & (known >= 0.0))):
+            return EncodedColumn(name, "dropped", "it has no name and numbers the rows")
         first = None
         if kind == "date":
             begin = known.min().astype("datetime64[s]")
@@ -392,6 +412,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             numbers[:, :n] /= column.scale
         return numbers
 
+    def row_without_values(self) -> Table:
+        """Return a row in which all values are missing.
+
+        Returns
+        -------
+        Table
+            The row.
+        """
+        return table_of({name: np.array([""], dtype=object) for name in self.feature_names_in_.tolist()})
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -402,3 +432,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _dense(part: Any) -> Any:
     return part.toarray() if hasattr(part, "toarray") else part
+
+
+def _former_column(
+    name: str, median: float | None = None, words: list[str] | None = None, has_missing: bool = False
+) -> EncodedColumn:
+    """A column of an encoder of 0.1.0."""
+    if words is None:
+        return EncodedColumn(name, "number", median=0.0 if median is None else median, has_missing=has_missing)
+    return EncodedColumn(name, "words", words=words, has_missing=has_missing)
+
+
+def _former_encoder(columns: list[EncodedColumn], left_out: list[str]) -> TableEncoder:
+    """An encoder of 0.1.0, which did not scale, and knew no dates and no rare words."""
+    encoder = TableEncoder(scale="none", min_count=1, drop=left_out)
+    encoder.columns_ = [*columns, *(EncodedColumn(name, "dropped") for name in left_out)]
+    encoder.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
+    encoder.n_features_in_ = len(encoder.columns_)
+    return encoder
+
+
+#: What model files of 0.1.0 hold in place of a transformer.
+PARTS |= {"TableColumn": _former_column, "TableEncoder": _former_encoder}

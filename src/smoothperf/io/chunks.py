@@ -28,6 +28,7 @@ def open_chunks(
     format: str | None = None,
     n_features: int | None = None,
     zero_based: bool | None = None,
+    encoding: str | None = None,
 ) -> Iterator[tuple[str, Iterator[Chunk]]]:
     r"""Open a file of labelled examples to read it a chunk of rows at a time.
 
@@ -39,13 +40,13 @@ def open_chunks(
         The columns of a table that are no features.
     n_entries : int
         Entries (zeros of tables included) in a chunk, about; at least one row.
-    format, n_features, zero_based
+    format, n_features, zero_based, encoding
         As in :func:`~smoothperf.io.read_data`.
 
     Yields
     ------
     format : str
-        "svmlight", "npz", "csv", "parquet" or "store".
+        "svmlight", "npz", "csv", "parquet", "xlsx" or "store".
     chunks : iterator of Chunk
         The rows.
 
@@ -73,7 +74,7 @@ def open_chunks(
             )
             return
         if format in TABLES:
-            chunks = table_chunks(file, path, format, share, named, n_entries)
+            chunks = table_chunks(file, path, format, share, named, n_entries, encoding)
         else:
             chunks = _pieces(read_data(path, format=format), n_entries)
         yield format, _with_columns(chunks, path, n_features)

@@ -11,25 +11,25 @@ import io
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .dataset import Chunk, Named, Table, data_error, joined, listed, numbers_in
-from .delimited import CSV, open_csv
+from .delimited import CSV, open_csv, sheet_as_text
 from .parquet import Parquet
 
-if TYPE_CHECKING:
-    from .tables import TableEncoder
-
-TABLES = ("csv", "parquet")
+TABLES = ("csv", "parquet", "xlsx")
 #: Entries that are read at a time.
 ENTRIES = 1 << 21
 
 
 def open_source(
-    file: io.BufferedReader, path: Path, format: str, asked: Iterable[str | None]
+    file: io.BufferedReader, path: Path, format: str, asked: Iterable[str | None], encoding: str | None = None
 ) -> AbstractContextManager[CSV | Parquet]:
     """Open a table in a file that has been opened; columns ``asked`` for by name may be the index of a frame."""
-    return open_csv(file, path) if format == "csv" else nullcontext(Parquet(file, path, set(asked)))
+    if format == "parquet":
+        return nullcontext(Parquet(file, path, set(asked)))
+    return (
+        open_csv(sheet_as_text(file, path), path, None, format) if format == "xlsx" else open_csv(file, path, encoding)
+    )
 
 
 def read_columns(
@@ -39,25 +39,26 @@ def read_columns(
     named: Named,
     *,
     labelled: bool = True,
-    encoder: TableEncoder | None = None,
+    encoding: str | None = None,
+    only: list[str] | None = None,
+    text: Collection[str] | None = (),
 ) -> Table:
-    """Read a whole table; with an encoder the columns that it knows, and those of words as they are written."""
-    only = None if encoder is None else [column.name for column in encoder.columns]
-    text = {column.name for column in encoder.columns if column.words is not None} if encoder is not None else set()
+    """Read a whole table, or ``only`` some columns; those of ``text``, all for None, as they are written."""
     begin = file.tell() if file.seekable() else None
     again: set[str] = set()
     while True:
-        with open_source(file, path, format, (*named, *(only or ()))) as source:
+        with open_source(file, path, format, (*named, *(only or ())), encoding) as source:
             # From a pipe, which cannot be read again, all rows come at once.
             n_entries = 1 << 62 if begin is None else ENTRIES
-            parts = list(_parts(source, path, named, n_entries, labelled=labelled, only=only, text=text | again))
+            kept = set(source.names if text is None else text)
+            parts = list(_parts(source, path, named, n_entries, labelled=labelled, only=only, text=kept | again))
         names = list(parts[0].columns)
-        again = {name for name in names if len({part.columns[name].dtype.kind for part in parts}) > 1} - text
+        again = {name for name in names if len({part.columns[name].dtype.kind for part in parts}) > 1} - kept
         if begin is None or not again:
             break
         file.seek(begin)
     table = joined(parts)
-    for name in set(names) - text:
+    for name in set(names) - kept:
         numbers = numbers_in(table.columns[name])
         if numbers is not None:
             table.columns[name] = numbers
@@ -71,9 +72,10 @@ def table_chunks(
     share: Callable[[], float],
     named: Named,
     n_entries: int,
+    encoding: str | None = None,
 ) -> Iterator[Chunk]:
     """Yield the rows of a table of numbers, about so many entries at a time; labels and queries as they are written."""
-    with open_source(file, path, format, named) as source:
+    with open_source(file, path, format, named, encoding) as source:
         for table in _parts(source, path, named, n_entries):
             data = table.plain(", as a store holds numbers alone; smoothperf train takes the file as it is")
             read = share() if isinstance(source, CSV) else (table.first_row + table.n_rows) / source.n_rows

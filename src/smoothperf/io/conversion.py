@@ -26,6 +26,7 @@ def convert(
     format: str | None = None,
     n_features: int | None = None,
     zero_based: bool | None = None,
+    encoding: str | None = None,
     dtype: str = "float64",
     progress: Callable[[float, int], None] | None = None,
 ) -> Path:
@@ -41,7 +42,7 @@ def convert(
     target : path-like
         The store, a folder; written under another name in the same place, and renamed when it is complete. A store of
         this name is replaced then; anything else of this name is an error.
-    label, query, format, n_features, zero_based
+    label, query, format, n_features, zero_based, encoding
         As in :func:`~smoothperf.io.read_data`.
     dtype : {"float64", "float32"}, default="float64"
         Type of the values. float32 takes half the space of each; sums are float64 anyway.
@@ -79,6 +80,7 @@ def convert(
         format=format,
         n_features=n_features,
         zero_based=zero_based,
+        encoding=encoding,
     ) as (found, chunks):
         first = next(chunks)
         with StoreWriter(target, dtype=dtype) as writer:

@@ -16,6 +16,9 @@ from .._arrays import Array, Indices
 from . import labels
 from .labels import MISSING, is_number, numbers_from_text
 
+#: The name that pandas gives a first column without one, which often is the index of a frame.
+INDEX = "Unnamed: 0"
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -30,15 +33,15 @@ class Dataset:
         Labels as they are in the file: whole numbers as int64, other numbers as float64, truth values as bool, text as
         str. None if the file was read without labels.
     format : str
-        "svmlight", "npz", "csv", "parquet" or "store".
+        "svmlight", "npz", "csv", "parquet", "xlsx" or "store".
     feature_names : list of str or None
         Names of the columns of X, if the file has them.
     path : Path
         The file.
     zero_based : bool or None
         Whether the indices of an svmlight file were taken to count from 0; None for other formats.
-    encoder : TableEncoder or None
-        The encoder that made numbers of the columns, where not all of them were numbers.
+    encoder : transformer or None
+        The encoder that makes numbers of the columns, where X is a :class:`~smoothperf.io.columns.Table`.
     qid : ndarray of shape (n,) or None
         The query of each row: whole numbers as int64, other numbers as float64, anything else as str. None if the file
         has none.
@@ -130,9 +133,10 @@ class Table:
     path : Path
         The file.
     format : str
-        "csv", "parquet" or "frame".
+        "csv", "parquet", "xlsx" or "frame".
     columns : dict
-        By name, without those of labels and queries: arrays of numbers, with NaN for what is missing, or of text.
+        By name, without those of labels and queries: arrays of numbers, with NaN for what is missing, of dates, or of
+        text.
     y : ndarray or None
         The labels, as in :class:`Dataset`.
     n_rows : int
@@ -159,7 +163,8 @@ class Table:
         column = self.columns[name]
         numbers = numbers_in(column)
         if numbers is None:
-            words = (pair for pair in enumerate(column.tolist()) if pair[1] not in MISSING and not is_number(pair[1]))
+            cells = ((row, str(cell)) for row, cell in enumerate(column.tolist()))
+            words = (pair for pair in cells if pair[1] not in MISSING and not is_number(pair[1]))
             row, text = next(words)
             raise self.error(row, f"column {name!r} holds {quoted(text)}, which is not a number{remedy}")
         return self.finite(name, numbers)
@@ -180,14 +185,9 @@ class Table:
     def error(self, row: int, reason: str) -> Exception:
         """Make the error for a row."""
         number = self.first_row + row + 1 if self.lines is None else int(self.lines[row])
-        if self.format == "csv":
+        if self.format in ("csv", "xlsx"):
             return data_error(self.path, reason, line=number)
         return data_error(self.path, f"row {number}: {reason}")
-
-    def encoded(self, encoder: Any) -> Dataset:
-        """Return the numbers that an encoder makes of it."""
-        X = encoder.transform(self)
-        return Dataset(X, self.y, self.format, encoder.feature_names, self.path, encoder=encoder, qid=self.qid)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -201,15 +201,24 @@ class Table:
         lines = rows + self.first_row + 1 if self.lines is None else self.lines[rows]
         return replace(self, columns=columns, y=None, qid=None, n_rows=rows.size, lines=lines)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether all columns are numbers, none of them missing."""
-        return all(column.dtype.kind == "f" and not np.isnan(column).any() for column in self.columns.values())
+    def stacked(self, others: Table) -> Table:
+        """Other rows below these; a column that the others lack has no values there."""
+        columns = {}
+        for name, column in self.columns.items():
+            more = others.columns.get(name)
+            if more is None or column.dtype.kind != more.dtype.kind:
+                more = np.full(others.n_rows, "", dtype=object) if more is None else others.words(name)
+                column = self.words(name)
+            columns[name] = np.concatenate([column, more])
+        return replace(self, columns=columns, y=None, qid=None, n_rows=self.n_rows + others.n_rows, lines=None)
 
     def plain(self, hint: str = "") -> Dataset:
         """Return the numbers as they are; a word, or a value that is missing, is an error."""
         X = np.empty((self.n_rows, len(self.columns)))
         for place, name in enumerate(self.columns):
+            if name == INDEX:
+                reason = "column 1 has no name; name it, or leave it out if it only counts the rows"
+                raise data_error(self.path, reason)
             X[:, place] = self.numbers(name, f"; encode such columns first{hint}")
             missing = np.isnan(X[:, place])
             if missing.any():
@@ -302,9 +311,11 @@ def _known(table: Table, values: NDArray[Any], reason: str, missing: Collection[
 
 
 def numbers_in(column: NDArray[Any]) -> Array | None:
-    """Return the numbers that a column holds; None if it holds words."""
+    """Return the numbers that a column holds; None if it holds words or dates."""
     if column.dtype.kind == "O":
         return numbers_from_text(column.tolist())
+    if column.dtype.kind == "M":
+        return None
     return column.astype(np.float64, copy=False)
 
 

@@ -13,12 +13,12 @@ from array import array
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .dataset import data_error
+from .dataset import INDEX, damage_as_data_error, data_error
 from .labels import MISSING
 from .streams import DECODING_ERRORS, explain
 
@@ -28,13 +28,29 @@ TablePart = tuple[dict[str, NDArray[Any]], "NDArray[np.int64] | None"]
 
 
 @contextmanager
-def open_csv(file: io.BufferedReader, path: Path) -> Iterator[CSV]:
+def open_csv(file: IO[bytes], path: Path, encoding: str | None = None, format: str = "csv") -> Iterator[CSV]:
     """Read the first line of a file that has been opened, and leave it open."""
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     try:
-        yield CSV(text, path)
+        text = io.TextIOWrapper(file, encoding=encoding or "utf-8", newline="")
+    except LookupError as error:
+        raise data_error(path, f"there is no encoding {encoding!r}; there are utf-8, cp1252, latin-1, ...") from error
+    try:
+        yield CSV(text, path, format)
     finally:
         text.detach()
+
+
+def sheet_as_text(file: io.BufferedReader, path: Path) -> io.BytesIO:
+    """Return the first sheet of an Excel file as CSV."""
+    import pandas as pd
+
+    with damage_as_data_error(path, "it is not a sound Excel file; save the sheet as CSV"):
+        try:
+            sheet = pd.read_excel(file, engine="openpyxl", dtype=object, na_filter=False)
+        except ImportError as error:
+            reason = "Excel files need openpyxl: pip install 'smoothperf[excel]', or save the sheet as CSV"
+            raise data_error(path, reason) from error
+    return io.BytesIO(sheet.to_csv(index=False).encode())
 
 
 class CountedLines(io.TextIOBase):
@@ -77,11 +93,17 @@ class CountedLines(io.TextIOBase):
             for line in self._text:
                 self._line += 1
                 if "\0" in line:
-                    raise data_error(self._path, "there is a zero byte in it, as text has none", line=self._line)
+                    raise data_error(
+                        self._path,
+                        "there is a zero byte in it, as text has none, but for that with --encoding utf-16",
+                        line=self._line,
+                    )
                 yield line
         except UnicodeDecodeError as error:
             # Text is decoded before it is split into lines.
-            reason = f"it is not UTF-8 text: {error.reason} at or after this line"
+            known = self._text.encoding.upper() if isinstance(self._text, io.TextIOWrapper) else "UTF-8"
+            remedy = "say which encoding it has with --encoding (encoding=), often cp1252, latin-1 or utf-16"
+            reason = f"it is not {known} text: {error.reason} at or after this line; {remedy}"
             raise data_error(self._path, reason, line=self._line + 1) from error
         except DECODING_ERRORS as error:
             reason = f"it cannot be read further: {explain(error)}"
@@ -107,9 +129,8 @@ class CountedLines(io.TextIOBase):
 class CSV:
     """A text with named columns."""
 
-    format = "csv"
-
-    def __init__(self, text: io.TextIOBase, path: Path):
+    def __init__(self, text: io.TextIOBase, path: Path, format: str = "csv"):
+        self.format = format
         self._rows, self._path = CountedLines(text, path), path
         header, line = self._rows.header()
         if not header:
@@ -186,6 +207,8 @@ def names_of(header: str, delimiter: str, path: Path, line: int) -> list[str]:
         names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
     except csv.Error as error:
         raise data_error(path, f"the names of the columns cannot be read: {error}", line=line) from error
+    if names[0] == "":
+        names[0] = INDEX
     if "" in names:
         reason = f"column {names.index('') + 1} has no name; name it, or leave it out if it only counts the rows"
         raise data_error(path, reason, line=line)

@@ -22,7 +22,9 @@ COMMENT = "comment"
 ROWS = 1 << 16
 
 
-def read_ids(path: str | os.PathLike[str], name: str, *, format: str | None = None) -> list[str]:
+def read_ids(
+    path: str | os.PathLike[str], name: str, *, format: str | None = None, encoding: str | None = None
+) -> list[str]:
     r"""Return a column of a CSV or Parquet file as it is written there, or the comments of an svmlight file.
 
     Parameters
@@ -31,7 +33,7 @@ def read_ids(path: str | os.PathLike[str], name: str, *, format: str | None = No
         The file.
     name : str
         Name of the column; "comment" for svmlight files.
-    format : str, optional
+    format, encoding : str, optional
         As for :func:`~smoothperf.io.read_data`.
 
     Examples
@@ -51,7 +53,7 @@ def read_ids(path: str | os.PathLike[str], name: str, *, format: str | None = No
             return _comments(file)
         if found not in TABLES:
             raise data_error(path, f"a file of the {found} format has no named columns; CSV and Parquet have")
-        with open_source(file, path, found, [name]) as source:
+        with open_source(file, path, found, [name], encoding) as source:
             check_column(name, source.names, path)
             if isinstance(source, Parquet):
                 return source.texts(name)

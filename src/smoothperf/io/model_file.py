@@ -2,8 +2,8 @@
 
 The member ``smoothperf-model.json`` says what kind of file it is and describes the model; numbers in bulk are arrays in
 members of their own, written in NumPy's format and read without pickle. Objects are rebuilt from a table of this
-package's own classes, which those of higher layers enter themselves (:func:`kept_in_files`). Every member has a
-checksum, and the same model always gives the same bytes.
+package's own classes, which those of higher layers enter themselves (:func:`kept_in_files`), and of some transformers
+of scikit-learn. Every member has a checksum, and the same model always gives the same bytes.
 docs/model-files.md describes the format.
 """
 
@@ -15,6 +15,7 @@ import json
 import math
 import os
 import re
+import warnings
 import zipfile
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -22,7 +23,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from .. import __version__, measures
 from .. import optimise as solvers
@@ -32,7 +36,6 @@ from ..optimise.result import Status, Trace, TraceRow
 from .annotated import check_attributes
 from .dataset import one_line
 from .npz import read_array
-from .tables import TableColumn, TableEncoder
 
 T = TypeVar("T")
 FORMAT = "smoothperf model"
@@ -42,15 +45,20 @@ HEADER = "smoothperf-model.json"
 #: Estimators that can be saved, by name.
 MODELS: dict[str, type[Any]] = {}
 #: Parts that a model may have, by name: our own data classes, whose fields are numbers, text and one another.
-PARTS: dict[str, type[Any]] = {
+PARTS: dict[str, Any] = {
     name: value
     for module in (measures, smoothing, solvers)
     for name, value in vars(module).items()
     if isinstance(value, type) and is_dataclass(value)
 }
-PARTS |= {part.__name__: part for part in (TableEncoder, TableColumn)}
+#: Transformers that make features, by name.
+TRANSFORMERS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (MaxAbsScaler, MinMaxScaler, Nystroem, Pipeline, StandardScaler)
+}
+#: Attribute of scikit-learn's transformers whose features have numbers for names.
+NAMES = "_n_features_out"
 #: Parameters that are functions, which no file can hold, or files of one machine; they are left out.
-NOT_KEPT = ("callback", "checkpoint")
+NOT_KEPT = ("callback", "checkpoint", "memory")
 #: Numbers in an array of which no more than this share is not zero are kept with their places.
 FEW = 0.25
 #: Arrays that are kept: truth values, numbers and text.
@@ -62,12 +70,13 @@ NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def kept_in_files(kind: type[T]) -> type[T]:
-    """Let model files hold objects of a class: a model, or a data class that models are made of.
+    """Let model files hold objects of a class: a model, a transformer, or a data class that these are made of.
 
     A model says which arrays of numbers it has, by shape (``_numbers_in_files``), and which labels, by their number
     (``_labels_in_files``). A class that had another name in earlier versions keeps that in files (``_name_in_files``).
     """
-    (PARTS if is_dataclass(kind) else MODELS)[_name(kind)] = kind
+    known = PARTS if is_dataclass(kind) else TRANSFORMERS if hasattr(kind, "transform") else MODELS
+    known[_name(kind)] = kind
     return kind
 
 
@@ -112,7 +121,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     array(['ham', 'spam'], dtype='<U4')
     """
     if type(model) not in MODELS.values():
-        known = " or ".join(MODELS)
+        known = " or ".join(sorted(MODELS))
         raise _error(path, f"a {type(model).__name__} cannot be saved, only a {known}.")
     check_is_fitted(model)
     arrays = Arrays()
@@ -241,11 +250,14 @@ def encode(value: Any, arrays: Arrays, name: str) -> Any:
     if PARTS.get(_name(type(value))) is type(value):
         contents = {part_.name: part(getattr(value, part_.name), part_.name) for part_ in fields(value)}
         return {"type": "object", "class": _name(type(value)), "fields": contents}
-    if MODELS.get(type(value).__name__) is type(value):
+    if isinstance(value, type) and issubclass(value, np.number):
+        return {"type": "dtype", "value": np.dtype(value).str}
+    is_model = MODELS.get(type(value).__name__) is type(value)
+    if is_model or TRANSFORMERS.get(type(value).__name__) is type(value):
         kept = {key: child for key, child in value.get_params(deep=False).items() if key not in NOT_KEPT}
-        fitted = {key: child for key, child in vars(value).items() if is_fitted_attribute(key)}
+        fitted = {key: child for key, child in vars(value).items() if is_fitted_attribute(key) or key == NAMES}
         return {
-            "type": "model",
+            "type": "model" if is_model else "transformer",
             "class": type(value).__name__,
             "parameters": {key: part(child, key) for key, child in kept.items()},
             "fitted": {key: part(child, key) for key, child in fitted.items()},
@@ -302,18 +314,26 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
             part = PARTS[value["class"]](**found)
             check_attributes(part)
             return part
-        case "model":
-            parameters = contents("parameters")
+        case "dtype":
+            return _plain_dtype(value["value"]).type
+        case "model" | "transformer" as kind:
+            parameters, fitted = contents("parameters"), contents("fitted")
             for key in NOT_KEPT:
                 if key in parameters:
                     raise ValueError(f"{key!r} is a parameter that no model file has")
-            model = MODELS[value["class"]](**parameters)
-            for key, child in contents("fitted").items():
-                if not is_fitted_attribute(key):
+            if "table_encoder_" in fitted:  # of earlier versions, whose models did not have it as their features
+                encoder = fitted["features_"] = fitted.pop("table_encoder_")
+                fitted |= {name: getattr(encoder, name) for name in ("n_features_in_", "feature_names_in_")}
+            model = (MODELS if kind == "model" else TRANSFORMERS)[value["class"]](**parameters)
+            for key, child in fitted.items():
+                if not (is_fitted_attribute(key) or (kind == "transformer" and key == NAMES)):
                     raise ValueError(f"{key!r} is not the name of a fitted attribute")
                 setattr(model, key, child)
             check_attributes(model)
-            _check_shapes(model)
+            if kind == "model":
+                _check_shapes(model)
+            elif fitted and hasattr(model, "check_sound"):
+                model.check_sound()
             return model
     raise ValueError(f"unknown type {value['type']!r}")
 
@@ -331,7 +351,9 @@ def _check_shapes(model: Any) -> None:
     d = model.n_features_in_
     if type(d) is not int or d < 1:
         raise ValueError(f"n_features_in_ must be a whole number of at least 1, got {d!r}")
-    for name, shape in model._numbers_in_files(d).items():
+    features = getattr(model, "features_", None)
+    width = d if features is None else _width(features, d)
+    for name, shape in model._numbers_in_files(width).items():
         numbers = getattr(model, name)
         if not isinstance(numbers, np.ndarray) or numbers.dtype != np.float64 or numbers.shape != shape:
             raise ValueError(f"{name} must be an array of float64 of shape {shape}")
@@ -345,9 +367,20 @@ def _check_shapes(model: Any) -> None:
         isinstance(model.pos_label_, LABELS) and model.pos_label_ in model.classes_.tolist()
     ):
         raise ValueError("pos_label_ must be one of classes_")
-    encoder = getattr(model, "table_encoder_", None)
-    if encoder is not None and not (isinstance(encoder, TableEncoder) and len(encoder.feature_names) == d):
-        raise ValueError(f"table_encoder_ must make {d} features")
+
+
+def _width(features: Any, n_columns: int) -> int:
+    """Number of features that a transformer makes, which it shows with a row of so many columns; any error if not."""
+    if type(features) not in TRANSFORMERS.values():
+        raise ValueError(f"features_ cannot be a {type(features).__name__}")
+    check_is_fitted(features)
+    first = features[0] if isinstance(features, Pipeline) else features
+    row = first.row_without_values() if hasattr(first, "row_without_values") else np.zeros((1, n_columns))
+    with warnings.catch_warnings(action="ignore"):  # rows without names of columns
+        made = check_array(features.transform(row), accept_sparse=True)
+    if first.n_features_in_ != n_columns or made.shape[0] != 1:
+        raise ValueError(f"features_ must be of {n_columns} columns")
+    return int(made.shape[1])
 
 
 def _check_entries(name: str, entries: Any, count: int, kind: Any) -> None:

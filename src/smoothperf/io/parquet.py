@@ -42,13 +42,13 @@ class Parquet:
     def parts(self, columns: Collection[str], kept: Collection[str], n_rows: int) -> Iterator[TablePart]:
         """Yield columns, so many rows at a time: in the type that they have in the file of those that are ``kept``.
 
-        Of the others, numbers and truth values come as numbers, with NaN for what is missing, and text as such.
+        Of the others, numbers and truth values come as numbers, with NaN for what is missing, text and dates as such.
         """
         wanted = [name for name in self.names if name in columns]
         for name in wanted:
-            if name not in kept and not (_is_number(self._kind(name)) or _is_text(self._kind(name))):
-                kind = self._kind(name)
-                raise data_error(self._path, f"column {name!r} holds {kind}; use numbers, truth values or text")
+            kind = self._kind(name)
+            if name not in kept and not (_is_number(kind) or _is_text(kind) or _is_date(kind)):
+                raise data_error(self._path, f"column {name!r} holds {kind}; use numbers, truth values, text or dates")
         with damage_as_data_error(self._path, DAMAGED):
             for batch in self._file.iter_batches(batch_size=n_rows, columns=wanted):
                 yield {name: self._values(batch.column(name), name in kept) for name in wanted}, None
@@ -73,6 +73,8 @@ class Parquet:
             column = column.dictionary_decode()
         if _is_text(column.type):
             return as_text(column.to_pylist())
+        if _is_date(column.type):
+            return np.asarray(column.to_numpy(zero_copy_only=False)).astype("datetime64[s]")
         if kept:
             return np.asarray(column.to_numpy(zero_copy_only=False))
         if not _is_float_or_whole(column.type):
@@ -91,6 +93,12 @@ def _is_number(kind: Any) -> bool:
     import pyarrow.types as types
 
     return _is_float_or_whole(kind) or bool(types.is_boolean(kind) or types.is_null(kind))
+
+
+def _is_date(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_timestamp(kind) or types.is_date(kind))
 
 
 def _is_text(kind: Any) -> bool:

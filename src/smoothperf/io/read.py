@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .._validation import choice, whole_number
 from .columns import TABLES, read_columns
@@ -16,10 +16,7 @@ from .store import is_store, open_store
 from .streams import COMPRESSED_SUFFIXES, uncompressed
 from .svmlight import read_svmlight
 
-if TYPE_CHECKING:
-    from .tables import TableEncoder
-
-FORMATS = ("svmlight", "npz", "csv", "parquet", "store")
+FORMATS = ("svmlight", "npz", "csv", "parquet", "xlsx", "store")
 MAGIC = {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"PAR1": "parquet"}
 SUFFIXES = {
     ".svm": "svmlight",
@@ -27,6 +24,7 @@ SUFFIXES = {
     ".libsvm": "svmlight",
     ".csv": "csv",
     ".tsv": "csv",
+    ".xlsx": "xlsx",
 }
 
 
@@ -39,6 +37,7 @@ def read_data(
     format: str | None = None,
     n_features: int | None = None,
     zero_based: bool | None = None,
+    encoding: str | None = None,
 ) -> Dataset:
     r"""Read features and labels from a file.
 
@@ -52,6 +51,7 @@ def read_data(
     csv       Text with the names of the columns in the first line and commas, semicolons or tabs between the fields.
               All columns but ``label`` and ``query`` must be numbers or truth values, none missing.
     parquet   The same as a Parquet file; needs pyarrow (``pip install 'smoothperf[parquet]'``).
+    xlsx      The same as the first sheet of an Excel file; needs openpyxl (``pip install 'smoothperf[excel]'``).
     store     What :func:`smoothperf.io.convert` writes: a folder, whose arrays are mapped into memory.
     ========  =========================================================================================================
 
@@ -68,7 +68,7 @@ def read_data(
     labelled : bool, default=True
         False for new examples: no labels are needed, and those that are there are not looked at, so that ``y`` is None.
         A column ``label`` is left out if the table has it; all others are features.
-    format : {"svmlight", "npz", "csv", "parquet", "store"}, optional
+    format : {"svmlight", "npz", "csv", "parquet", "xlsx", "store"}, optional
         By default the first bytes and the suffix decide, and the first line where those say nothing.
     n_features : int, optional
         Number of features that are expected. An svmlight file with fewer gets empty columns, as it cannot say
@@ -77,6 +77,8 @@ def read_data(
         Whether the indices of an svmlight file count from 0. By default they do if index 0 occurs, which fails for a
         part of a zero-based set in which the first feature never occurs: then say so, for example by the
         ``zero_based`` of the training data. Other formats do not look at it.
+    encoding : str, optional
+        Of the text of a CSV file: UTF-8 by default, often "cp1252" or "latin-1" where it comes from Windows.
 
     Returns
     -------
@@ -102,7 +104,14 @@ def read_data(
     if n_features is not None:
         whole_number("n_features", n_features, at_least=1)
     found = read_file(
-        path, label=label, query=query, labelled=labelled, format=format, n_features=n_features, zero_based=zero_based
+        path,
+        label=label,
+        query=query,
+        labelled=labelled,
+        format=format,
+        n_features=n_features,
+        zero_based=zero_based,
+        encoding=encoding,
     )
     if isinstance(found, Dataset):
         return found
@@ -120,11 +129,11 @@ def read_table(
     query: str | None = None,
     labelled: bool = True,
     format: str | None = None,
-    encoder: TableEncoder | None = None,
+    encoding: str | None = None,
+    only: list[str] | None = None,
+    text: Collection[str] | None = (),
 ) -> Table:
-    r"""Read a CSV or Parquet file with columns of any kind; the parameters are those of :func:`read_data`.
-
-    With an ``encoder``, the columns that it knows are read and no others, and those of words as they are written.
+    r"""Read a CSV, Parquet or Excel file with columns of any kind.
 
     Parameters
     ----------
@@ -134,10 +143,12 @@ def read_table(
         Names of the columns of labels and of queries.
     labelled : bool, default=True
         Whether there are labels.
-    format : str, optional
-        The format, if the name does not say it.
-    encoder : TableEncoder, optional
-        The encoder of a model; its columns are read.
+    format, encoding : str, optional
+        As for :func:`read_data`.
+    only : list of str, optional
+        The columns to read; all by default.
+    text : collection of str or None
+        Columns that are text, as they are written, even if they look like numbers; None for all.
 
     Returns
     -------
@@ -150,11 +161,19 @@ def read_table(
     >>> file = Path(tempfile.mkdtemp(), "people.csv")
     >>> _ = file.write_text("age,town,bought\n31,Rome,yes\n,Oslo,no\n47,Rome,no\n")
     >>> table = read_table(file, label="bought")
-    >>> from smoothperf.io.tables import TableEncoder
-    >>> table.y.tolist(), TableEncoder.fit(table).feature_names
-    (['yes', 'no', 'no'], ['age', 'age missing', 'town=Oslo', 'town=Rome'])
+    >>> table.y.tolist(), table.columns["age"]
+    (['yes', 'no', 'no'], array([31., nan, 47.]))
     """
-    found = read_file(path, label=label, query=query, labelled=labelled, format=format, encoder=encoder)
+    found = read_file(
+        path,
+        label=label,
+        query=query,
+        labelled=labelled,
+        format=format,
+        encoding=encoding,
+        only=only,
+        text=text,
+    )
     if isinstance(found, Dataset):
         raise data_error(path, f"a file of the {found.format} format has no named columns; CSV and Parquet have")
     return found
@@ -169,11 +188,14 @@ def read_file(
     format: str | None = None,
     n_features: int | None = None,
     zero_based: bool | None = None,
-    encoder: TableEncoder | None = None,
+    encoding: str | None = None,
+    only: list[str] | None = None,
+    text: Collection[str] | None = (),
 ) -> Dataset | Table:
-    """Read a file as :func:`read_data` does, but CSV and Parquet as a table, with columns of any kind.
+    """Read a file as :func:`read_data` does, but CSV, Parquet and Excel as a table, with columns of any kind.
 
-    Of a table, only the columns that an ``encoder`` knows are read, if there is one; ``n_features`` is not for them.
+    Of a table, ``only`` some columns are read, if they are given, and those of ``text``, all for None, as they are
+    written; ``n_features`` is not for them.
     """
     path = Path(path)
     if is_store(path, format):
@@ -181,7 +203,8 @@ def read_file(
     with uncompressed(path) as file:
         format = format_of(file, path, format, Named(label, query))
         if format in TABLES:
-            return read_columns(file, path, format, Named(label, query), labelled=labelled, encoder=encoder)
+            named = Named(label, query)
+            return read_columns(file, path, format, named, labelled=labelled, encoding=encoding, only=only, text=text)
         if format == "svmlight":
             X, labels, zero_based, qid = read_svmlight(file, path, n_features=n_features, zero_based=zero_based)
             return Dataset(X, labels if labelled else None, format, None, path, zero_based, qid=qid)
@@ -235,11 +258,11 @@ def refuse_columns(found: str, path: Path, named: Named) -> None:
 
 def _detect(head: bytes, path: Path) -> str:
     """Decide by the first bytes, then the suffix, then the first line that says something."""
-    for magic, found in MAGIC.items():
-        if head.startswith(magic):
-            return found
     plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED_SUFFIXES else path
     by_suffix = SUFFIXES.get(plain.suffix.lower())
+    for magic, found in MAGIC.items():
+        if head.startswith(magic):
+            return "xlsx" if (found, by_suffix) == ("npz", "xlsx") else found  # which are archives, too
     if by_suffix is not None:
         return by_suffix
     if b"\0" not in head:

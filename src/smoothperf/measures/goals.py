@@ -171,7 +171,7 @@ class MatthewsCorrelation(Goal):
         return steady_cut(examples.version(Ordering)(scores, examples.weights), examples.positive, loss)
 
 
-class _Target(Goal):
+class TargetGoal(Goal):
     """Base of goals with "at least" or "at most": a rate that must be kept, and one that is to be high."""
 
     confidence: float | None
@@ -198,8 +198,8 @@ class _Target(Goal):
         """Return where to cut scores so that new rows keep the rate, with the goal's confidence.
 
         The scores must be of rows that were not trained on. If so few rows allow no such promise, a
-        :class:`TargetWarning` says what can be promised, and the cut keeps the rate on the given rows; or comes as
-        close as possible. In a group everybody is given all scores.
+        :class:`TargetWarning` says so, and the cut keeps the rate on the given rows; or comes as close as possible. In
+        a group everybody is given all scores.
         """
         columns = examples.of_all(
             examples.positive.astype(np.float64), scores, *([] if examples.weights is None else [examples.weights])
@@ -207,12 +207,49 @@ class _Target(Goal):
         (threshold,) = examples.agreed(self._cut_of_all(columns[0] > 0.0, *columns[1:]))
         return threshold
 
+    def limited(
+        self, expected: dict[str, Any], positive: NDArray[np.bool_], scores: Array, weights: Array | None = None
+    ) -> dict[str, Any]:
+        """Return what to expect at the cut for this goal.
+
+        Where the goal cannot be promised, the bound of the rate that is to be kept is no more than what can be: that of
+        a single cut may say more, as if it had not been looked for.
+
+        Parameters
+        ----------
+        expected : dict
+            As :func:`~smoothperf.cuts.targets.expected_rates` has it.
+        positive, scores, weights : ndarray
+            The rows that the cut was chosen on.
+
+        Returns
+        -------
+        dict
+            The same, with another bound.
+        """
+        target: dict[str, Any] = {self._kept: self._value}
+        try:
+            threshold_for_target(positive, scores, weights, confidence=self.confidence, **target)
+        except TargetError as error:
+            if error.possible is not None:
+                end, worse = ("high", max) if self._kept == "fpr" else ("low", min)
+                rates = expected[self._kept]
+                return {**expected, self._kept: {**rates, end: worse(rates[end], error.possible)}}
+        return expected
+
     def _cut_of_all(self, positive: NDArray[np.bool_], scores: Array, weights: Array | None = None) -> float:
         target: dict[str, Any] = {self._kept: self._value}
         try:
             return threshold_for_target(positive, scores, weights, confidence=self.confidence, **target)
         except TargetError as error:
-            warnings.warn(f"{self.name}: {error}", TargetWarning, stacklevel=4)
+            # What could be promised is for another cut, and would be a second figure for the rate that is kept.
+            told = error.reason if error.possible is not None else str(error)
+            warnings.warn(
+                f"{self.name}: {told}. The cut is where it holds on these rows, or comes close; give more rows, or ask "
+                "for less.",
+                TargetWarning,
+                stacklevel=4,
+            )
         try:
             return threshold_for_target(positive, scores, weights, **target)
         except TargetError:  # a precision that no cut reaches
@@ -221,7 +258,7 @@ class _Target(Goal):
 
 
 @dataclass(frozen=True)
-class RecallAtPrecision(_Target):
+class RecallAtPrecision(TargetGoal):
     """The largest recall whose precision is at least what is asked for; 0 if no cut has it.
 
     Parameters
@@ -252,7 +289,7 @@ class RecallAtPrecision(_Target):
 
 
 @dataclass(frozen=True)
-class PrecisionAtRecall(_Target):
+class PrecisionAtRecall(TargetGoal):
     """The largest precision whose recall is at least what is asked for.
 
     Parameters
@@ -280,7 +317,7 @@ class PrecisionAtRecall(_Target):
 
 
 @dataclass(frozen=True)
-class RecallAtFPR(_Target):
+class RecallAtFPR(TargetGoal):
     """The largest recall whose false positive rate is at most what is allowed.
 
     Parameters

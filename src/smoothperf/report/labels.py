@@ -86,6 +86,8 @@ class LabelContents(ReportContents):
         Scores by class.
     weights : LargestWeights
         Weights of features.
+    shift : float
+        Added to raw scores: the model's intercept, higher for the positive label.
     shapes : Shapes or None
         What columns add to the score, where features are made of them one by one.
 
@@ -107,6 +109,7 @@ class LabelContents(ReportContents):
     recall_band: Band
     histogram: Histogram
     weights: LargestWeights
+    shift: float
     shapes: Shapes | None = None
 
 
@@ -179,6 +182,7 @@ def gather(
         recall_band=bands[1],
         histogram=_histogram(positive, scores),
         weights=weights,
+        shift=shift,
         shapes=shapes_of(model, X, positive, feature_names),
         made=made_now(),
     )

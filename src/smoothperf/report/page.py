@@ -138,12 +138,12 @@ def _data(contents: LabelContents) -> str:
     curve, edges = contents.curve, contents.histogram.edges
     data = {
         "thresholds": curve.thresholds,
-        "intercept": contents.weights.intercept,
+        "intercept": contents.shift,
         # Where the difference rounds to the other side of a row.
         "rawInstead": {
             i: raw
             for i, (threshold, raw) in enumerate(zip(curve.thresholds, curve.raw_thresholds, strict=True))
-            if threshold - contents.weights.intercept != raw
+            if threshold - contents.shift != raw
         },
         "tp": curve.tp,
         "fp": curve.fp,

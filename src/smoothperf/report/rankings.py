@@ -192,7 +192,7 @@ def gather_ranking(
     if not shown.takes(queries.grades):
         shown = NDCG(10, gain="linear")
     scores = model.predict(X)
-    single = best_single_feature(X, model.coef_, queries, shown, feature_names)
+    single = best_single_feature(model.features_of(X), model.coef_, queries, shown, feature_names)
     columns = query_columns(trained_for, queries.grades) | {shown.full_name: shown}
     measures, gains = _judged(queries, columns, scores, single.scores, n_resamples, seed)
     values, single_values = (shown.of_queries(queries, of) for of in (scores, single.scores))

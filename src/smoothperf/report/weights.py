@@ -7,11 +7,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from .._arrays import Array
 from ..design.scaling import column_spreads
-from ..estimators.weights import most_important, names_of, weights_for_positive
+from ..estimators.weights import (
+    most_important,
+    names_of,
+    scaling_of,
+    unscaled_intercept,
+    unscaled_weights,
+)
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
@@ -64,11 +69,11 @@ def weights_of(model: MeasureClassifier, X: Any, feature_names: Any = None) -> L
     >>> weights_of(MeasureClassifier(alpha=0.1).fit(X, [0, 0, 1, 1]), X).names  # the other has no spread
     ['column 0']
     """
-    weights = weights_for_positive(model)
-    if (features := getattr(model, "features_", None)) is not None:
-        X, feature_names = features.transform(X), model.feature_names
-    X = check_array(X, accept_sparse=["csr", "csc"], accept_large_sparse=True, dtype=[np.float64, np.float32])
-    spreads = column_spreads(X)
+    weights = unscaled_weights(model)
+    if hasattr(model, "features_"):
+        feature_names = model.feature_names
+    scale = scaling_of(model).scale
+    spreads = column_spreads(model.features_of(X)) * (1.0 if scale is None else scale)
     spreads[~np.isfinite(spreads)] = 0.0  # squares of very large values overflow; they say nothing then
     contributions = weights * spreads
     places = most_important(contributions, MOST)
@@ -79,7 +84,7 @@ def weights_of(model: MeasureClassifier, X: Any, feature_names: Any = None) -> L
         n_features=weights.shape[0],
         n_used=int(np.count_nonzero(weights)),
         total=float(np.abs(contributions).sum()),
-        intercept=float(model._sign * model.intercept_[0]),
+        intercept=unscaled_intercept(model),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .._features import columns_document, tell_columns
 from .._files import Likeness, form_as, form_for, read_rows, shape_line
 from .._options import Form
 from .._screen import Screen
@@ -89,6 +90,13 @@ class Kind(ABC):
     ) -> Dataset:
         """Check what rows are, for some measures, and say it."""
 
+    def _tell(self, lines: list[str], data: Dataset, like: Likeness | None) -> None:
+        """Say what rows are, and, of a table to learn from, what its columns are taken for."""
+        for line in lines:
+            self.screen.say(line)
+        if like is None and data.encoder is not None:
+            tell_columns(self.screen, data.encoder)
+
     def others(self, path: Path, examples: Dataset, measures: Sequence[str]) -> Dataset:
         """Read rows of the same kind as those to train on: the same features, indices that count alike."""
         like = Likeness.of_data(examples)
@@ -118,6 +126,7 @@ class Kind(ABC):
             "format": data.format,
             "rows": data.X.shape[0],
             "features": data.X.shape[1],
+            **({} if data.encoder is None else {"columns": columns_document(data.encoder)}),
             **self._counted(data, list(zip(*map(np.ndarray.tolist, found), strict=True))),
         }
 
@@ -148,6 +157,9 @@ class Kind(ABC):
         from scipy.sparse import issparse, vstack
 
         known = self._joined(examples, others)
+        if examples.encoder is not None:
+            X, n = examples.X.stacked(others.X), examples.X.n_rows
+            return replace(examples, X=X, **known), [(np.arange(n), np.arange(n, X.n_rows))]
         pair = (examples.X, others.X)
         X = vstack(pair, format="csr") if issparse(pair[0]) or issparse(pair[1]) else np.vstack(pair)
         n = examples.X.shape[0]

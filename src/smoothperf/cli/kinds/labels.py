@@ -56,8 +56,7 @@ class Labels(Kind):
             rows = _one_against_the_rest(rows, pos_label, self.form.label)
         elif rows.y is not None and like.labels is not None:
             rows = _labels_as(rows, like.labels)
-        for line in summary_lines(rows, label_named(rows, pos_label if like is None else like.positive)):
-            self.screen.say(line)
+        self._tell(summary_lines(rows, label_named(rows, pos_label if like is None else like.positive)), rows, like)
         return rows
 
     def read_for(self, model: Any, path: Path, *, labelled: bool = True) -> Dataset:

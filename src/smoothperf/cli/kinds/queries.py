@@ -57,8 +57,7 @@ class Rankings(Kind):
         if rows.qid is None:
             fail(f"{rows.path} {no_queries()}")
         documents = replace(rows, y=_grades(rows, measures))
-        for line in _summary_lines(documents):
-            self.screen.say(line)
+        self._tell(_summary_lines(documents), documents, like)
         return documents
 
     def _counted(self, data: Dataset, found: list[tuple[Any, int]]) -> dict[str, Any]:
