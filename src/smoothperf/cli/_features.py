@@ -45,6 +45,7 @@ def encoder_of(model: Any) -> TableEncoder | None:
 
     features = getattr(model, "features_", None)
     first = features[0] if isinstance(features, Pipeline) else features
+    first = getattr(first, "encoder_", first)
     return first if isinstance(first, TableEncoder) else None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import _options as options
+from ._bends import Bends
 from ._choice import choice_document, choice_lines, held_out_words
 from ._errors import fail
 from ._features import features_for, unscale
@@ -77,6 +78,7 @@ def train(
     ] = None,
     scale: options.Scale = None,
     columns: options.Columns,
+    bends: Bends,
     effort: options.Effort,
     solver: options.SolverName = AUTO,
     balanced: Annotated[
@@ -130,6 +132,7 @@ def train(
     check_training([measure], [solver], form, tol=effort.tol, max_iter=effort.max_iter)
     scaled = options.kind_of_scaling(scale, stored=is_store(data, form.format))
     limits = bounds.checked(scaled)
+    bends = bends.checked(alone=strength is not None)
     _check_options(measure, form, strength, bound, at, validation)
     _check_calibration(calibration, strength)
     checkpoints = Checkpoints(checkpoint, resume)
@@ -163,10 +166,10 @@ def train(
     settings = kind.settings(examples, shared, for_labels)
     with Watch(screen) as watch:
         if strength is None:
-            trained = _choose(kind, examples, others, settings, folds, scaled, watch)
+            trained = _choose(kind, examples, others, settings, folds, scaled, bends, watch)
         else:
             settings["alpha"] = strength
-            trained = _train(kind, examples, others, settings, point, scaled, watch, checkpoints)
+            trained = _train(kind, examples, others, settings, point, scaled, bends, watch, checkpoints)
     trained.save(output)
     trained.tell(output)
     screen.document(trained.document(scaled, output))
@@ -180,6 +183,7 @@ def _choose(
     settings: dict[str, Any],
     folds: int,
     scaled: str,
+    bends: Bends,
     watch: Watch,
 ) -> Trained:
     """Choose what to train with by what is held out, and fit to all rows."""
@@ -189,7 +193,7 @@ def _choose(
     cv: Any = folds
     if others is not None:
         data, cv = kind.stacked(examples, others)
-    settings = {**settings, "features": features_for(data, scaled)}
+    settings = {**settings, "features": bends.made(data, features_for(data, scaled))}
     choosing = kind.choosing(examples, {**settings, "cv": cv, "callback": watch, "progress": watch.choosing})
     with warnings.catch_warnings(record=True, action="always") as caught:
         try:
@@ -208,7 +212,7 @@ def _choose(
         caught,
         interrupted=watch.interrupted,
         choice=choice_document(choosing, where),
-        lines=choice_lines(choosing, title, where, kind.unit),
+        lines=[*bends.told(choosing), *choice_lines(choosing, title, where, kind.unit)],
     )
 
 
@@ -219,6 +223,7 @@ def _train(
     settings: dict[str, Any],
     point: dict[str, Any] | None,
     scaled: str,
+    bends: Bends,
     watch: Watch,
     checkpoints: Checkpoints,
 ) -> Trained:
@@ -232,11 +237,11 @@ def _train(
     model = kind.single({**settings, "callback": watch})
     with warnings.catch_warnings(record=True, action="always") as caught:
         scaling, X = Scaling(), examples.X
-        if examples.encoder is None:
+        if examples.encoder is None and not bends.asked:
             scaling = Scaling.of(scaled, X)
             X = scaling.apply(X)
         else:
-            model.set_params(features=features_for(examples, scaled))
+            model.set_params(features=bends.made(examples, features_for(examples, scaled)))
         checkpoints.prepare(model, examples, scaling, lambda model: kind.unscale(scaling, model))
         model.fit(X, **kind.known(examples))
         kind.unscale(scaling, model)

@@ -10,10 +10,12 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
+from ..io.model_file import kept_in_files
 from .shapes import Shapes
 from .table import TableEncoder
 
 
+@kept_in_files
 class TableShapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Curves of the numbers and dates of a table, and a height for each word.
 

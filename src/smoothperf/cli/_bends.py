@@ -1,0 +1,112 @@
+"""Columns that bend: which features are made of them, and which effects must rise or fall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._errors import fail
+from ._options import Options
+
+if TYPE_CHECKING:
+    from ..io import Dataset
+
+KINDS = ("linear", "additive", "kernel", "leaves", "auto")
+SIGNS = {"+": 1, "-": -1}
+
+
+@dataclass(frozen=True)
+class Bends(Options):
+    """The features of models, as far as the user says so: options of commands that train."""
+
+    features: Annotated[
+        str,
+        typer.Option(
+            "--features",
+            metavar="KIND",
+            help="linear: columns as they are; additive: a curve for each; kernel; leaves: of a random forest; auto "
+            "chooses.",
+        ),
+    ] = "linear"
+    monotone: Annotated[
+        str | None,
+        typer.Option(
+            "--monotone",
+            metavar="COLUMN=+,..",
+            show_default=False,
+            help="The score never falls as a column rises (=+), or never rises (=-): age=+,income=-; with curves.",
+        ),
+    ] = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether features are to be other ones than the columns."""
+        return self.features != "linear" or self.monotone is not None
+
+    def checked(self, *, alone: bool) -> Bends:
+        """Fail where options do not go together; ``alone`` if nothing is chosen."""
+        from .._validation import choice
+
+        choice("--features", self.features, KINDS)
+        if self.monotone is not None and self.features not in ("linear", "additive"):
+            fail("--monotone is for curves: leave out --features, or say additive.")
+        if alone and self.features in ("kernel", "auto"):
+            fail(f"--features {self.features} is a choice, and with --alpha NUMBER there is none: leave out one.")
+        return self
+
+    def made(self, examples: Dataset, plain: Any) -> Any:
+        """Return the transformers to choose from, or the one, not fitted; ``plain`` is that of columns as they are."""
+        from scipy.sparse import issparse
+        from sklearn.base import clone
+        from sklearn.pipeline import make_pipeline
+
+        from ..estimators.feature_choice import NAMED
+        from ..features import Shapes, TableShapes
+
+        if not self.asked:
+            return plain
+        if issparse(examples.X):
+            fail(f"{examples.path}: its columns are sparse, and stay as they are: leave out --features and --monotone.")
+        encoder = examples.encoder
+        if encoder is not None:
+            plain = clone(plain)
+        signs = self._signs(examples)
+        kinds = ["additive"] if signs else KINDS[:4] if self.features == "auto" else [self.features]
+        found: list[Any] = []
+        for transformer in (each for kind in kinds for each in NAMED[kind].values()):
+            if transformer is None:
+                found.append(plain)
+            elif isinstance(transformer, Shapes):
+                shapes = clone(transformer).set_params(monotonic_cst=signs)
+                found.append(shapes if encoder is None else TableShapes(plain, shapes))
+            else:
+                found.append(clone(transformer) if encoder is None else make_pipeline(plain, clone(transformer)))
+        return found if len(found) > 1 else found[0]
+
+    def told(self, choosing: Any) -> list[str]:
+        """Return what each of several kinds of features is worth on rows held out, as a line."""
+        from ..estimators.feature_choice import NAMED
+
+        worth = getattr(choosing, "feature_scores_", {})
+        names = [name for kind in (KINDS[:4] if self.features == "auto" else [self.features]) for name in NAMED[kind]]
+        means = [f"{name} {values.mean():.4f}" for name, values in zip(names, worth.values(), strict=False)]
+        return [f"Features, on rows held out: {', '.join(means)}"] if means else []
+
+    def _signs(self, examples: Dataset) -> Any:
+        """The directions asked for: by name for a table, by place for columns of numbers; None for none."""
+        if self.monotone is None:
+            return None
+        asked = dict(_sign(part) for part in self.monotone.split(","))
+        names = list(examples.feature_names or []) if examples.encoder is None else list(examples.X.columns)
+        if unknown := [name for name in asked if name not in names]:
+            fail(f"--monotone {unknown[0]}: there is no such column; there are {', '.join(map(str, names[:8]))}.")
+        return asked if examples.encoder is not None else [asked.get(name, 0) for name in names]
+
+
+def _sign(part: str) -> tuple[str, int]:
+    name, found, sign = part.rpartition("=")
+    if not found or sign not in SIGNS:
+        fail(f"--monotone {part!r}: say COLUMN=+ or COLUMN=-, with commas between.")
+    return name.strip(), SIGNS[sign]
