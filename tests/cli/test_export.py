@@ -32,6 +32,24 @@ def test_engines(run, run_json, ranker, tmp_path):
     assert text.count("* ") == 3
 
 
+def test_rankers_of_tables_have_normalisers(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2)) * [1.0, 100.0] + [5.0, 0.0]
+    lines = [f"{int(a + b / 50 > 5)},{i // 10},{a:.3f},{b:.1f}" for i, (a, b) in enumerate(rows)]
+    (tmp_path / "search.csv").write_text("\n".join(["grade,query,bm25,clicks", *lines, ""]))
+    table = (tmp_path / "search.csv", "--label", "grade", "--query", "query")
+    run("train", *table, "-m", "pairs", "-a", "1e-2", "-o", tmp_path / "r")
+    found = json.loads(run("export", tmp_path / "r", "--to", "opensearch").stdout)["model"]["model"]
+    data = np.array([line.split(",")[2:] for line in lines], dtype=float)
+    added = 0.0
+    for place, name in enumerate(("bm25", "clicks")):
+        norm = found["feature_normalizers"][name]["standard"]
+        added = added + found["definition"][name] * (data[:, place] - norm["mean"]) / norm["standard_deviation"]
+    scores = np.array(run("predict", tmp_path / "r", tmp_path / "search.csv").stdout.split(), dtype=float)
+    assert np.ptp(added - scores) <= 1e-9
+    assert "bm25" in run("export", tmp_path / "r", "--to", "vespa").stdout
+
+
 def test_sql_and_python(run, model_file, test_file, tmp_path):
     scores = [float(line) for line in run("predict", model_file, test_file, "--scores").stdout.split()]
     data = smoothperf.io.read_data(test_file)

@@ -3,13 +3,14 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from smoothperf import MeasureRanker
 from smoothperf.export import to_opensearch, to_solr, to_vespa
-from smoothperf.features import Shapes
+from smoothperf.features import Shapes, TableEncoder
 
 NAMES = ["bm25(title)", "fieldMatch(body).proximity", "freshness", "clicks"]
 SCALERS = (None, StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler())
@@ -97,6 +98,12 @@ def test_what_engines_cannot_do_is_refused_with_the_reason():
     for make in (to_opensearch, to_solr):
         with pytest.raises(ValueError, match="no curves"):
             make(curves, names=NAMES)
+    X, y, qid = documents()
+    table = pd.DataFrame(X, columns=list("abcd")).assign(d=np.where(X[:, 3] > 0.0, "new", "old"))
+    words = MeasureRanker("pairs", features=TableEncoder()).fit(table, y, qid=qid)
+    for make in (to_opensearch, to_solr):
+        with pytest.raises(ValueError, match="column 'd' is one of words"):
+            make(words)
     plain, _ = ranker()
     with pytest.raises(ValueError, match="reads 'column 0' as no rank feature"):
         to_vespa(plain)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from ..estimators.effects import NotAdditiveError, affine, stages_of
 from ..estimators.weights import names_of, weights_for_positive
-from ..features import Shapes
+from ..features import Shapes, TableEncoder
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ def linear_features(model: Any, names: Sequence[str] | None, engine: str) -> lis
     if stages and isinstance(stages[-1], Shapes):
         raise NotAdditiveError(f"{engine} has weights of features as they are, or normalised, and no curves.")
     shifts, scales = np.zeros(d), np.ones(d)
+    if stages and isinstance(stages[0], TableEncoder):
+        shifts, scales = _of_table(stages.pop(0), engine)
     try:
         for stage in stages:
             shift, scale = affine(stage)
@@ -63,3 +66,20 @@ def linear_features(model: Any, names: Sequence[str] | None, engine: str) -> lis
     if not used:
         raise ValueError("all weights of the model are 0, so it ranks nothing.")
     return used
+
+
+def _of_table(encoder: TableEncoder, engine: str) -> tuple[Array, Array]:
+    """Shifts and scales of the columns of a table, which must be numbers that are always there."""
+    for column in encoder.columns_:
+        if column.feature_names and (column.kind != "number" or column.has_missing):
+            what = {"words": "words", "date": "dates"}.get(column.kind, "numbers, some of them missing")
+            raise NotAdditiveError(
+                f"{engine} has features that are numbers, and column {column.name!r} is one of {what}: fill it, leave "
+                "it out with --drop, or train on features as the engine logs them."
+            )
+    scaling = encoder.scaling_
+    d = len(encoder.get_feature_names_out())
+    return (
+        np.zeros(d) if scaling.shift is None else scaling.shift,
+        np.ones(d) if scaling.scale is None else scaling.scale,
+    )
