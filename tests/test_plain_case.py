@@ -78,4 +78,5 @@ def test_a_choice_and_a_command_go_through_the_modules_of_their_tours(tmp_path):
     choice = modules_entered(lambda: model.fit(X, y))
     assert not_named(choice, "One fit, from door to door", "One choice") == []
     entered = modules_entered(lambda: CliRunner().invoke(app, command, catch_exceptions=False))
-    assert not_named(entered, "One fit, from door to door", "One choice", "One command") == []
+    around = {module for module in entered if module.startswith(("cli/", "io/"))}
+    assert not_named(around, "One command") == []
