@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from export_tables import FEATURES, fitted, people
-from smoothperf import MeasureClassifier
+from smoothperf import MeasureClassifier, MeasureRanker
 from smoothperf.features import KernelFeatures, Shapes
-from smoothperf.report import gather, render_report
+from smoothperf.report import gather, gather_ranking, render_report
 from smoothperf.report.shapes import SHOWN
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -87,3 +87,16 @@ def test_other_models_have_weights():
     assert contents.shapes is None
     assert "nystroem" in render_report(contents)
     assert gather(MeasureClassifier(alpha=1e-2).fit(X, y), X, y, n_resamples=2).shapes is None
+
+
+def test_pages_on_rankers_show_them():
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(100, 3)), np.repeat(np.arange(10), 10)
+    y = np.clip(np.round(2.0 - np.abs(X[:, 0]) + X[:, 1]), 0, 3)
+    contents = gather_ranking(MeasureRanker("pairs", features=Shapes(4)).fit(X, y, qid=qid), X, y, qid, n_resamples=2)
+    assert [shape.name for shape in contents.shapes.shapes][:2] in (["column 0", "column 1"], ["column 1", "column 0"])
+    page = render_report(contents)
+    assert "What the columns add" in page
+    assert "speaks for\na better place" in page
+    plain = gather_ranking(MeasureRanker("pairs").fit(X, y, qid=qid), X, y, qid, n_resamples=2)
+    assert plain.shapes is None

@@ -52,7 +52,7 @@ def weights(
     fitted = load(model)
     if figure is not None:
         _draw(fitted, figure)
-    if _is_additive(fitted):
+    if _bends(fitted):
         _show_effects(fitted, model, top, output, screen)
         return
 
@@ -90,20 +90,14 @@ def weights(
     )
 
 
-def _is_additive(model: CertifiedModel) -> bool:
-    """Whether features are made of columns one by one, such that their weights do not say what columns add."""
-    from ..features import TableEncoder
-
-    if isinstance(getattr(model, "features_", None), (TableEncoder, type(None))):
+def _bends(model: CertifiedModel) -> bool:
+    """Whether features are curves of columns, whose weights say nothing by themselves."""
+    if getattr(model, "features_", None) is None or getattr(model, "has_base_scores_", False):
         return False
+    from ..estimators.effects import stages_of
+    from ..features import Shapes
 
-    from ..estimators.effects import NotAdditiveError, effects_of
-
-    try:
-        effects_of(model)
-    except NotAdditiveError:
-        return False
-    return True
+    return any(isinstance(stage, Shapes) for stage in stages_of(model))
 
 
 def _draw(model: CertifiedModel, path: Path) -> None:
