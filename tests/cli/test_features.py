@@ -19,6 +19,7 @@ def people(tmp_path_factory):
             "age": rng.uniform(18, 80, n).round(1),
             "distance": rng.exponential(10.0, n).round(1),
             "town": rng.choice(["Rome", "Oslo", "Bonn"], n),
+            "since": (np.datetime64("2024-01-01") + rng.integers(0, 500, n)).astype(str),
         }
     )
     score = 2.0 - np.abs(frame["age"] - 50.0) / 8.0 + (frame["town"] == "Rome") - np.sin(frame["distance"] / 4.0)
@@ -76,3 +77,28 @@ def test_options_that_do_not_go_together(run, people, train_file, tmp_path):
     assert "is a choice" in run(*table, "--features", "auto", "-a", "1", code=2).stderr
     sparse = ("train", train_file, "-o", tmp_path / "model", "--features", "additive", "--quiet")
     assert "its columns are sparse" in run(*sparse, code=2).stderr
+
+
+def test_features_of_words_are_chosen(run, people, tmp_path):
+    """Kernels and leaves want dense columns; many towns make those of the table sparse."""
+    rng = np.random.default_rng(1)
+    frame = pd.read_csv(people)
+    frame["street"] = rng.integers(0, 40, len(frame)).astype(str) + " street"
+    frame.to_csv(tmp_path / "streets.csv", index=False)
+    many = (
+        "train",
+        tmp_path / "streets.csv",
+        "--label",
+        "bought",
+        "-m",
+        "roc_area",
+        "--folds",
+        2,
+        "-o",
+        tmp_path / "m",
+    )
+    told = run(*many, "--features", "auto")
+    worth = told.stdout.split("Features, on rows held out: ")[1].split("\n")[0]
+    assert [each.split()[0] for each in worth.split(", ")] == ["linear", "additive", *["kernel"] * 3, "leaves"]
+    run(*many, "--features", "leaves", "--alpha", 0.01)
+    assert scores(run, tmp_path / "m", tmp_path / "streets.csv").std() > 0.0

@@ -62,36 +62,35 @@ class Bends(Options):
         from sklearn.base import clone
         from sklearn.pipeline import make_pipeline
 
-        from ..estimators.feature_choice import NAMED
+        from ..estimators.feature_choice import NAMED, Way
         from ..features import Shapes, TableShapes
 
         if not self.asked:
             return plain
         if issparse(examples.X):
             fail(f"{examples.path}: its columns are sparse, and stay as they are: leave out --features and --monotone.")
-        encoder = examples.encoder
-        if encoder is not None:
-            plain = clone(plain)
         signs = self._signs(examples)
+        dense = None if examples.encoder is None else clone(plain).set_params(sparse_output=False)
+
+        def transformer(of_numbers: Any) -> Any:
+            if of_numbers is None:
+                return plain
+            own = clone(of_numbers)
+            if isinstance(own, Shapes):
+                own.set_params(monotonic_cst=signs)
+                return own if dense is None else TableShapes(dense, own)
+            return own if dense is None else make_pipeline(dense, own)
+
         kinds = ["additive"] if signs else KINDS[:4] if self.features == "auto" else [self.features]
-        found: list[Any] = []
-        for transformer in (each for kind in kinds for each in NAMED[kind].values()):
-            if transformer is None:
-                found.append(plain)
-            elif isinstance(transformer, Shapes):
-                shapes = clone(transformer).set_params(monotonic_cst=signs)
-                found.append(shapes if encoder is None else TableShapes(plain, shapes))
-            else:
-                found.append(clone(transformer) if encoder is None else make_pipeline(plain, clone(transformer)))
-        return found if len(found) > 1 else found[0]
+        ways = [
+            Way(name, transformer(one), rank) for rank, kind in enumerate(kinds) for name, one in NAMED[kind].items()
+        ]
+        return ways if len(ways) > 1 else ways[0].transformer
 
     def told(self, choosing: Any) -> list[str]:
         """Return what each of several kinds of features is worth on rows held out, as a line."""
-        from ..estimators.feature_choice import NAMED
-
         worth = getattr(choosing, "feature_scores_", {})
-        names = [name for kind in (KINDS[:4] if self.features == "auto" else [self.features]) for name in NAMED[kind]]
-        means = [f"{name} {values.mean():.4f}" for name, values in zip(names, worth.values(), strict=False)]
+        means = [f"{name} {values.mean():.4f}" for name, values in worth.items()]
         return [f"Features, on rows held out: {', '.join(means)}"] if means else []
 
     def _signs(self, examples: Dataset) -> Any:

@@ -61,6 +61,8 @@ def ways_to_make(features: Any, X: Any) -> list[Way]:
 def _ways(features: Any, rank: int) -> list[Way]:
     if isinstance(features, str) and features in NAMED:
         return [Way(name, transformer, rank) for name, transformer in NAMED[features].items()]
+    if isinstance(features, Way):
+        return [features]
     if features is None or (hasattr(features, "fit") and hasattr(features, "transform")):
         return [Way("linear" if features is None else f"{type(features).__name__} {rank + 1}", features, rank)]
     raise ValueError(

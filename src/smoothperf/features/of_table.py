@@ -136,6 +136,15 @@ class TableShapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ]
         return np.array(plain, dtype=object)
 
+    def row_without_values(self) -> Any:
+        """Return a table of one row, in which everything is missing.
+
+        Returns
+        -------
+        Table
+        """
+        return self.encoder_.row_without_values()
+
     def _encoded(self, X: Any) -> NDArray[Any]:
         encoded = self.encoder_.transform(X)
         dense: NDArray[Any] = encoded.toarray() if hasattr(encoded, "toarray") else encoded

@@ -79,6 +79,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Columns to leave out.
     id_column : str, optional
         Column that tells rows apart; it is left out, too.
+    sparse_output : bool, default=True
+        Whether features may be a sparse matrix, which they are where most of them are 0.
 
     Attributes
     ----------
@@ -121,6 +123,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         words: Sequence[str] = (),
         drop: Sequence[str] = (),
         id_column: str | None = None,
+        sparse_output: bool = True,
     ):
         self.scale = scale
         self.min_count = min_count
@@ -130,6 +133,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.words = words
         self.drop = drop
         self.id_column = id_column
+        self.sparse_output = sparse_output
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what columns hold.
@@ -177,14 +181,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         sparse matrix or ndarray of shape (n, n_features_out)
-            Sparse where most of it is 0.
+            Sparse where most of it is 0, unless ``sparse_output`` is False.
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
         used = [column for column in self.columns_ if column.feature_names]
         parts = [self._features(table, column) for column in used]
         entries = sum(max(column.n_numbers, 1) for column in used)
-        if entries < DENSE * sum(len(column.feature_names) for column in used):
+        if self.sparse_output and entries < DENSE * sum(len(column.feature_names) for column in used):
             return sp.csr_matrix(sp.hstack(parts, format="csr"))
         return np.hstack([_dense(part) for part in parts])
 
