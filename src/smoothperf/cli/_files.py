@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..estimators.ranker import MeasureRanker
     from ..features import TableEncoder
     from ..io import Dataset
-    from ..io.dataset import Table
     from ._screen import Screen
 
 
@@ -102,25 +101,17 @@ def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, colu
                 fail(f"{path}: a file of the {found.format} format has no columns that options could be about.")
             return found
         with warnings.catch_warnings(action="ignore"):  # what is dropped is said, of all rows once
-            return _of_table(encoder.fit(found).parsed(found), found, encoder)
+            return replace(found.with_encoder(encoder), X=encoder.fit(found).parsed(found))
     if like.encoder is not None:
         found = read_file(path, **options, **like.encoder.reading)
-        return (
-            _of_table(found, found, like.encoder)
-            if not isinstance(found, Dataset)
-            else _as_numbers(found, like.encoder)
-        )
+        if isinstance(found, Dataset):
+            return _as_numbers(found, like.encoder)
+        return found.with_encoder(like.encoder)
     found = read_file(path, **options, n_features=like.n_features, only=like.feature_names)
     if not isinstance(found, Dataset):
         names = like.feature_names or list(found.columns)
         found = replace(found, columns={name: found.columns[name] for name in names}).plain()
     return _columns_as(found, like)
-
-
-def _of_table(X: Table, table: Table, encoder: TableEncoder) -> Dataset:
-    from ..io import Dataset
-
-    return Dataset(X, table.y, table.format, None, table.path, encoder=encoder, qid=table.qid)
 
 
 def _as_numbers(data: Dataset, encoder: TableEncoder) -> Dataset:

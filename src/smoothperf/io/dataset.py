@@ -212,6 +212,10 @@ class Table:
             columns[name] = np.concatenate([column, more])
         return replace(self, columns=columns, y=None, qid=None, n_rows=self.n_rows + others.n_rows, lines=None)
 
+    def with_encoder(self, encoder: Any) -> Dataset:
+        """Return a data set of these columns, as they are, and what is to make numbers of them."""
+        return Dataset(self, self.y, self.format, None, self.path, encoder=encoder, qid=self.qid)
+
     def plain(self, hint: str = "") -> Dataset:
         """Return the numbers as they are; a word, or a value that is missing, is an error."""
         X = np.empty((self.n_rows, len(self.columns)))
