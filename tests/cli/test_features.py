@@ -58,7 +58,7 @@ def test_curves_of_numbers_are_chosen(run, run_json, people, tmp_path):
     frame.to_csv(tmp_path / "numbers.csv", index=False)
     numbers = (tmp_path / "numbers.csv", "--label", "bought", "-m", "roc_area", "--folds", 2)
     run("train", *numbers, "--features", "additive", "-o", tmp_path / "curves")
-    run("train", *numbers, "-o", tmp_path / "lines")
+    run("train", *numbers, "--features", "linear", "-o", tmp_path / "lines")
     judged = [
         run_json("evaluate", tmp_path / name, tmp_path / "numbers.csv", "--label", "bought", "--bootstrap", 2)
         for name in ("curves", "lines")
@@ -98,7 +98,7 @@ def test_features_of_words_are_chosen(run, people, tmp_path):
         tmp_path / "m",
     )
     told = run(*many, "--features", "auto")
-    worth = told.stdout.split("Features, on rows held out: ")[1].split("\n")[0]
+    worth = told.stdout.split("; on rows held out ")[1].split("\n")[0]
     assert [each.split()[0] for each in worth.split(", ")] == ["linear", "additive", *["kernel"] * 3, "leaves"]
     run(*many, "--features", "leaves", "--alpha", 0.01)
     assert scores(run, tmp_path / "m", tmp_path / "streets.csv").std() > 0.0

@@ -92,7 +92,17 @@ def test_ids_are_taken_along(run, run_json, model, tmp_path):
 
 def test_ids_of_tables_of_numbers(run, tmp_path):
     rows = [["x", "y"], *([number, number % 2] for number in range(20))]
-    run("train", write(tmp_path / "train.csv", rows), "--label", "y", "-q", "-o", tmp_path / "model")
+    run(
+        "train",
+        write(tmp_path / "train.csv", rows),
+        "--label",
+        "y",
+        "--features",
+        "linear",
+        "-q",
+        "-o",
+        tmp_path / "model",
+    )
     new = write(tmp_path / "new.csv", [["key", "x"], ["a", 1], ["b", 2]])
     assert len(run("predict", tmp_path / "model", new, "--id", "key").stdout.splitlines()) == 3
     svm = tmp_path / "new.svm"
@@ -105,7 +115,17 @@ def test_ids_of_tables_of_numbers(run, tmp_path):
 
 def test_ids_of_parquet_files_are_exact(run, tmp_path):
     rows = [["x", "y"], *([number, number % 2] for number in range(20))]
-    run("train", write(tmp_path / "train.csv", rows), "--label", "y", "-q", "-o", tmp_path / "model")
+    run(
+        "train",
+        write(tmp_path / "train.csv", rows),
+        "--label",
+        "y",
+        "--features",
+        "linear",
+        "-q",
+        "-o",
+        tmp_path / "model",
+    )
     keys = [2**53 + 1, None, 7]
     frame = pd.DataFrame(
         {

@@ -43,7 +43,7 @@ def test_what_the_rows_need_is_taken(kind, features, expected):
     X, y = rows(kind)
     model = MeasureClassifierCV("roc_area", cv=3, features=features).fit(X, y)
     assert type(getattr(model, "features_", None)) is expected
-    assert hasattr(model, "feature_scores_") == (features != "additive")
+    assert hasattr(model, "feature_scores_") == hasattr(model, "best_features_") == (features != "additive")
     if expected is not type(None):
         new, labels = rows(kind, seed=1)
         plain = MeasureClassifierCV("roc_area", cv=3).fit(X, y)
@@ -90,6 +90,7 @@ def test_a_second_fit_forgets_the_first():
     assert model.feature_scores_.keys() == {"linear", "additive"}
     model.set_params(features=None).fit(X, y)
     assert not hasattr(model, "feature_scores_")
+    assert not hasattr(model, "best_features_")
 
 
 def test_rankers_choose_by_ndcg():

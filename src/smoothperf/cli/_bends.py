@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 KINDS = ("linear", "additive", "kernel", "leaves", "auto")
 SIGNS = {"+": 1, "-": -1}
+#: With more rows features of kernels, 1.6 kB a row, are made only if the user says so.
+MANY_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -22,14 +24,15 @@ class Bends(Options):
     """The features of models, as far as the user says so: options of commands that train."""
 
     features: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--features",
             metavar="KIND",
+            show_default="auto for tables",
             help="linear: columns as they are; additive: a curve for each; kernel; leaves: of a random forest; auto "
             "chooses.",
         ),
-    ] = "linear"
+    ] = None
     monotone: Annotated[
         str | None,
         typer.Option(
@@ -43,18 +46,29 @@ class Bends(Options):
     @property
     def asked(self) -> bool:
         """Whether features are to be other ones than the columns."""
-        return self.features != "linear" or self.monotone is not None
+        return self.features not in (None, "linear") or self.monotone is not None
 
     def checked(self, *, alone: bool) -> Bends:
         """Fail where options do not go together; ``alone`` if nothing is chosen."""
         from .._validation import choice
 
-        choice("--features", self.features, KINDS)
-        if self.monotone is not None and self.features not in ("linear", "additive"):
+        if self.features is not None:
+            choice("--features", self.features, KINDS)
+        if self.monotone is not None and self.features not in (None, "additive"):
             fail("--monotone is for curves: leave out --features, or say additive.")
         if alone and self.features in ("kernel", "auto"):
             fail(f"--features {self.features} is a choice, and with --alpha NUMBER there is none: leave out one.")
         return self
+
+    def by_default(self, examples: Dataset, *, of_columns: bool) -> Bends:
+        """Return what to choose from if the user does not say: everything, for dense tables of not too many rows.
+
+        ``of_columns`` says that other options speak of columns, so that there is nothing else to choose.
+        """
+        encoder = examples.encoder
+        if self.asked or self.features is not None or of_columns or encoder is None or encoder.makes_sparse:
+            return self
+        return replace(self, features="auto") if examples.X.shape[0] <= MANY_ROWS else self
 
     def made(self, examples: Dataset, plain: Any) -> Any:
         """Return the transformers to choose from, or the one, not fitted; ``plain`` is that of columns as they are."""
@@ -81,7 +95,7 @@ class Bends(Options):
                 return own if dense is None else TableShapes(dense, own)
             return own if dense is None else make_pipeline(dense, own)
 
-        kinds = ["additive"] if signs else KINDS[:4] if self.features == "auto" else [self.features]
+        kinds = ["additive"] if signs else KINDS[:4] if self.features == "auto" else [str(self.features)]
         ways = [
             Way(name, transformer(one), rank) for rank, kind in enumerate(kinds) for name, one in NAMED[kind].items()
         ]
@@ -91,7 +105,7 @@ class Bends(Options):
         """Return what each of several kinds of features is worth on rows held out, as a line."""
         worth = getattr(choosing, "feature_scores_", {})
         means = [f"{name} {values.mean():.4f}" for name, values in worth.items()]
-        return [f"Features, on rows held out: {', '.join(means)}"] if means else []
+        return [f"Features: {choosing.best_features_}; on rows held out {', '.join(means)}"] if means else []
 
     def _signs(self, examples: Dataset) -> Any:
         """The directions asked for: by name for a table, by place for columns of numbers; None for none."""

@@ -166,7 +166,9 @@ def train(
     settings = kind.settings(examples, shared, for_labels)
     with Watch(screen) as watch:
         if strength is None:
-            trained = _choose(kind, examples, others, settings, folds, scaled, bends, watch)
+            of_columns = kind.ranks or nonnegative or ratios != 0.0 or bool(fewest) or bool(limits)
+            chosen = bends.by_default(examples, of_columns=of_columns)
+            trained = _choose(kind, examples, others, settings, folds, scaled, chosen, watch)
         else:
             settings["alpha"] = strength
             trained = _train(kind, examples, others, settings, point, scaled, bends, watch, checkpoints)

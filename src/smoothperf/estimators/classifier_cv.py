@@ -115,8 +115,10 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         The chosen one: its ``measure`` and its ``bound``.
     features_ : transformer
         The fitted transformer, if one makes the features.
+    best_features_ : str
+        The name of the chosen kind of features, where there were several.
     feature_scores_ : dict
-        Average precision in every split with each kind of features, by its name, where there were several.
+        Average precision in every split with each kind of features, by its name, likewise.
     alpha_, l1_ratio_ : float
         The chosen alpha, and the chosen share of absolute values.
     cv_results_ : dict

@@ -23,7 +23,15 @@ from .linear import CertifiedModel
 
 M = TypeVar("M", bound=CertifiedModel)
 #: Attributes that a model has only if there was a choice.
-OF_THE_CHOICE = ("feature_scores_", "cv_results_", "best_index_", "best_score_", "alpha_", "l1_ratio_")
+OF_THE_CHOICE = (
+    "best_features_",
+    "feature_scores_",
+    "cv_results_",
+    "best_index_",
+    "best_score_",
+    "alpha_",
+    "l1_ratio_",
+)
 
 
 class CrossValidated(CertifiedModel, Generic[M]):
@@ -41,6 +49,7 @@ class CrossValidated(CertifiedModel, Generic[M]):
     cv: Any
     features: Any
     feature_scores_: dict[str, Array]
+    best_features_: str
     n_jobs: int | None
     progress: Callable[[Step], None] | None
     trained_for_: Any
@@ -58,9 +67,11 @@ class CrossValidated(CertifiedModel, Generic[M]):
     ) -> tuple[R, R]:
         """The rows with the transformer that makes their features, the best of several, and with these features."""
         ways = ways_to_make(self.features, rows.X)
-        self.__dict__.pop("feature_scores_", None)
+        for name in ("feature_scores_", "best_features_"):
+            self.__dict__.pop(name, None)
         if len(ways) > 1:
             way, self.feature_scores_ = settled(ways, rows, splits, solver, self, task_for)
+            self.best_features_ = way.name
             ways = [way]
         rows = with_transformer(rows, ways[0].transformer)
         return rows, self._prepare(rows)

@@ -185,12 +185,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
-        used = [column for column in self.columns_ if column.feature_names]
-        parts = [self._features(table, column) for column in used]
-        entries = sum(max(column.n_numbers, 1) for column in used)
-        if self.sparse_output and entries < DENSE * sum(len(column.feature_names) for column in used):
+        parts = [self._features(table, column) for column in self.columns_ if column.feature_names]
+        if self.sparse_output and self.makes_sparse:
             return sp.csr_matrix(sp.hstack(parts, format="csr"))
         return np.hstack([_dense(part) for part in parts])
+
+    @property
+    def makes_sparse(self) -> bool:
+        """Whether most of the features are 0."""
+        used = [column for column in self.columns_ if column.feature_names]
+        entries = sum(max(column.n_numbers, 1) for column in used)
+        return entries < DENSE * sum(len(column.feature_names) for column in used)
 
     def unseen(self, X: Any) -> dict[str, dict[str, int]]:
         """Count words that training did not have.
