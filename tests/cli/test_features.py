@@ -68,6 +68,16 @@ def test_curves_of_numbers_are_chosen(run, run_json, people, tmp_path):
     assert '"age"' in run("export", tmp_path / "curves", "--to", "sql").stdout
 
 
+def test_what_is_chosen_from_unless_the_user_says(run, people, tmp_path, monkeypatch):
+    """Everything for a table; columns as they are where it is large, or where options speak of columns."""
+    train = ("train", people, "--label", "bought", "-m", "roc_area", "--folds", 2, "-o", tmp_path / "model")
+    assert "Features: " in run(*train).stdout
+    assert "Features: " not in run(*train, "--l1-ratio", 0.5).stdout
+    assert "Features: " not in run(*train, "--features", "linear").stdout
+    monkeypatch.setattr("smoothperf.cli._bends.MANY_NUMBERS", 1000)
+    assert "Features: " not in run(*train).stdout
+
+
 def test_options_that_do_not_go_together(run, people, train_file, tmp_path):
     table = ("train", people, "--label", "bought", "-o", tmp_path / "model", "--quiet")
     assert "no such column" in run(*table, "--monotone", "income=+", code=2).stderr

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 KINDS = ("linear", "additive", "kernel", "leaves", "auto")
 SIGNS = {"+": 1, "-": -1}
-#: With more rows features of kernels, 1.6 kB a row, are made only if the user says so.
-MANY_ROWS = 100_000
+#: With more rows, or numbers in them, other features are made only if the user says so: those of kernels take 1.6 kB a
+#: row, curves ten times as much as the columns.
+MANY_ROWS, MANY_NUMBERS = 100_000, 5_000_000
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,15 @@ class Bends(Options):
         return self
 
     def by_default(self, examples: Dataset, *, of_columns: bool) -> Bends:
-        """Return what to choose from if the user does not say: everything, for dense tables of not too many rows.
+        """Return what to choose from if the user does not say: everything, for dense tables that are not too large.
 
         ``of_columns`` says that other options speak of columns, so that there is nothing else to choose.
         """
         encoder = examples.encoder
         if self.asked or self.features is not None or of_columns or encoder is None or encoder.makes_sparse:
             return self
-        return replace(self, features="auto") if examples.X.shape[0] <= MANY_ROWS else self
+        rows, columns = examples.X.shape[0], encoder.get_feature_names_out().size
+        return self if rows > MANY_ROWS or rows * columns > MANY_NUMBERS else replace(self, features="auto")
 
     def made(self, examples: Dataset, plain: Any) -> Any:
         """Return the transformers to choose from, or the one, not fitted; ``plain`` is that of columns as they are."""
