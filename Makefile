@@ -147,5 +147,5 @@ $(LOWEST)/installed: pyproject.toml meson.build $(PACKAGE)
 	grep '^requires = ' pyproject.toml | grep -o '[[:alpha:]-]*>=[0-9.]*' | sed 's/>=/==/' > $(LOWEST)/build.txt
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --reinstall-package smoothperf \
 	  --build-constraints $(LOWEST)/build.txt --only-binary :all: --no-binary smoothperf \
-	  '.[plots,parquet,dask]' --group test
+	  '.[plots,parquet,excel,dask]' --group test
 	touch $@

@@ -40,8 +40,8 @@ class EmptyBatchWarning(UserWarning):
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", EmptyBatchWarning)
     ...     values, gradients = BatchLoss("roc_area")(np.ones((3, 1)), np.zeros((3, 1)))
-    >>> values, gradients.any()
-    (array([0.]), np.False_)
+    >>> values, bool(gradients.any())
+    (array([0.]), False)
     """
 
 

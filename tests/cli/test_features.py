@@ -93,7 +93,7 @@ def test_features_of_words_are_chosen(run, people, tmp_path):
     """Kernels and leaves want dense columns; many towns make those of the table sparse."""
     rng = np.random.default_rng(1)
     frame = pd.read_csv(people)
-    frame["street"] = rng.integers(0, 40, len(frame)).astype(str) + " street"
+    frame["street"] = [f"{number} street" for number in rng.integers(0, 40, len(frame))]
     frame.to_csv(tmp_path / "streets.csv", index=False)
     many = (
         "train",

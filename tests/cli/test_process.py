@@ -161,10 +161,18 @@ def test_a_model_is_judged_without_what_only_training_needs(train_file, model_fi
 
 def test_only_tables_need_pandas(train_file, tmp_path):
     # scikit-learn imports it, too, where it can: so it is hidden, not looked for.
-    code = (
-        "import sys; sys.modules['pandas'] = None; import smoothperf.cli; "
-        f"smoothperf.cli.app(['train', {str(train_file)!r}, '-a', '1e-3', '-q', '-o', {str(tmp_path / 'model')!r}])"
-    )
+    code = f"""
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            raise ImportError("there is no pandas here")
+
+sys.meta_path.insert(0, Hidden())
+import smoothperf.cli
+smoothperf.cli.app(['train', {str(train_file)!r}, '-a', '1e-3', '-q', '-o', {str(tmp_path / "model")!r}])
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "model").exists()

@@ -31,7 +31,7 @@ def test_curves_span_what_scikit_learns_splines_do(degree, n_knots):
     assert ours.shape[1] == theirs.shape[1] - 1
     both = np.column_stack([np.ones(len(x)), ours])  # their splines sum up to 1
     assert np.linalg.matrix_rank(both) == theirs.shape[1]
-    np.testing.assert_allclose(both @ np.linalg.lstsq(both, theirs)[0], theirs, atol=1e-9)
+    np.testing.assert_allclose(both @ np.linalg.lstsq(both, theirs, rcond=None)[0], theirs, atol=1e-9)
 
 
 def test_a_feature_is_a_sum_of_b_splines():
@@ -62,6 +62,14 @@ def test_features_rise_from_0_to_1(x, degree, n_knots):
     assert np.diff(features, axis=0).min() >= -1e-9
     assert np.abs(features[0]).max() <= 1e-9
     assert np.abs(features[-1] - 1.0).max() <= 1e-9
+
+
+@pytest.mark.parametrize("last", [1.0, 5e-323])
+def test_knots_that_cannot_be_told_apart_are_one(last):
+    x = np.array([[0.0], [5e-324], [1e-323], [last]])
+    features = Shapes(3, 2, linear=False).fit_transform(x)
+    assert np.isfinite(features).all()
+    assert features[-1].min() == 1.0
 
 
 def test_few_values_are_steps():

@@ -65,6 +65,9 @@ class Curve:
             return cls(distinct[1:], 0, float(distinct[0]) if distinct.size else 0.0, 0.0, 0.0, missing)
         steps = distinct.size <= n_knots
         knots = distinct[1:] if steps else np.quantile(distinct, np.linspace(0.0, 1.0, n_knots))
+        if not steps:
+            knots = knots[np.append(True, np.diff(knots) >= np.finfo(np.float64).tiny)]  # splines divide by distances
+            steps, knots = (True, distinct[1:2]) if knots.size < 2 else (False, knots)
         if not degree and not steps:
             knots = knots[1:-1]
         with np.errstate(over="ignore"):
