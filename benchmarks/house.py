@@ -51,8 +51,8 @@ GUESTS = {
     ),
     # Files and their formats are read in io/, so stores are at home there; to refuse one is not to speak of it.
     "stores": Guest(("io/*", "cli/*", "design/*"), r"(?<!refuse_)(?<![a-z])[Ss]tore"),
-    # Of scores: the offset of a plane is another one. Its one place is where scores begin at it.
-    "an offset": Guest(("optimise/offset.py",), r"[Ss]hifted|base_scores|score_offset"),
+    # Of scores: the offset of a plane is another one. Scores begin at it in one place, and fits take it in another.
+    "an offset": Guest(("*/offset.py",), r"[Ss]hifted|base_scores|score_offset"),
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from problems import graded
 from smoothperf import NDCG, MeasureRanker, QueryROCArea, load
-from smoothperf.cli.kinds.queries import ranks_within
+from smoothperf.cli.kinds.rankings import ranks_within
 from smoothperf.estimators.weights import unscaled_weights
 from smoothperf.measures import get_query_measure
 
@@ -215,7 +215,7 @@ def test_models_and_data_must_be_of_one_kind(run, files, ranker, model_file, tra
     plain.write_text("1 1:1 2:1 3:1\n0 1:2 2:2 3:2\n")
     assert "does not say which rows belong to the same query" in run("evaluate", ranker, plain, code=2).stderr
     classes = run("evaluate", model_file, files / "test.csv", "--label", "grade", "--query", "search", code=2)
-    assert "--query search is for models that rank" in classes.stderr
+    assert "--query is for models that rank" in classes.stderr
     assert "--ranks is for models that rank" in run("predict", model_file, train_file, "--ranks", code=2).stderr
     assert "--threshold is for classes" in run("predict", ranker, files / "test.svm", "--threshold", 1, code=2).stderr
     assert "--ranks needs queries" in run("predict", ranker, plain, "--ranks", "-q", code=2).stderr

@@ -19,7 +19,7 @@ from ._progress import Watch
 from ._screen import Screen
 from ._sparse import Bounds, Sparsity, bounds_of
 from ._trained import Checkpoints, Trained
-from .kinds import Kind, check_training, is_label_measure, kind_of_rows
+from .kinds import Kind, Labels, check_training, kind_of_rows
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
@@ -299,9 +299,9 @@ def _check_options(
             f"--at {at} needs rows that are not trained on: with --alpha NUMBER give them as --validation FILE, or "
             "leave out --alpha."
         )
-    is_goal = measure is not None and is_label_measure(measure) and isinstance(get_measure(measure), Goal)
+    is_goal = measure is not None and Labels.knows(measure) and isinstance(get_measure(measure), Goal)
     if validation is not None and at is None and not is_goal:
-        ranks = form.has_groups or (measure is not None and not is_label_measure(measure))
+        ranks = form.has_groups or (measure is not None and not Labels.knows(measure))
         cut = "" if ranks else ", or, if rows are not to be ranked, say with --at where to cut"
         fail(f"--validation is for a choice: leave out --alpha{cut}.")
 

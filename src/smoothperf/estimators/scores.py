@@ -76,16 +76,6 @@ class LinearMeasureClassifier(BinaryModel):
             scores = scores + vector("base_scores", base_scores, length=scores.shape[0])
         return self._sign * scores
 
-    def _check_offset(self, base_scores: Any) -> None:
-        """Refuse an offset that is missing, or that a model was not fitted with."""
-        if self._has_offset != (base_scores is not None):
-            raise ValueError(
-                "base_scores are missing: the model was fitted with such, and is added to them; pass base_scores=, "
-                "those of these rows."
-                if base_scores is None
-                else "base_scores are given, but the model was fitted without; leave them out."
-            )
-
     def decision_function(self, X: Any, base_scores: ArrayLike | None = None) -> Array:
         """Return the signed scores ``X @ coef_.T + intercept_``, with the offset.
 

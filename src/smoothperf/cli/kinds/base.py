@@ -82,6 +82,20 @@ class Kind(ABC):
     def title(self, measure: Any) -> str:
         """Return what people call the score of a measure."""
 
+    @staticmethod
+    @abstractmethod
+    def measure_of(measure: Any) -> Any:
+        """Return the measure of a name; a ValueError if there is none of such rows."""
+
+    @classmethod
+    def knows(cls, measure: str) -> bool:
+        """Tell whether there is a measure of such rows of this name; the other kind may have it, too."""
+        try:
+            cls.measure_of(measure)
+        except ValueError:
+            return False
+        return True
+
     # --- rows
 
     @abstractmethod

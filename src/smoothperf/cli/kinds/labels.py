@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...estimators.classifier import MeasureClassifier
     from ...estimators.classifier_cv import MeasureClassifierCV
     from ...io import Dataset
+    from ...measures import Measure
 
 #: More different labels than this are no classes.
 MOST_LABELS = 100
@@ -41,9 +42,15 @@ class Labels(Kind):
     def title(self, measure: Any) -> str:
         """Return what people call the score of a measure."""
         from ...evaluation import title_of
+
+        return title_of(self.measure_of(measure).name)
+
+    @staticmethod
+    def measure_of(measure: Any) -> Measure:
+        """Return the measure of a name."""
         from ...measures import get_measure
 
-        return title_of(get_measure(measure).name)
+        return get_measure(measure)
 
     def checked(
         self, rows: Dataset, measures: Sequence[str], *, like: Likeness | None = None, pos_label: str | None = None
@@ -191,9 +198,7 @@ class Labels(Kind):
 
     def score(self, model: MeasureClassifier, data: Dataset, scores: NDArray[Any]) -> float:
         """Return what scores are worth by the measure of a model."""
-        from ...measures import get_measure
-
-        return get_measure(model.measure).score(data.y == model.label_pair[1], scores)
+        return self.measure_of(model.measure).score(data.y == model.label_pair[1], scores)
 
     def predictions(
         self, model: MeasureClassifier, rows: Dataset, *, what: str, with_ranks: bool, cut: Callable[[Any], float]
@@ -210,11 +215,10 @@ class Labels(Kind):
     def worth(self, model: MeasureClassifier, data: Dataset, scores: NDArray[Any]) -> Worth:
         """Return what scores are worth as a ranking, and at the threshold of the model."""
         from ...evaluation import NAMES, Ranking, column_of, resamples, title_of
-        from ...measures import get_measure
 
         positive = data.y == model.label_pair[1]
         ranking = Ranking(positive, scores)
-        trained_for = get_measure(model.measure)
+        trained_for = self.measure_of(model.measure)
         # What the model was trained for gets a line of its own if it is not in the tables anyway.
         own = None if column_of(trained_for) in NAMES else trained_for
         try:

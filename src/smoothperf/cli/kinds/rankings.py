@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from .._errors import fail
 from .._files import Likeness, shape_line
 from .._visible import visible
 from .base import Kind, Worth
+from .labels import Labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ...estimators.ranker import MeasureRanker
     from ...estimators.ranker_cv import MeasureRankerCV
     from ...io import Dataset
-    from ...measures import Queries
+    from ...measures import Queries, QueryMeasure
 
 #: Most grades to list.
 LISTED = 6
@@ -44,18 +45,36 @@ class Rankings(Kind):
     def title(self, measure: Any) -> str:
         """Return what people call the score of a measure; said in full where classifiers have it, too."""
         from ...evaluation import title_of
-        from ...measures import get_query_measure
-        from .which import is_label_measure
 
-        found = get_query_measure(measure)
-        return title_of(found.full_name) + (" within queries" if is_label_measure(found.name) else "")
+        found = self.measure_of(measure)
+        return title_of(found.full_name) + (" within queries" if Labels.knows(found.name) else "")
+
+    @staticmethod
+    def measure_of(measure: Any) -> QueryMeasure:
+        """Return the measure of a name."""
+        from ...measures import get_query_measure
+
+        return get_query_measure(measure)
+
+    @staticmethod
+    def has(rows: Dataset) -> bool:
+        """Tell whether rows are documents of queries."""
+        return rows.qid is not None
+
+    @staticmethod
+    def check_rows(rows: Dataset, why: str = "") -> None:
+        """Fail if rows have no queries, and say what to do."""
+        if rows.qid is None:
+            fail(
+                f"{why}{rows.path} does not say which rows belong to the same query: name the column with --query "
+                "(CSV, Parquet), or write qid:number after each label (svmlight)."
+            )
 
     def checked(
         self, rows: Dataset, measures: Sequence[str], *, like: Likeness | None = None, pos_label: str | None = None
     ) -> Dataset:
         """Check the grades, for some measures, make them numbers, and say how many queries and grades there are."""
-        if rows.qid is None:
-            fail(f"{rows.path} {no_queries()}")
+        self.check_rows(rows)
         documents = replace(rows, y=_grades(rows, measures))
         self._tell(_summary_lines(documents), documents, like)
         return documents
@@ -78,11 +97,10 @@ class Rankings(Kind):
         """Return the numbers of rows to train on and of a share that is held out, of the queries that count."""
         import numpy as np
 
-        from ...measures import get_query_measure
         from ...tasks.query_choice import query_splits
 
         queries = queries_of(data)
-        counted = get_query_measure(measure).counted(queries)
+        counted = self.measure_of(measure).counted(queries)
         if counted.size < 2:
             fail(
                 f"{data.path}: the order of {'one query only' if counted.size else 'no query'} makes a difference to "
@@ -115,10 +133,9 @@ class Rankings(Kind):
     def choosing(self, examples: Dataset, settings: dict[str, Any]) -> MeasureRankerCV:
         """Return a ranker that chooses; fail if there are fewer queries than folds to deal them to."""
         from ...estimators.ranker_cv import MeasureRankerCV
-        from ...measures import get_query_measure
 
         measure, folds = settings["measure"], settings["cv"]
-        if isinstance(folds, int) and (count := get_query_measure(measure).counted(queries_of(examples)).size) < folds:
+        if isinstance(folds, int) and (count := self.measure_of(measure).counted(queries_of(examples)).size) < folds:
             fail(
                 f"--folds {folds} needs at least {folds} queries whose order makes a difference to {measure}, but "
                 f"there are {count}: use fewer, or train one model with --alpha NUMBER."
@@ -165,9 +182,7 @@ class Rankings(Kind):
 
     def score(self, model: MeasureRanker, data: Dataset, scores: NDArray[Any]) -> float:
         """Return what scores are worth by the measure of a model."""
-        from ...measures import get_query_measure
-
-        return get_query_measure(model.measure).mean_score(queries_of(data), scores)
+        return self.measure_of(model.measure).mean_score(queries_of(data), scores)
 
     def predictions(
         self, model: MeasureRanker, rows: Dataset, *, what: str, with_ranks: bool, cut: Callable[[Any], float]
@@ -186,10 +201,9 @@ class Rankings(Kind):
     def worth(self, model: MeasureRanker, data: Dataset, scores: NDArray[Any]) -> Worth:
         """Return what scores are worth by all measures of a ranking, as means over queries."""
         from ...evaluation import QueryScores, query_columns, query_resamples, title_of
-        from ...measures import get_query_measure
 
         queries = queries_of(data)
-        measures = query_columns(get_query_measure(model.measure), queries.grades)
+        measures = query_columns(self.measure_of(model.measure), queries.grades)
         found = {name: QueryScores.of(measure, queries, scores) for name, measure in measures.items()}
         own = next(iter(found))
         found = {name: worth for name, worth in found.items() if worth.count or name == own}
@@ -202,12 +216,33 @@ class Rankings(Kind):
         )
 
 
-def no_queries() -> str:
-    """Say what to do about a file without queries, after its name."""
-    return (
-        "does not say which rows belong to the same query: name the column with --query (CSV, Parquet), or write "
-        "qid:number after each label (svmlight)."
-    )
+def check_measure(name: str, *, ranks: bool) -> None:
+    """Fail if there is no such measure: of rankings where rows are to be ranked, else of labels or of rankings."""
+    from ...measures.queries.names import QUERY_MEASURE_WORDS, similar_query_measure
+
+    if ranks:
+        if Labels.knows(name) and not Rankings.knows(name):
+            refuse_measure(name)
+        Rankings.measure_of(name)
+        return
+    try:
+        Labels.measure_of(name)
+    except ValueError as error:
+        if "cannot be read" in str(error):  # of labels, written wrongly
+            raise
+        try:
+            Rankings.measure_of(name)
+        except ValueError as other:
+            if "cannot be read" in str(other):  # of rankings
+                raise other from None
+            near = similar_query_measure(name)
+            hint = f" Did you mean {near!r}?" if near and "Did you mean" not in str(error) else ""
+            raise ValueError(f"{error} Of rankings there are {QUERY_MEASURE_WORDS}.{hint}") from None
+
+
+def refuse_measure(name: str) -> NoReturn:
+    """Fail because a measure is of labels alone."""
+    fail(f"{name} is not a measure of rankings; take one that is, such as ndcg@10, pairs or map.")
 
 
 def ranks_within(qid: NDArray[Any], scores: NDArray[Any]) -> NDArray[Any]:
@@ -260,7 +295,7 @@ def _grades(rows: Dataset, measures: Sequence[Any]) -> Any:
     import numpy as np
 
     from ...io.dataset import data_error
-    from ...measures import Queries, get_query_measure
+    from ...measures import Queries
     from ...measures.queries.gains import HIGHEST_GRADE
 
     if rows.y.dtype.kind not in "biuf":
@@ -270,7 +305,7 @@ def _grades(rows: Dataset, measures: Sequence[Any]) -> Any:
     if grades.min() < 0.0:
         at = int(grades.argmin())
         raise data_error(rows.path, f"grades are numbers, 0 or more, but row {at + 1} has {grades[at]:g}")
-    if not all(get_query_measure(measure).takes(grades) for measure in measures):
+    if not all(Rankings.measure_of(measure).takes(grades) for measure in measures):
         at = int(grades.argmax())
         reason = f"row {at + 1} has the grade {grades[at]:g}, so that its gain, 2^grade - 1, is too large"
         remedy = "or a measure that does not look at their size, such as pairs"
