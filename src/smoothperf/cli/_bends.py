@@ -83,8 +83,10 @@ class Bends(Options):
 
         if not self.asked:
             return plain
-        if issparse(examples.X):
-            fail(f"{examples.path}: its columns are sparse, and stay as they are: leave out --features and --monotone.")
+        texts = examples.encoder is not None and any(column.kind == "text" for column in examples.encoder.columns_)
+        if issparse(examples.X) or texts:
+            what = "features of texts" if texts else "columns"
+            fail(f"{examples.path}: its {what} are sparse, and stay as they are: leave out --features and --monotone.")
         signs = self._signs(examples)
         dense = None if examples.encoder is None else clone(plain).set_params(sparse_output=False)
 

@@ -80,6 +80,7 @@ def _detail(column: EncodedColumn) -> str:
     kinds = {
         "number": [],
         "words": [f"{len(column.words or []):,} words{rare}"],
+        "text": [f"{len(column.words or []):,} words"],
         "date": [f"from {(column.first or '')[:10]}"],
     }
     return ", ".join([*kinds[column.kind], *(["missing values"] if column.has_missing else [])])
@@ -93,7 +94,7 @@ def columns_document(encoder: TableEncoder) -> list[dict[str, Any]]:
             "kind": column.kind,
             "features": len(column.feature_names),
             "missing": column.has_missing,
-            **({"words": len(column.words or []), "rare_words": len(column.rare)} if column.kind == "words" else {}),
+            **({} if column.words is None else {"words": len(column.words), "rare_words": len(column.rare)}),
             **({"reason": column.reason} if column.reason else {}),
         }
         for column in encoder.columns_

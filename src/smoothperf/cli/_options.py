@@ -161,6 +161,10 @@ class Columns(Options):
             "--words", metavar="COLUMN", help="Column of words that look like numbers, such as codes; again for more."
         ),
     ] = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", metavar="COLUMN", help="Column of texts, whose words become features; again for more."),
+    ] = None
     missing: Annotated[
         list[str] | None,
         typer.Option("--missing", metavar="TEXT", help="Cells that stand for a missing value; again for more."),
@@ -173,7 +177,7 @@ class Columns(Options):
 
     def settings(self) -> dict[str, Any]:
         """Return the same for a TableEncoder."""
-        lists = {name: getattr(self, name) or [] for name in ("drop", "words", "missing")}
+        lists = {name: getattr(self, name) or [] for name in ("drop", "words", "text", "missing")}
         return {**lists, "id_column": self.id_column, "decimal": self.decimal, "thousands": self.thousands}
 
 

@@ -217,6 +217,11 @@ def _of_table(encoder: TableEncoder, effects: Sequence[Effect]) -> list[AnyEffec
     for column in encoder.columns_:
         end = begin + len(column.feature_names)
         functions, begin = [effect.pieces for effect in effects[begin:end]], end
+        if column.kind == "text":
+            raise NotAdditiveError(
+                f"column {column.name!r} is text, and what a word adds to the score depends on the other words of the "
+                "row: only 'smoothperf predict' and smoothperf.load predict with such a model."
+            )
         if column.kind == "words":
             columns.append(_of_words(column, functions, tuple(sorted({*MISSING, *encoder.missing}))))
         elif column.n_numbers:

@@ -72,7 +72,9 @@ def _of_table(encoder: TableEncoder, engine: str) -> tuple[Array, Array]:
     """Shifts and scales of the columns of a table, which must be numbers that are always there."""
     for column in encoder.columns_:
         if column.feature_names and (column.kind != "number" or column.has_missing):
-            what = {"words": "words", "date": "dates"}.get(column.kind, "numbers, some of them missing")
+            what = {"words": "words", "date": "dates", "text": "texts"}.get(
+                column.kind, "numbers, some of them missing"
+            )
             raise NotAdditiveError(
                 f"{engine} has features that are numbers, and column {column.name!r} is one of {what}: fill it, leave "
                 "it out with --drop, or train on features as the engine logs them."

@@ -12,7 +12,7 @@ from .._arrays import Array
 from ..io.model_file import kept_in_files
 
 #: What columns are taken for.
-KINDS = ("number", "words", "date", "dropped", "id")
+KINDS = ("number", "words", "date", "dropped", "id", "text")
 DAY = np.timedelta64(1, "D")
 
 
@@ -25,7 +25,7 @@ class EncodedColumn:
     ----------
     name : str
         Its name.
-    kind : {"number", "words", "date", "dropped", "id"}
+    kind : {"number", "words", "date", "dropped", "id", "text"}
         What it is taken for.
     reason : str
         Why it is dropped, or anything else to say of it.
@@ -41,6 +41,10 @@ class EncodedColumn:
         Form of dates, and the first one.
     shift, scale : list of float
         Subtracted from the numbers, and what they are divided by then; empty for none.
+    idf : list of float
+        Of texts, what each of the words weighs by how rare it is.
+    settings : dict
+        Of texts, those of the TfidfVectorizer.
 
     Examples
     --------
@@ -59,18 +63,21 @@ class EncodedColumn:
     first: str | None = None
     shift: list[float] = field(default_factory=list)
     scale: list[float] = field(default_factory=list)
+    idf: list[float] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         words, n = self.words or [], self.n_numbers
         sound = (
             self.kind in KINDS
-            and (self.words is not None) == (self.kind == "words")
+            and (self.words is not None) == (self.kind in ("words", "text"))
             and bool(np.isfinite(self.median))
             and (self.kind != "date" or not np.isnat(np.datetime64(self.first or "NaT")))
             and words == sorted(set(words))
             and not set(words) & set(self.rare)
             and {len(self.shift), len(self.scale)} <= {0, n}
-            and bool(np.isfinite([*self.shift, *self.scale]).all())
+            and len(self.idf) == (len(words) if self.kind == "text" else 0)
+            and bool(np.isfinite([*self.shift, *self.scale, *self.idf]).all())
             and 0.0 not in self.scale
         )
         if not sound:
@@ -88,6 +95,7 @@ class EncodedColumn:
             "number": [self.name],
             "date": [f"{self.name} {part}" for part in ("year", "month", "weekday", "days")],
             "words": [f"{self.name}={word}" for word in [*(self.words or []), *(["other"] if self.rare else [])]],
+            "text": [f"{self.name}: {word}" for word in self.words or []],
         }.get(self.kind, [])
         return [*values, f"{self.name} missing"] if self.has_missing and self.kind in KINDS[:3] else values
 

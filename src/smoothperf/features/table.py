@@ -1,10 +1,11 @@
-"""Tables as people have them, as features: numbers, words, dates, values that are missing, columns in any order.
+"""Tables as people have them, as features: numbers, words, dates, texts, missing values, columns in any order.
 
     numbers     standardised; a missing one becomes the median of the column, and where some were missing in training, a
                 feature "NAME missing" says so by a 1
     words       a feature "NAME=word" of 0 and 1 for each word, not scaled, "NAME missing" for no word; rare words share
                 "NAME=other", where words that training did not have go, too
     dates       year, month, weekday (Monday is 0) and days since the first one, as numbers
+    texts       a feature "NAME: word" for each word of two texts or more, TF-IDF; a missing text has no words
 
 All of it is learnt by ``fit``, from the rows that it is given and from no others. Columns are found by their names;
 those that training did not have are not looked at.
@@ -13,7 +14,8 @@ those that training did not have are not looked at.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -33,6 +35,7 @@ from ..io.model_file import PARTS, kept_in_files
 from ..io.read import read_table
 from .cells import bad_date, bad_number, dates_in, numbers_in
 from .column import DAY, EncodedColumn, numbers_of, places_of
+from .text import are_texts, learnt_text, settings_for, weighed
 
 #: A column in which so large a share of the words occurs once tells rows apart, and nothing else.
 NEARLY_ALL = 0.9
@@ -40,6 +43,8 @@ NEARLY_ALL = 0.9
 DENSE = 0.25
 #: A column with more words than this, and than this share of the rows, is named in a note.
 MANY, MANY_SHARE = 20, 0.1
+#: What the remedy for a column of texts does that is taken for one of words.
+HINT = "makes features of their words"
 
 
 class DroppedColumnWarning(UserWarning):
@@ -75,6 +80,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Decimal point, and what separates thousands, in numbers that are text.
     words : sequence of str
         Columns that are words even if they look like numbers or dates, such as postal codes.
+    text : sequence of str, or dict
+        Columns of texts, whose words become features; a dict has settings of scikit-learn's TfidfVectorizer for each:
+        ``{"body": {"ngram_range": (1, 2)}}``.
     drop : sequence of str
         Columns to leave out.
     id_column : str, optional
@@ -121,6 +129,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         decimal: str = ".",
         thousands: str | None = None,
         words: Sequence[str] = (),
+        text: Sequence[str] | Mapping[str, Mapping[str, Any]] = (),
         drop: Sequence[str] = (),
         id_column: str | None = None,
         sparse_output: bool = True,
@@ -131,6 +140,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.decimal = decimal
         self.thousands = thousands
         self.words = words
+        self.text = text
         self.drop = drop
         self.id_column = id_column
         self.sparse_output = sparse_output
@@ -157,7 +167,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         table = self._table(X, reset=True)
         names = list(table.columns)
-        for what, given in (("drop", self.drop), ("words", self.words), ("id_column", [self.id_column])):
+        for what, given in (
+            ("drop", self.drop),
+            ("words", self.words),
+            ("text", self.text),
+            ("id_column", [self.id_column]),
+        ):
             if isinstance(given, str):
                 raise ValueError(f"{what} must be a list of columns, got {given!r}.")
             unknown = [name for name in given if name is not None and name not in names]
@@ -167,7 +182,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 )
         self.columns_ = [self._learnt(table, name) for name in names]
         if not any(column.feature_names for column in self.columns_):
-            raise data_error(table.path, "no column has values that occur in more than one row")
+            texts = [column.reason for column in self.columns_ if HINT in column.reason]
+            hint = f": {texts[0]}" if texts else ""
+            raise data_error(table.path, f"no column has values that occur in more than one row{hint}")
         return self
 
     def transform(self, X: Any) -> Any:
@@ -194,6 +211,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def makes_sparse(self) -> bool:
         """Whether most of the features are 0."""
         used = [column for column in self.columns_ if column.feature_names]
+        if any(column.kind == "text" for column in used):
+            return True
         entries = sum(max(column.n_numbers, 1) for column in used)
         return entries < DENSE * sum(len(column.feature_names) for column in used)
 
@@ -256,7 +275,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def reading(self) -> dict[str, Any]:
         """The columns that :func:`smoothperf.io.read.read_table` is to read of a file, and those that are text."""
         columns = [column for column in getattr(self, "columns_", []) if column.feature_names]
-        words = {*self.words, *(column.name for column in columns if column.kind == "words")}
+        written = (column.name for column in columns if column.kind in ("words", "text"))
+        words = {*self.words, *self.text, *written}
         as_written = self.decimal != "." or self.thousands is not None
         return {"only": [column.name for column in columns] or None, "text": None if as_written else words}
 
@@ -325,6 +345,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return EncodedColumn(name, "id")
         if name in self.drop:
             return EncodedColumn(name, "dropped", "as you say")
+        if name in self.text:
+            given = self.text[name] if isinstance(self.text, Mapping) else {}
+            return learnt_text(name, self._words(table, name), settings_for(name, given))
         if name in self.words:
             return self._learnt_words(self._words(table, name), name)
         if cells.dtype.kind == "M":
@@ -369,24 +392,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n, rows = len(count), cells.size - n_missing
         if not n:
             return EncodedColumn(name, "dropped", "it has no value")
+        texts = are_texts(list(count))
+        remedy = f"--text {shlex.quote(name)} or text=[{name!r}] {HINT}"
         if n > 1 and n >= NEARLY_ALL * rows:
+            what = "texts" if texts else "words"
             warn(
-                f"column {name!r} is dropped: it has {n:,} words in {rows:,} rows, nearly every row its own",
+                f"column {name!r} is dropped: it has {n:,} {what} in {rows:,} rows, nearly every row its own"
+                + (f"; {remedy}" if texts else ""),
                 DroppedColumnWarning,
             )
-            return EncodedColumn(name, "dropped", "nearly every row has a word of its own")
+            reason = f"its cells are texts; {remedy}" if texts else "nearly every row has a word of its own"
+            return EncodedColumn(name, "dropped", reason)
         often = [word for word, times in count.items() if times >= self.min_count]
         rare = [word for word in count if count[word] < self.min_count]
         if rare and "other" in often:
             often.remove("other")
             rare.append("other")
         reason = f"has {n:,} words in {rows:,} rows" if n > MANY and n > MANY_SHARE * rows else ""
+        if reason and texts:
+            reason = f"has {n:,} texts in {rows:,} rows, and {remedy}"
         return EncodedColumn(name, "words", reason, words=sorted(often), rare=sorted(rare), has_missing=n_missing > 0)
 
     def _values(self, table: Table, column: EncodedColumn) -> NDArray[Any]:
         """Numbers, dates or words of a column, as in training; a cell that cannot be read is an error."""
         name, cells = column.name, self._cells(table, column.name)
-        if column.kind == "words":
+        if column.kind in ("words", "text"):
             return self._words(table, name)
         if column.kind == "number":
             if cells.dtype.kind == "f":
@@ -414,6 +444,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             places, width = places_of(column, values), len(column.feature_names)
             rows = np.flatnonzero(places >= 0)
             return sp.csr_matrix((np.ones(rows.size), (rows, places[rows])), shape=(places.size, width))
+        if column.kind == "text":
+            return weighed(column, values)
         numbers, n = numbers_of(column, values), column.n_numbers
         if column.shift:
             numbers[:, :n] -= column.shift
