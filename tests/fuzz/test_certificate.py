@@ -34,7 +34,7 @@ UNIT = 2.0**-53
 
 
 class Judge:
-    """Knows what the numbers of a fit may be off by, from docs/maths.md, section 11."""
+    """Knows what the numbers of a fit may be off by, from docs/maths.md, rounding."""
 
     def __init__(self, problem: Problem):
         self.problem = problem

@@ -18,7 +18,7 @@ The *target* t is the average of the best labelings with k positives: ``k/N+`` o
 over the capped simplex ``{u in [0,1]^n : sum c u = k}``. The first maximum selects the k largest of
 ``(2/N) f_i - s [i positive]``: O(n). The second projects onto the capped simplex: a root in one variable, two
 O(n) passes (:mod:`smoothperf.measures.projection`), where the paper sorts. The second pass bounds the exact risk on
-the way (``RiskValue.exact``). For PRBEP these are (prbep-risk) and (prbep-smoothed).
+the way (``RiskValue.exact``). For PRBEP the first is (prbep-risk).
 
 Departures from the paper: no sort, and the exact diameter instead of the bound n/2. For PRBEP it is ``D = min(N+,
 N-)``, which allows a mu that is n/(2 n+) times larger when positives are rare.
