@@ -14,6 +14,8 @@ if _TYPE_CHECKING:
     from .estimators.classifier import MeasureClassifier
     from .estimators.classifier_cv import MeasureClassifierCV
     from .estimators.messages import ZeroModelWarning
+    from .estimators.multilabel import MultilabelMeasureClassifier
+    from .estimators.multilabel_cv import MultilabelMeasureClassifierCV
     from .estimators.operating_point import OperatingPointClassifier, threshold_for
     from .estimators.path import RegularizationPath, regularization_path
     from .estimators.ranker import MeasureRanker
@@ -70,6 +72,8 @@ __all__ = [
     "MeasureClassifierCV",
     "MeasureRanker",
     "MeasureRankerCV",
+    "MultilabelMeasureClassifier",
+    "MultilabelMeasureClassifierCV",
     "Nesterov",
     "Newton",
     "OperatingPointClassifier",
@@ -103,6 +107,8 @@ _HOMES = {
     ".estimators.classifier": ("MeasureClassifier",),
     ".estimators.messages": ("ZeroModelWarning",),
     ".estimators.classifier_cv": ("MeasureClassifierCV",),
+    ".estimators.multilabel": ("MultilabelMeasureClassifier",),
+    ".estimators.multilabel_cv": ("MultilabelMeasureClassifierCV",),
     ".estimators.choice": ("GridEdgeWarning",),
     ".estimators.operating_point": ("OperatingPointClassifier", "threshold_for"),
     ".estimators.path": ("RegularizationPath", "regularization_path"),
@@ -166,7 +172,7 @@ def load(path: str | _os.PathLike[str]) -> _Any:
     array([0, 1])
     """
     from . import features  # noqa: F401 (which enters what a file may hold, as those do)
-    from .estimators import classifier, ranker  # noqa: F401
+    from .estimators import classifier, multilabel, ranker  # noqa: F401
     from .io.model_file import load_model
 
     return load_model(path)

@@ -210,7 +210,10 @@ class MeasureClassifier(LinearMeasureClassifier):
     def _fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, offset: Any = None
     ) -> None:
-        task, candidate, rows, solver = self._problem(X, y, sample_weight, offset)
+        self._fit_to(*self._problem(X, y, sample_weight, offset))
+
+    def _fit_to(self, task: LabelTask, candidate: LabelCandidate, rows: LabelRows, solver: ConvexSolver) -> None:
+        """Fit to rows that were checked, and have their features."""
         self._keep_labels(rows.pair, rows.counts)
         self._keep_offset(rows.offset)
         bias = task.bias(candidate)

@@ -59,8 +59,26 @@ class FractionalMeasure(Measure):
         float or ndarray
             The measure.
         """
+        above, below = self.parts_of_counts(hits, false, positives)
+        return above / below
+
+    def parts_of_counts(self, hits: Numbers, false: Numbers, positives: float) -> tuple[Numbers, Numbers]:
+        """Numerator and denominator of :meth:`of_counts`: both add up over labels.
+
+        Parameters
+        ----------
+        hits, false : float or ndarray
+            Weights of true and of false positives.
+        positives : float
+            Weight of all positives.
+
+        Returns
+        -------
+        above, below : float or ndarray
+            Their ratio is the measure.
+        """
         p, r = self._coefficients
-        return (p + r) * hits / (p * positives + r * hits + false)
+        return (p + r) * hits, p * positives + r * hits + false
 
 
 @dataclass(frozen=True)

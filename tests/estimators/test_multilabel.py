@@ -1,0 +1,147 @@
+"""Classifiers for many labels as scikit-learn estimators."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_multilabel_classification
+from sklearn.metrics import accuracy_score, f1_score, top_k_accuracy_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import smoothperf
+from smoothperf import MeasureClassifier, MultilabelMeasureClassifier, MultilabelMeasureClassifierCV
+
+
+# Some of scikit-learn's checks fit labels that are noise, where the optimum is w = 0, or labels that all rows have.
+@pytest.mark.filterwarnings("ignore::smoothperf.ZeroModelWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@parametrize_with_checks(
+    [MultilabelMeasureClassifier(), MultilabelMeasureClassifierCV(bound="convex", n_alphas=2, cv=2)],
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def topics():
+    X, Y = make_multilabel_classification(200, n_features=10, n_classes=4, random_state=0)
+    return scale(X), Y
+
+
+NAMES = np.array(["alpha", "beta", "gamma", "delta"])
+
+
+def named(Y):
+    return [set(NAMES[np.flatnonzero(row)]) for row in Y]
+
+
+def test_each_label_is_a_model_of_its_own(topics):
+    X, Y = topics
+    clf = MultilabelMeasureClassifier("f1", alpha=[1e-1, 1e-2, 1e-3, 1e-3]).fit(X, Y)
+    for label, alpha in enumerate(clf.alpha_):
+        alone = MeasureClassifier("f1", alpha).fit(X, Y[:, label])
+        np.testing.assert_array_equal(clf.coef_[label], alone.coef_[0])
+        np.testing.assert_array_equal(clf.predict(X)[:, label], alone.predict(X))
+    assert clf.score(X, Y) == pytest.approx(f1_score(Y, clf.predict(X), average="macro"))
+
+
+def test_cuts_for_the_micro_average_are_best_together(topics):
+    X, Y = topics
+    macro, micro = (MultilabelMeasureClassifier("f1", average, alpha=1e-2).fit(X, Y) for average in ("macro", "micro"))
+    np.testing.assert_array_equal(macro.coef_, micro.coef_)
+    found = f1_score(Y, micro.predict(X), average="micro")
+    assert micro.score(X, Y) == pytest.approx(found)
+    rng = np.random.default_rng(0)
+    for _ in range(100):  # no other cuts are better
+        moved = micro.decision_function(X) + 0.2 * rng.normal(size=4)
+        assert f1_score(Y, moved > 0.0, average="micro") <= found + 1e-12
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array, named, lambda Y: [tuple(row) for row in named(Y)]])
+def test_forms_of_labels(topics, form):
+    X, Y = topics
+    y = form(Y)
+    dense = MultilabelMeasureClassifier(alpha=1e-2).fit(X, Y)
+    clf = MultilabelMeasureClassifier(alpha=1e-2).fit(X, y)
+    order = np.argsort(NAMES) if isinstance(y, list) else np.arange(4)
+    predicted = clf.predict(X)
+    assert sp.issparse(predicted)
+    np.testing.assert_array_equal(predicted.toarray(), dense.predict(X)[:, order])
+    assert clf.score(X, y) == pytest.approx(dense.score(X, Y))
+    assert [set(labels) for labels in clf.predict_sets(X)] == [
+        set(clf.classes_[np.flatnonzero(row)]) for row in predicted.toarray()
+    ]
+
+
+def test_one_label_a_row():
+    X, y = load_iris(return_X_y=True)
+    X, names = scale(X), np.array(["setosa", "versicolor", "virginica"])[y]
+    clf = MultilabelMeasureClassifier(alpha=1e-3).fit(X, names)
+    assert clf.score(X, names) == pytest.approx(f1_score(names, clf.predict(X), average="macro"))
+    assert clf.score(X, names, top_k=1) == pytest.approx(accuracy_score(names, clf.predict(X)))
+    assert clf.score(X, names, top_k=2) == pytest.approx(top_k_accuracy_score(y, clf.decision_function(X), k=2))
+    assert clf.set_params(average="micro").score(X, names) == pytest.approx(clf.score(X, names, top_k=1))
+
+
+@pytest.mark.parametrize("kind", ["single", "choice"])
+def test_models_come_back(topics, tmp_path, kind):
+    X, Y = topics
+    model = MultilabelMeasureClassifier() if kind == "single" else MultilabelMeasureClassifierCV(bound="convex")
+    clf = model.fit(X, named(Y))
+    clf.save(tmp_path / "topics.model")
+    for again in (pickle.loads(pickle.dumps(clf)), smoothperf.load(tmp_path / "topics.model")):
+        np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
+        assert (again.predict(X) != clf.predict(X)).nnz == 0
+        assert clone(again).get_params().keys() == again.get_params().keys()
+
+
+def test_in_a_pipeline_and_a_search(topics):
+    X, Y = topics
+    search = GridSearchCV(MultilabelMeasureClassifier(), {"alpha": [1e-1, 1e-2]}, cv=2).fit(X, Y)
+    assert search.best_score_ > 0.5
+    pipe = make_pipeline(StandardScaler(), MultilabelMeasureClassifier(alpha=1e-2)).fit(X, Y)
+    assert pipe.score(X, Y) > 0.7
+
+
+def test_a_transformer_makes_the_features(topics):
+    X, Y = topics
+    scaled = MultilabelMeasureClassifier(features=StandardScaler(), alpha=1e-2).fit(10.0 * X, Y)
+    np.testing.assert_allclose(
+        scaled.decision_function(10.0 * X), MultilabelMeasureClassifier(alpha=1e-2).fit(X, Y).decision_function(X)
+    )
+
+
+def test_labels_of_no_row_and_of_all(topics):
+    X, Y = topics
+    Y = np.column_stack([Y, np.zeros(200, dtype=int), np.ones(200, dtype=int)])
+    with pytest.warns(UserWarning, match=r"2 labels \(4, 5\)"):
+        clf = MultilabelMeasureClassifier(alpha=1e-2).fit(X, Y)
+    np.testing.assert_array_equal(clf.predict(X)[:, 4:], Y[:, 4:])
+
+
+@pytest.mark.parametrize(
+    ("y", "parameters", "message"),
+    [
+        ([[0, 2]] * 100 + [[1, 1]] * 100, {"average": "both"}, "average"),
+        ([{"a"}] * 100 + [{"b"}] * 100, {"measure": "roc_area", "average": "micro"}, 'use average="macro"'),
+        ([set()] * 200, {}, "no labels at all"),
+        (np.ones(200), {}, "one class only"),
+        (np.arange(600).reshape(200, 3) % 7, {}, "indicator matrix"),
+        ([{"a"}] * 100, {}, "they must match"),
+    ],
+)
+def test_errors(topics, y, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        MultilabelMeasureClassifier(**parameters).fit(topics[0], y)
+
+
+def test_unknown_labels_of_new_rows(topics):
+    X, Y = topics
+    clf = MultilabelMeasureClassifier(alpha=1e-2).fit(X, named(Y))
+    with pytest.raises(ValueError, match="'omega', which there was not in fit"):
+        clf.score(X, [{"omega"}] * 200)
