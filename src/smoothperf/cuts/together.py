@@ -3,7 +3,7 @@ r"""Cuts of several vectors of scores that are best together, by a measure of th
 A linear-fractional measure is ``N / D`` with sums ``N = sum_l N_l(t_l)`` and ``D = sum_l D_l(t_l)`` over labels, cut at
 ``t_l``. Its maximum F* is where
 
-    max_t  sum_l N_l(t_l) - F* D_l(t_l)  =  0                                                       (together)
+    max_t  sum_l N_l(t_l) - F* D_l(t_l)  =  0
 
 which each label maximises by itself. Dinkelbach's method takes F at the cuts found so far, and finds better cuts for
 it, until there are none: a few rounds, each O(n L). For F1, ``N_l - F D_l = 2 TP - F (predicted + positives)``: a label
