@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pandas import read_csv
 from typer.testing import CliRunner
 
 import smoothperf
-from smoothperf.cli import _showcase, app
+from smoothperf.cli import _customers, _showcase, app
 
 SIZE = {"COLUMNS": "80"}
 
@@ -19,22 +20,26 @@ def invoke(*arguments):
     return CliRunner().invoke(app, ["demo", *map(str, arguments)], env=SIZE)
 
 
-JUDGED = []
+ANSWERED = []
 
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    judge = _showcase.judge
+    answer = _showcase.answer
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_showcase, "judge", lambda *given: JUDGED.append(judge(*given)) or JUDGED[-1])
+        patch.setattr(_showcase, "answer", lambda *given: ANSWERED.append(answer(*given)) or ANSWERED[-1])
+        patch.setattr(_customers, "C_GRID", (0.1,))
+        patch.setattr(_customers, "TREES", ((4, 50),))
+        patch.setattr(_customers, "RESAMPLES", 200)
         return invoke("--quick", "--output", folder), folder
 
 
-def test_succeeds_and_writes_a_figure_a_model_and_a_report(quick):
+def test_succeeds_and_writes_tables_a_figure_a_model_and_a_report(quick):
     result, folder = quick
     assert result.exit_code == 0, result.output
-    assert sorted(path.name for path in folder.iterdir()) == ["convergence.png", "prbep.model", "report.html"]
+    names = ["convergence.png", "customers.csv", "customers.model", "new.csv", "report.html"]
+    assert sorted(path.name for path in folder.iterdir()) == names
     assert (folder / "convergence.png").read_bytes().startswith(b"\x89PNG")
     assert f"Figure: {folder / 'convergence.png'}" in result.stdout
 
@@ -43,29 +48,42 @@ def test_ends_with_the_address_of_the_report(quick):
     result, folder = quick
     address = result.stdout.splitlines()[-1].split()[-1]
     assert address == (folder.resolve() / "report.html").as_uri()
-    assert "for PRBEP" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "precision@150" in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_the_report_names_the_file_of_the_model_that_was_judged(quick):
-    result, folder = quick
-    model = folder / "prbep.model"
-    assert f"Model for PRBEP: {model}" in result.stdout
-    assert f"smoothperf predict {model} NEW" in (folder / "report.html").read_text(encoding="utf-8")
-    np.testing.assert_array_equal(smoothperf.load(model).coef_, JUDGED[0].model.coef_)
+def test_the_model_and_the_report_are_those_that_were_judged(quick):
+    folder = quick[1]
+    assert f"smoothperf predict {folder / 'customers.model'} NEW" in (folder / "report.html").read_text("utf-8")
+    model, new = smoothperf.load(folder / "customers.model"), read_csv(folder / "new.csv")
+    np.testing.assert_array_equal(model.coef_, ANSWERED[0].model.coef_)
+    highest = np.argsort(-model.decision_function(new.drop(columns="answer")))[:150]
+    assert (new["answer"].iloc[highest] == "yes").sum() == ANSWERED[0].models[0].found
 
 
-def test_judges_against_logistic_regression_and_the_verdict_agrees_with_the_table(quick):
-    text = quick[0].stdout
-    ours, theirs = (
-        float(re.search(rf"^{name} .*?(0\.\d{{4}}) +0\.\d{{4}} +0\.\d{{4}} ", text, re.MULTILINE)[1])
-        for name in ("for PRBEP", "logistic regression")
+def test_shows_the_promise_and_what_new_rows_show(quick):
+    text, answered = quick[0].stdout, ANSWERED[0]
+    for name, bound, rate in (
+        ("precision", "low", "precision"),
+        ("recall", "low", "recall"),
+        ("alarms", "high", "fpr"),
+    ):
+        promised, shown = re.search(rf"{name} +at (?:least|most) (0\.\d+) +(0\.\d+)", text).groups()
+        assert float(promised) == pytest.approx(answered.promised[rate][bound], abs=5e-4)
+        assert float(shown) == pytest.approx(answered.shown[rate], abs=5e-4)
+
+
+def test_judges_beside_others_and_the_words_agree_with_the_table(quick):
+    text = " ".join(quick[0].stdout.split())
+    ours, *others = (
+        int(re.search(rf"^{name} .* (\d+) +\d+ +\d+ +\d+\.\d", quick[0].stdout, re.MULTILINE)[1])
+        for name in ("smoothperf", "logistic regression", "boosted trees")
     )
-    verdict = " ".join(text[text.index("Training for PRBEP has") :].split("Figure:")[0].split())
-    pattern = r"Training for PRBEP has (0\.\d{4}) (more|less) \(95 %: (\S+) to (\S+)\) than logistic regression: (.*)\."
-    amount, direction, low, high, meaning = re.fullmatch(pattern, verdict).groups()
-    assert float(amount) == pytest.approx(abs(ours - theirs), abs=1.1e-4)
-    assert (direction == "more") == (ours >= theirs)
-    assert ("tie" in meaning) == (float(low) <= 0 <= float(high))
+    assert ours > 3 * int(re.search(r"at random, (\d+) of 150", text)[1])
+    for name, found in zip(("logistic regression", "boosted trees"), others, strict=True):
+        pattern = rf"smoothperf beside {name}: (\S+) \(95 %: (\S+) to (\S+)\), (.*?)\."
+        amount, low, high, meaning = re.search(pattern, text).groups()
+        assert int(amount) == ours - found
+        assert ("tie" in meaning) == (float(low) <= 0 <= float(high))
 
 
 def test_table_has_all_columns_and_fits_80_columns(quick):
@@ -83,7 +101,7 @@ def test_table_has_all_columns_and_fits_80_columns(quick):
     ):
         assert header in text
     assert "…" not in text
-    assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith(("Figure", "Model", "Report")))
+    assert all(len(line) <= 80 for line in text.splitlines() if str(quick[1]) not in line)
     rows = re.findall(r"(L-BFGS|Nesterov|BMRM) +([\d,]+) +[\d.]+ +(0\.\d+) +(\d\.\d\de-\d\d) +(0\.\d+)\b", text)
     assert len(rows) == 12
     assert all(float(gap) <= 1e-3 for _, _, _, gap, _ in rows)
@@ -109,7 +127,7 @@ def test_progress_is_plain_lines_on_standard_error_when_not_on_a_terminal(quick)
 
 
 def test_a_missed_tolerance_is_marked_and_makes_the_exit_code_1(monkeypatch, tmp_path, quick):
-    monkeypatch.setattr(_showcase, "judge", lambda *given: JUDGED[0])
+    monkeypatch.setattr(_showcase, "answer", lambda *given: ANSWERED[0])
     monkeypatch.setitem(_showcase.SOLVERS, "BMRM", replace(_showcase.SOLVERS["BMRM"], max_iter=3))
     result = invoke("--quick", "--output", tmp_path)
     assert result.exit_code == 1

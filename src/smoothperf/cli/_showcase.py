@@ -24,8 +24,8 @@ from ..measures import PRBEP, Measure, ROCArea
 from ..optimise import BMRM, LBFGS, Callback, Nesterov, Result, Solver, Status, TraceRow
 from ..optimise.objective import RegularizedRisk
 from ..report import gather, render_report
+from ._customers import ID, LABEL, Answered, Asked, answer
 from ._errors import fail
-from ._judged import Judgement, judge
 from ._screen import Screen, table
 
 TOL = 1e-3
@@ -37,8 +37,6 @@ SOLVERS: dict[str, Solver] = {
     "BMRM": BMRM(tol=TOL, max_iter=MAX_ITER),
 }
 MEASURES: dict[str, Measure] = {"PRBEP": PRBEP(), "ROC area": ROCArea()}
-#: The measure that the model is trained for, and judged by.
-JUDGED_BY = "prbep"
 #: Powers of ten whose measure, by 5-fold cross-validation on the training rows, is within 0.025 of the best;
 #: among these, one whose optimum is well below the objective at w = 0, which is 1, and large beside TOL.
 ALPHAS = {
@@ -95,6 +93,49 @@ def show(output: Path, *, quick: bool) -> bool:
     """Do all of it; returns whether every run reached the tolerance."""
     _check_that_files_can_be_written(output)
     screen = Screen()
+    try:
+        page = show_customers(output, screen, quick=quick)
+        finished = show_solvers(output, screen, quick=quick)
+    except OSError as error:
+        fail(f"cannot write the results: {error}")
+    screen.say()
+    screen.say(f"Report on the model, to open in a browser: {page.resolve().as_uri()}")
+    return finished
+
+
+def show_customers(output: Path, screen: Screen, *, quick: bool) -> Path:
+    """Ask whom to call, and answer it; returns the report on the model."""
+    asked = Asked.of_size(*((3_000, 150) if quick else (4_000, 200)))
+    known, new = asked.write(output)
+    n = f"{len(asked.known):,}"
+    screen.say(f"There is time to call {asked.k} of {n} customers. Which of them will say yes?")
+    screen.say(f"{known} has {n} others, and their answers:")
+    screen.say()
+    screen.result(asked.preview())
+    with screen.progress.status("") as status:
+        answered = answer(asked, status.update)
+    screen.say()
+    screen.result(answered.promises())
+    screen.say()
+    screen.say(f"The {asked.k} highest scores among the {n} new customers, {new}:")
+    screen.say()
+    screen.result(answered.side_by_side())
+    screen.say()
+    for line in answered.findings():
+        screen.say(line, wrap=True)
+    answered.model.save(model := output / "customers.model")
+    page = write_report(answered, asked, output / "report.html", str(model), screen)
+    goal = f"--id {ID} --label {LABEL} --measure precision@{asked.k} --at k={asked.k}"
+    screen.say("The same with a table of yours, and whom to call:")
+    screen.say(f"  smoothperf train {known} {goal} -o {model}")
+    screen.say(f"  smoothperf predict {model} {new} --id {ID} --at k={asked.k}")
+    return page
+
+
+def show_solvers(output: Path, screen: Screen, *, quick: bool) -> bool:
+    """Compare the solvers; returns whether every run reached the tolerance."""
+    screen.say()
+    screen.say("What is under it: three solvers, each to a certified gap.")
     with screen.progress.status("Making the data"):
         problems = load_problems(quick=quick)
     for problem in problems:
@@ -105,19 +146,9 @@ def show(output: Path, *, quick: bool) -> bool:
     screen.say()
     for line in findings(cases):
         screen.say(line, wrap=True)
-    topic = load_topic(quick=quick)
-    judgement = compare(topic, screen)
     panels = {", ".join(case): {run.solver: run.result.trace for run in runs} for case, runs in cases.items()}
     figure = plots.convergence_grid(panels, tol=TOL, title="Three solvers on their way to the optimum")
-    try:
-        path = plots.save(figure, output / "convergence.png")
-        judgement.model.save(model := output / f"{JUDGED_BY}.model")
-        page = write_report(judgement, topic, output / "report.html", str(model), screen)
-    except OSError as error:
-        fail(f"cannot write the results: {error}")
-    screen.say(f"Figure: {path}")
-    screen.say(f"Model for {judgement.title}: {model}")
-    screen.say(f"Report on that model, to open in a browser: {page.resolve().as_uri()}")
+    screen.say(f"Figure: {plots.save(figure, output / 'convergence.png')}")
     return all(run.converged for runs in cases.values() for run in runs)
 
 
@@ -142,15 +173,8 @@ def load_problems(*, quick: bool) -> list[Problem]:
     ]
 
 
-def load_topic(*, quick: bool) -> Problem:
-    """Return a generated problem with enough new positives to tell two good models apart, in a few seconds."""
-    rows, columns = (2_000, 300) if quick else (40_000, 3_000)
-    X, y = make_rare_positives(rows, columns, positive_rate=0.03)
-    return _split("topics", "a less rare topic.", X, y, test_size=1 / 2)
-
-
-def _split(name: str, question: str, X: Any, y: NDArray[Any], *, test_size: float = 1 / 3) -> Problem:
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=test_size, stratify=y, random_state=0)
+def _split(name: str, question: str, X: Any, y: NDArray[Any]) -> Problem:
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=0)
     return Problem(name, question, X_train, y_train, X_test, y_test)
 
 
@@ -183,31 +207,12 @@ def train(problem: Problem, measure: str, solver: str, callback: Callback) -> So
     return SolverRun(solver, result, MEASURES[measure].score(problem.y_test, problem.X_test @ result.coef))
 
 
-def compare(problem: Problem, screen: Screen) -> Judgement:
-    """Say what training for the measure is worth on new rows, beside logistic regression."""
-    with screen.progress.status("") as status:
-        judgement = judge(problem.X, problem.y, problem.X_test, problem.y_test, JUDGED_BY, status.update)
-    screen.say()
-    screen.say(
-        f"Does training for {judgement.title} pay? Judged on {problem.X_test.shape[0]:,} new rows of a "
-        f"generated problem, {int((problem.y_test > 0).sum()):,} of them positive:",
-        wrap=True,
-    )
-    screen.say()
-    screen.result(judgement.table(), "")
-    screen.say(judgement.verdict(), wrap=True)
-    return judgement
-
-
-def write_report(judgement: Judgement, problem: Problem, path: Path, model_name: str, screen: Screen) -> Path:
-    """Write the page on the model that was judged, which names its file in the lines that use it."""
+def write_report(answered: Answered, asked: Asked, path: Path, model_name: str, screen: Screen) -> Path:
+    """Write the page on the model, which names its file in the lines that use it."""
     with screen.progress.status("Writing the report"):
+        new = asked.new
         contents = gather(
-            judgement.model,
-            problem.X_test,
-            problem.y_test,
-            model_name=model_name,
-            data_name=f"new rows of {problem.name}",
+            answered.model, new.drop(columns=LABEL), new[LABEL], model_name=model_name, data_name="new customers"
         )
         page = render_report(contents).encode()
         with written_whole(path) as file:

@@ -1,4 +1,4 @@
-"""``smoothperf demo``: three solvers side by side, and what training for a measure is worth, in about a minute."""
+"""``smoothperf demo``: from a table and a goal to a model, and three solvers side by side, within a minute."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import typer
 
 def demo(
     output: Annotated[
-        Path, typer.Option(metavar="FOLDER", readable=False, help="Where the figure, the model and the report go.")
+        Path, typer.Option(metavar="FOLDER", readable=False, help="Where tables, model, figure and report go.")
     ] = Path("demo"),
-    quick: Annotated[bool, typer.Option("--quick", help="A small generated problem, for a first look.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Less data, for a first look.")] = False,
 ) -> None:
-    """Compare three solvers, then judge a model against logistic regression.
+    """Choose whom to call, of a table of customers; then compare three solvers.
 
-    Prints two tables, writes FOLDER/convergence.png, the model and a report
-    on it, FOLDER/report.html, and ends with its address.
+    The table is generated. The model is shown with what it promises and what
+    new customers then show, beside logistic regression and boosted trees.
+    Tables, model, figure and a report on the model, FOLDER/report.html, are
+    written; its address comes last.
 
     Exit code: 0 if every run is certified to be within the tolerance,
     1 if one is not, 2 if the demo could not run.
