@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import Array
-from ..design.scaling import column_spreads
+from ..design.scaling import moments
 from ..estimators.weights import (
     most_important,
     names_of,
@@ -73,7 +73,7 @@ def weights_of(model: MeasureClassifier, X: Any, feature_names: Any = None) -> L
     if hasattr(model, "features_"):
         feature_names = model.feature_names
     scale = scaling_of(model).scale
-    spreads = column_spreads(model.features_of(X)) * (1.0 if scale is None else scale)
+    spreads = moments(model.features_of(X))[1] * (1.0 if scale is None else scale)
     spreads[~np.isfinite(spreads)] = 0.0  # squares of very large values overflow; they say nothing then
     contributions = weights * spreads
     places = most_important(contributions, MOST)
