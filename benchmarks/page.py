@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,8 +13,8 @@ PAGE = Path("docs/benchmarks.md")
 RESULTS = Path("benchmarks/results")
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 MACHINE = ("processor", "cores", "python", "numpy", "scipy", "scikit-learn")
-#: Accuracies and alphas of the rates that the page shows.
-EPS, ALPHAS = ("0.1", "0.01", "0.001"), ("0.01", "0.0001")
+#: Accuracies and alpha of the rates that the page shows.
+EPS, ALPHA = ("0.1", "0.01", "0.001"), "0.0001"
 #: Columns of files that the page shows in part.
 DASK = (
     "rows",
@@ -25,18 +26,18 @@ DASK = (
     "bytes_sent_per_iteration",
     "rounds_per_iteration",
 )
-OF_PATHS = ("data", "measure", "path_passes", "cold_passes", "all_cold_passes", "ratio_passes", "ratio_seconds")
-SPARSE = (
-    "data",
-    "peer",
-    "weights",
-    "peer_weights",
-    "difference_prbep",
-    "difference_average_precision",
-    "ratio_seconds",
-    "ratio_passes",
+OUT_OF_CORE = (
+    "gigabytes",
+    "limit_gigabytes",
+    "anonymous_megabytes",
+    "passes_per_second",
+    "megabytes_per_second",
+    "reading_megabytes_per_second",
+    "ratio",
 )
-TEXT = ("file", "megabytes_of_text", "ratio", "text_ratio")
+GROWTH = ("measure", "rows", "seconds", "iterations", "MB of X", "MB more")
+OF_PATHS = ("data", "measure", "path_passes", "cold_passes", "all_cold_passes", "ratio_passes", "ratio_seconds")
+SPARSE = ("data", "peer", "weights", "peer_weights", "difference_average_precision", "ratio_seconds")
 #: Data whose rows the longest tables show: few columns, many rows, text.
 SHOWN = ("a9a", "covtype", "rcv1-c11")
 Row = dict[str, str]
@@ -55,17 +56,36 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def pivot(rows: list[Row], line: Sequence[str], column: str, cell: Callable[[Row], str]) -> str:
-    """One line for each combination of the ``line`` fields, one column for each value of ``column``."""
+    """One line for each combination of the ``line`` fields, one column for each value of ``column``.
+
+    What belongs into one cell is set apart by slashes.
+    """
     columns = list(dict.fromkeys(row[column] for row in rows))
     lines = list(dict.fromkeys(tuple(row[field] for field in line) for row in rows))
-    cells = {(*(row[field] for field in line), row[column]): cell(row) for row in rows}
-    body = [[*key, *(cells.get((*key, value), "") for value in columns)] for key in lines]
+    cells: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        cells.setdefault((*(row[field] for field in line), row[column]), []).append(cell(row))
+    body = [[*key, *(" / ".join(cells.get((*key, value), [])) for value in columns)] for key in lines]
     return table([*line, *(f"alpha {value}" if column == "alpha" else value for value in columns)], body)
 
 
 def shown(rows: list[Row]) -> list[Row]:
     """Rows of the data that long tables show."""
     return [row for row in rows if row["data"] in SHOWN]
+
+
+def grouped(rows: list[Row]) -> list[list[str]]:
+    """Names of kernels that differ in a number or a type only, and their ratios, on one line."""
+    lines: dict[str, list[tuple[str, str]]] = {}
+    for row in rows:
+        setting = re.search(r"float\d\d|\d+%(?= positive)|(?<=, )\d[\d,]*$", row["kernel"])
+        found = setting[0] if setting else ""
+        name = row["kernel"].replace(found, "...", 1) if found else row["kernel"]
+        lines.setdefault(name, []).append((found, row["ratio"]))
+    return [
+        [name.replace("...", " / ".join(found for found, _ in pairs)), " / ".join(ratio for _, ratio in pairs)]
+        for name, pairs in lines.items()
+    ]
 
 
 def mean_of(rows: list[Row], column: str) -> str:
@@ -109,7 +129,7 @@ def results() -> str:
     iterations, peers = read("iterations"), read("peers")
     passes = pivot(
         [row for row in optima if row["solver"] != "L-BFGS tight"],
-        ("data", "measure", "solver"),
+        ("data", "measure"),
         "alpha",
         lambda row: row["passes"],
     )
@@ -120,8 +140,8 @@ def results() -> str:
         lambda row: f"{row['passes']} ({row['seconds']} s)",
     )
     counts = pivot(
-        [{**row, "eps": f"eps {row['eps']}"} for row in rates if row["eps"] in EPS and row["alpha"] in ALPHAS],
-        ("measure", "alpha", "solver"),
+        [{**row, "eps": f"eps {row['eps']}"} for row in rates if row["eps"] in EPS and row["alpha"] == ALPHA],
+        ("measure", "solver"),
         "eps",
         lambda row: f"{row['iterations']} ({row['certified']})" + (f" / {row['bound']}" if row["bound"] else ""),
     )
@@ -130,19 +150,22 @@ def results() -> str:
         for threads in dict.fromkeys(row["threads"] for row in iterations)
     )
     per_iteration = mean_pivot(
-        [{**row, "what": f"{row['measure']}, threads {row['threads']}"} for row in iterations],
+        [{**row, "what": f"{row['measure']}, threads {row['threads']}"} for row in shown(iterations)],
         ("data",),
         "what",
         ["ratio"],
     )
-    fits = mean_pivot(peers, ("data",), "measure", ["to_linear_svc", "to_logistic"])
+    fits = mean_pivot(shown(peers), ("data",), "measure", ["to_linear_svc", "to_logistic"])
     to_svc, to_logistic = (
         geometric_mean(float(row[column]) for row in peers) for column in ("to_linear_svc", "to_logistic")
     )
     planes = read("cutting_planes")
     faster = pivot(shown(planes), ("data", "measure"), "alpha", lambda row: row["times_faster"])
     least = min((row["times_faster"] for row in planes), key=lambda text: float(text.rstrip("+")))
-    certified = pivot(shown(read("certified")), ("data", "measure"), "alpha", lambda row: row["passes"])
+    certified = pivot(shown(read("certified")), ("measure",), "data", lambda row: row["passes"])
+    growth = read("growth")
+    slopes = ", ".join(dict.fromkeys(f"{row['slope of a fit']} for {row['measure']}" for row in growth))
+    choices = pivot(read("choice"), ("data",), "measure", lambda row: f"{row['ratio']} ({row['chosen']})")
     tight_rows = read("tight")
     tight_passes = pivot(
         shown(tight_rows), ("data", "measure"), "alpha", lambda row: f"{row['passes']} ({float(row['ratio']):.1f})"
@@ -152,7 +175,7 @@ def results() -> str:
         for measure in dict.fromkeys(row["measure"] for row in tight_rows)
     )
     same = pivot(
-        read("equality"),
+        [row for row in read("equality") if row["data"] != "arxiv-astro"],
         ("data", "measure"),
         "way",
         lambda row: f"{float(row['gradient_difference']):.0e}, {row['iterations']}",
@@ -169,15 +192,16 @@ def results() -> str:
     ]
     to_prbep = pivot(fits_of_f1, ("data",), "alpha", lambda row: row["ratio"])
     text = [row for row in read("svmlight") if row["same"] == "True"]
-    large = [row for row in text if float(row["megabytes_of_text"]) >= 10.0 and ".t." not in row["file"]]
-    ratios = table(["kernel, and its peer", "ratio"], [[row["kernel"], row["ratio"]] for row in kernels])
+    large = max(text, key=lambda row: float(row["megabytes_of_text"]))
+    ratios = table(["kernel, and its peer", "ratio"], grouped(kernels))
     return f"""
 Measured with {machine(optima)}.
 The CSV files in `benchmarks/results` have more columns, and more data than the longest tables.
 
 ### Passes over the data to a certified 1e-3
 
-Products with X and its transpose until the gap of the exact objective is certified to be at most 1e-3.
+Products with X and its transpose until the gap of the exact objective is certified to be at most 1e-3: L-BFGS /
+Nesterov / BMRM.
 
 {passes}
 
@@ -185,7 +209,7 @@ Products with X and its transpose until the gap of the exact objective is certif
 
 {tight}
 
-### Iterations to accuracy eps on a9a
+### Iterations to accuracy eps on a9a, alpha {ALPHA}
 
 Until the exact objective is within eps of the best value known (until that is certified) / bound of the theory.
 "Theorem" is the accelerated method as analysed: fixed mu = eps / (2 D) and one global Lipschitz constant.
@@ -216,7 +240,7 @@ The least on all ten data sets is {least}.
 
 ### Every measure, certified to 1e-3
 
-Passes over the data of L-BFGS without a bias.
+Passes over the data of L-BFGS without a bias, for alpha 0.01 / 0.001 / 0.0001 / 1e-05.
 
 {certified}
 
@@ -237,7 +261,9 @@ Milliseconds of a million examples against `np.argsort`, and times as long as PR
 
 ### Growth with the rows
 
-{rows_table("growth")}
+Seconds grow with the power {slopes} of the rows.
+
+{rows_table("growth", GROWTH)}
 
 ### Memory, files and clusters: the same numbers
 
@@ -250,24 +276,24 @@ to a certified 1e-3: in memory, from a store, and on four Dask workers, where F1
 
 On a machine of two cores. PRBEP, which searches for the level of its places, has the most rounds.
 
-{rows_table("dask_scaling", [*DASK])}
+{rows_table("dask_scaling", DASK)}
 
 ### Out of core, relative to the disk
 
-{rows_table("out_of_core")}
+{rows_table("out_of_core", OUT_OF_CORE)}
 
 ### Paths of 20 alphas
 
 Against one fit at the smallest alpha ("cold"), and fits at all of them; seconds are of whole calls.
 
-{rows_table("path", [*OF_PATHS])}
+{rows_table("path", OF_PATHS)}
 
 ### Automatic choices, against LogisticRegressionCV
 
-Seconds of `MeasureClassifierCV`, which tries several risks along paths of alphas on five folds, and of the peer with
-ten strengths of log loss.
+Time of `MeasureClassifierCV`, which tries several risks along paths of alphas on five folds, relative to the peer with
+ten strengths of log loss (and what is chosen).
 
-{rows_table("choice")}
+{choices}
 
 ### Sparse models, against liblinear
 
@@ -275,14 +301,13 @@ ROC area with l1_ratio=1 and an alpha that was chosen on a part of the rows, to 
 peers have about as many weights that are not zero. Differences are 95 % intervals of our score on the test part less
 the peer's, from 1,000 draws of its rows.
 
-{rows_table("sparse", [*SPARSE])}
+{rows_table("sparse", SPARSE)}
 
 ### Reading svmlight files, against scikit-learn
 
-The same matrix; time relative to `load_svmlight_file`, compressed and as text; geometric means of all {len(text)} files
-are {mean_of(text, "ratio")} and {mean_of(text, "text_ratio")}.
-
-{table(["file", "MB of text", "compressed", "text"], [[row[name] for name in TEXT] for row in large])}
+The same matrix; time relative to `load_svmlight_file`. Geometric means of {len(text)} files: {mean_of(text, "ratio")}
+compressed, {mean_of(text, "text_ratio")} as text; of the largest, {large["file"]}: {large["ratio"]} and
+{large["text_ratio"]}.
 
 ### Imports in a fresh process
 
