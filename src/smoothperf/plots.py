@@ -348,7 +348,8 @@ def shapes(model: Any, X: Any = None, *, title: str | None = None, figure: Figur
     Returns
     -------
     matplotlib Figure
-        A panel for each column, that which moves the score most first, all with the same scale.
+        A panel for each column, that which moves the score most first, all with the same scale. With bands of 95 %,
+        if the model was chosen in splits: of the curve that other training rows would lead to on average.
 
     Examples
     --------
@@ -361,7 +362,7 @@ def shapes(model: Any, X: Any = None, *, title: str | None = None, figure: Figur
     """
     from .estimators.effects import drawable
 
-    panels = sorted(drawable(model, X), key=lambda panel: -float(np.ptp(panel[2])))
+    panels = sorted(drawable(model, X), key=lambda panel: -float(np.ptp(panel.heights)))
     if not panels:
         raise ValueError("the model has no curves and no words to draw: without X straight lines have no ends.")
     columns = min(3, len(panels))
@@ -369,13 +370,16 @@ def shapes(model: Any, X: Any = None, *, title: str | None = None, figure: Figur
     if figure is None:
         figure = require_matplotlib()(figsize=(1.0 + 2.6 * columns, 0.5 + 2.0 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
-    for ax, (name, places, heights, ticks) in zip(axes, panels, strict=False):
-        _plain_axes(ax, xlabel="", ylabel="", title=name)
+    for ax, panel in zip(axes, panels, strict=False):
+        places, heights, half, ticks = panel.places, panel.heights, panel.half_width, panel.ticks
+        _plain_axes(ax, xlabel="", ylabel="", title=panel.name)
         ax.axhline(0.0, color=INK, linewidth=0.6)
         if isinstance(places, list):
-            ax.bar(places, heights, color=COLOURS[0], width=0.7)
+            ax.bar(places, heights, color=COLOURS[0], width=0.7, yerr=half, ecolor=INK)
             ax.tick_params(axis="x", labelrotation=30)
             continue
+        if half is not None:
+            ax.fill_between(places, heights - half, heights + half, color=COLOURS[0], alpha=0.2, linewidth=0.0)
         ax.plot(places, heights, color=COLOURS[0], **OBJECTIVE)
         ax.plot(ticks, np.zeros(ticks.size), "|", color=INK, markersize=6.0, transform=ax.get_xaxis_transform())
     for ax in axes[len(panels) :]:

@@ -52,9 +52,12 @@ def weights(
     fitted = load(model)
     if figure is not None:
         _draw(fitted, figure)
-    if _bends(fitted):
-        _show_effects(fitted, model, top, output, screen)
-        return
+    if getattr(fitted, "features_", None) is not None:
+        from ..estimators.effects import bends
+
+        if bends(fitted):
+            _show_effects(fitted, model, top, output, screen)
+            return
 
     from ..estimators.weights import most_important, names_of, unscaled_intercept, unscaled_weights
 
@@ -88,16 +91,6 @@ def weights(
             "output": output,
         }
     )
-
-
-def _bends(model: CertifiedModel) -> bool:
-    """Whether features are curves of columns, whose weights say nothing by themselves."""
-    if getattr(model, "features_", None) is None or getattr(model, "has_base_scores_", False):
-        return False
-    from ..estimators.effects import stages_of
-    from ..features import Shapes
-
-    return any(isinstance(stage, Shapes) for stage in stages_of(model))
 
 
 def _draw(model: CertifiedModel, path: Path) -> None:

@@ -384,11 +384,18 @@ class Choice(Generic[K, C]):
         self, rows: Rows[K], candidate: C, index: int, solver: ConvexSolver, callback: Callback | None
     ) -> Chosen[C]:
         """The model of a candidate at a level, from those at the levels before."""
+        training, alpha, weights = self.followed(rows, candidate, index, solver)
+        return Chosen(candidate, index, training, training.finish(alpha, weights, solver, callback))
+
+    def followed(
+        self, rows: Rows[K], candidate: C, index: int, solver: ConvexSolver
+    ) -> tuple[PathTraining[K, C], float, Array]:
+        """Training of a candidate on some rows that has come to a level, the alpha there, and the weights."""
         training = PathTraining(self.task, candidate, rows, loosened(solver), choosing=True)
         for level in range(index + 1):
             alpha = self.alpha(training, level)
             weights = training.path.solve(alpha).coef
-        return Chosen(candidate, index, training, training.finish(alpha, weights, solver, callback))
+        return training, alpha, weights
 
     def results(self, rows: Rows[K], solver: ConvexSolver, chosen: Chosen[C]) -> Tried:
         """All that was tried, in the form of scikit-learn's searches; warns if the best lies at the edge."""

@@ -27,6 +27,8 @@ from .chance import cut_beyond_chance
 from .choice import LEVELS, Choice, Chosen, Step
 from .classifier import MeasureClassifier
 from .cross_validated import CrossValidated
+from .effects import bends
+from .fold_models import band_of_weights
 from .problem import label_task, labelled_rows, solver_of
 from .scores import LinearMeasureClassifier
 from .sparse_choice import SparseChoice
@@ -135,6 +137,10 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         the one that the measure chose on the scores of held-out rows. With fewer than 200 positives, where chance
         could have led to one as good by F-beta, the Jaccard index or mcc, it is where as many are called positive as
         there are, and a warning says so.
+    coef_band_ : ndarray of shape (n_splits, n_features)
+        B, such that what weights add up to, ``a.w``, has a band of 95 % of ``|B a|`` to both sides: for what
+        other training rows would lead to on average, by models of the splits. Only of models with
+        :class:`~smoothperf.features.Shapes`; without rows if there are fewer than three splits.
     expected_ : dict
         Precision, recall and false positive rate on held-out rows, and what new rows will show, as
         :meth:`set_operating_point` leaves them; with an ``operating_point`` or a measure such as
@@ -247,6 +253,9 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         self.l1_ratio_ = chosen.candidate.l1_ratio
         self._keep_offset(rows.offset)
         held_out = self._keep_model(task, tried, chosen)
+        self.__dict__.pop("coef_band_", None)
+        if rows.features is not None and bends(self):
+            self.coef_band_ = band_of_weights(tried, chosen, whole, splits, solver, self)
         self._keep_point(task.measure, point, held_out, rows.known.count)
         return held_out
 

@@ -138,7 +138,7 @@ class Effects:
     of_table: bool
 
 
-def effects_of(model: Any, names: Sequence[str] | None = None) -> Effects:
+def effects_of(model: Any, names: Sequence[str] | None = None, weights: Array | None = None) -> Effects:
     """Return the effects of a model's columns; scores are higher for the positive label, and above 0 predict it.
 
     Parameters
@@ -147,6 +147,8 @@ def effects_of(model: Any, names: Sequence[str] | None = None) -> Effects:
         A fitted model.
     names : sequence of str, optional
         Names of its columns, in place of those that it has.
+    weights : ndarray, optional
+        Weights of its features, in place of those that it has; effects are linear in them.
 
     Examples
     --------
@@ -156,7 +158,8 @@ def effects_of(model: Any, names: Sequence[str] | None = None) -> Effects:
     >>> bool(found.base + found.columns[0].pieces.at(2.5) == clf.decision_function([[2.5]])[0])
     True
     """
-    stages, weights = stages_of(model), weights_for_positive(model)
+    stages = stages_of(model)
+    weights = weights_for_positive(model) if weights is None else weights
     base = getattr(model, "_sign", 1.0) * float(np.ravel(model.intercept_)[0])
     encoder = stages.pop(0) if stages and isinstance(stages[0], TableEncoder) else None
     effects = [Effect("", Pieces.line(float(weight))) for weight in weights]
@@ -186,6 +189,27 @@ def _column_names(model: Any, count: int) -> list[str]:
     if getattr(model, "features_", None) is None:
         return names_of(model, range(count))
     return [str(name) for name in getattr(model, "feature_names_in_", [f"column {j}" for j in range(count)])]
+
+
+def band_of(model: Any, names: Sequence[str] | None = None) -> list[tuple[AnyEffect, ...]]:
+    """Return for each column the effects whose values, as the length of a vector, are half the width of its band.
+
+    None for a column if nothing is known (:mod:`~smoothperf.estimators.fold_models`).
+    """
+    rows = [effects_of(model, names, weights).columns for weights in getattr(model, "coef_band_", ())]
+    return list(zip(*rows, strict=True)) if rows else [()] * len(effects_of(model, names).columns)
+
+
+def half_width(band: Sequence[Any], heights: Callable[[Any], Array]) -> Array | None:
+    """Return half the width of a band at some places, given what effects add there; None without a band."""
+    return np.linalg.norm([heights(effect) for effect in band], axis=0) if band else None
+
+
+def bends(model: Any) -> bool:
+    """Return whether features are curves of columns, whose weights say nothing by themselves."""
+    if getattr(model, "features_", None) is None or getattr(model, "has_base_scores_", False):
+        return False
+    return any(isinstance(stage, Shapes) for stage in stages_of(model))
 
 
 def stages_of(model: Any) -> list[Any]:
@@ -319,32 +343,69 @@ def parts_of(effect: DateEffect, dates: NDArray[Any]) -> dict[str, Array]:
     )
 
 
-def drawable(model: Any, X: Any = None) -> list[tuple[str, Any, Array, Array]]:
-    """Return names, places (or words), heights less their mean, and where rows are, of effects that can be drawn."""
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """The effect of a column, or of a part of its dates, to be drawn.
+
+    Attributes
+    ----------
+    name : str
+        What it is the effect of.
+    places : ndarray or list of str
+        Numbers, or words.
+    heights : ndarray
+        What they add, less the mean.
+    half_width : ndarray or None
+        Half the width of the band there.
+    ticks : ndarray
+        Where rows are, if they are known.
+    """
+
+    name: str
+    places: Any
+    heights: Array
+    half_width: Array | None
+    ticks: Array
+
+
+def drawable(model: Any, X: Any = None) -> list[Drawing]:
+    """Return the effects that can be drawn, less their means over rows, or else over what is drawn."""
     effects = effects_of(model).columns
     columns: Sequence[Any] = [None] * len(effects) if X is None else column_values(model, X)
-    found: list[tuple[str, Any, Array, Array]] = []
-    for effect, values in zip(effects, columns, strict=True):
+    found: list[Drawing] = []
+    for effect, band, values in zip(effects, band_of(model), columns, strict=True):
         if isinstance(effect, WordsEffect) and effect.used:
-            heights = np.array([*effect.words.values(), effect.other])
-            mean = heights.mean() if values is None else added_by(effect, values).mean()
-            found.append((effect.name, [*effect.words, "other"], heights - mean, np.zeros(0)))
+            found.append(_drawn_words(effect, band, values))
         elif isinstance(effect, DateEffect):
             parts = None if values is None else parts_of(effect, values[~np.isnat(values)])
             for part, pieces in effect.parts.items():
-                found += _drawn(f"{effect.name} {part}", pieces, None if parts is None else parts[part])
+                bands = [other.parts[part] for other in band if isinstance(other, DateEffect)]
+                found += _drawn(f"{effect.name} {part}", pieces, bands, None if parts is None else parts[part])
         elif isinstance(effect, Effect):
-            found += _drawn(effect.name, effect.pieces, None if values is None else values[~np.isnan(values)])
+            bands = [other.pieces for other in band if isinstance(other, Effect)]
+            found += _drawn(effect.name, effect.pieces, bands, None if values is None else values[~np.isnan(values)])
     return found
 
 
-def _drawn(name: str, pieces: Pieces, values: Array | None) -> list[tuple[str, Any, Array, Array]]:
+def _drawn_words(effect: WordsEffect, band: Sequence[AnyEffect], values: NDArray[Any] | None) -> Drawing:
+    def heights(effect: WordsEffect) -> Array:
+        added = np.array([*effect.words.values(), effect.other])
+        return added - float((added if values is None else added_by(effect, values)).mean())
+
+    return Drawing(effect.name, [*effect.words, "other"], heights(effect), half_width(band, heights), np.zeros(0))
+
+
+def _drawn(name: str, pieces: Pieces, band: Sequence[Pieces], values: Array | None) -> list[Drawing]:
     ends = pieces.breaks if values is None else values
     if (not pieces.coefs[:, 1:].any() and np.ptp(pieces.coefs[:, 0]) == 0.0) or ends.size == 0:
         return []
     low, high = (ends.min(), ends.max()) if values is None else np.quantile(values, [0.005, 0.995])
     margin = 0.0 if values is not None else 0.05 * (high - low) or 1.0
-    places, heights = pieces.over_grid(low - margin, high + margin)
-    mean = heights.mean() if values is None else pieces(values).mean()
+    places, _ = pieces.over_grid(low - margin, high + margin)
+
+    def heights(pieces: Pieces) -> Array:
+        added = pieces(places)
+        return added - float((added if values is None else pieces(values)).mean())
+
     ticks = np.zeros(0) if values is None else np.unique(np.quantile(values, np.linspace(0.005, 0.995, 60)))
-    return [(name, places, heights - mean, ticks)]
+    return [Drawing(name, places, heights(pieces), half_width(band, heights), ticks)]

@@ -353,7 +353,10 @@ def _check_shapes(model: Any) -> None:
         raise ValueError(f"n_features_in_ must be a whole number of at least 1, got {d!r}")
     features = getattr(model, "features_", None)
     width = d if features is None else _width(features, d)
-    for name, shape in model._numbers_in_files(width).items():
+    arrays = dict(model._numbers_in_files(width))
+    if hasattr(model, "coef_band_"):
+        arrays["coef_band_"] = (len(model.coef_band_), width)
+    for name, shape in arrays.items():
         numbers = getattr(model, name)
         if not isinstance(numbers, np.ndarray) or numbers.dtype != np.float64 or numbers.shape != shape:
             raise ValueError(f"{name} must be an array of float64 of shape {shape}")

@@ -133,15 +133,17 @@
   pick("scores", (i, x) => Math.abs(place(thresholds[i]) - x));
   // What a column adds where the pointer is.
   document.querySelectorAll("[data-shape]").forEach(card => {
-    const {x, y} = data.shapes[card.dataset.shape], plot = card.querySelector(".plot");
+    const {x, y, half} = data.shapes[card.dataset.shape], plot = card.querySelector(".plot");
     const readout = card.querySelector(".readout"), spread = readout.textContent;
     plot.addEventListener("pointermove", event => {
       const box = plot.getBoundingClientRect();
       const at = x[0] + (x[x.length - 1] - x[0]) * Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
       const i = Math.max(1, x.findIndex(place => place >= at));
       const share = x[i] > x[i - 1] ? (at - x[i - 1]) / (x[i] - x[i - 1]) : 1;
-      const added = y[i - 1] + share * (y[i] - y[i - 1]);
-      readout.textContent = `at ${Number(at.toPrecision(4))}: ${added < 0 ? "\u2212" : "+"}${Math.abs(added).toPrecision(3)}`;
+      const between = values => values[i - 1] + share * (values[i] - values[i - 1]);
+      const added = between(y), band = half.length ? ` \u00b1 ${between(half).toPrecision(2)}` : "";
+      readout.textContent =
+        `at ${Number(at.toPrecision(4))}: ${added < 0 ? "\u2212" : "+"}${Math.abs(added).toPrecision(3)}${band}`;
     });
     plot.addEventListener("pointerleave", () => { readout.textContent = spread; });
   });

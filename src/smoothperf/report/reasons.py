@@ -108,7 +108,7 @@ def signed(value: float) -> str:
 
 def _shown(value: Any) -> str:
     if isinstance(value, np.datetime64):
-        return "missing" if np.isnat(value) else str(value).replace("T", " ")
+        return "missing" if np.isnat(value) else str(value).replace("T", " ").removesuffix(" 00:00:00")
     if isinstance(value, str):
         return value or "missing"
     return "missing" if np.isnan(value) else f"{value:.6g}"

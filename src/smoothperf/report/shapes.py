@@ -17,8 +17,10 @@ from ..estimators.effects import (
     NotAdditiveError,
     WordsEffect,
     added_by,
+    band_of,
     column_values,
     effects_of,
+    half_width,
     parts_of,
     stages_of,
 )
@@ -28,11 +30,16 @@ from .charts import Axis, Chart
 from .reasons import Reasons, reasons_of, reasons_section, signed
 from .weights import bar
 
+#: What is said of bands.
+BAND = """ Bands of 95 %, at each place, are for the curve that other training rows would lead to on average; models
+that were trained without a part of the rows tell."""
 #: Shapes that are seen at once, the others are folded away; and words of a column that are named.
 SHOWN, WORDS = 12, 30
 #: Share of the rows at either end that a curve does not show.
 TAIL = 0.005
 RUG = 60
+#: The most that bands may stretch the scale to either side, as a share of what curves need.
+ROOM = 0.3
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,8 @@ class Shape:
         Standard deviation of what it adds, over the rows.
     places, heights : ndarray
         A curve: numbers, and what they add, less its mean over the rows; empty for words.
+    half_width : ndarray or None
+        Half the width of the band around the curve, or of words; None without a band.
     rug : ndarray
         Where the rows are: numbers at even shares of them.
     words : list of (str, float, float)
@@ -59,6 +68,7 @@ class Shape:
     spread: float
     places: Array
     heights: Array
+    half_width: Array | None
     rug: Array
     words: list[tuple[str, float, float]]
     missing: tuple[float, float] | None
@@ -99,7 +109,8 @@ def shapes_of(
     if getattr(model, "features_", None) is None:
         return None
     try:
-        effects = effects_of(model, None if isinstance(stages_of(model)[0], TableEncoder) else names)
+        names = None if isinstance(stages_of(model)[0], TableEncoder) else names
+        effects, bands = effects_of(model, names), band_of(model, names)
     except NotAdditiveError:
         return None
     columns = column_values(model, X)
@@ -108,16 +119,16 @@ def shapes_of(
     mean = effects.base + float(means.sum())
     shapes = [
         shape
-        for effect, values, part in zip(effects.columns, columns, added.T, strict=True)
+        for effect, band, values, part in zip(effects.columns, bands, columns, added.T, strict=True)
         if effect.used
-        for shape in _shapes(effect, values, part)
+        for shape in _shapes(effect, band, values, part)
     ]
     names = [effect.name for effect in effects.columns]
     reasons = [] if positive is None else reasons_of(names, columns, added - means, mean, positive)
     return Shapes(sorted(shapes, key=lambda shape: -shape.spread), mean, reasons)
 
 
-def _shapes(effect: Any, values: NDArray[Any], added: Array) -> Iterator[Shape]:
+def _shapes(effect: Any, band: Any, values: NDArray[Any], added: Array) -> Iterator[Shape]:
     none = np.zeros(0)
     mean, spread = float(added.mean()), float(added.std())
     match effect:
@@ -129,32 +140,49 @@ def _shapes(effect: Any, values: NDArray[Any], added: Array) -> Iterator[Shape]:
             if rest := sum(share.values()):
                 known.append(("other", effect.other - mean, rest))
             known.sort(key=lambda word: -abs(word[1]))
-            yield Shape(
-                effect.name, spread, none, none, none, known, (effect.missing - mean, absent) if absent else None
-            )
+
+            def of_words(other: WordsEffect) -> Array:
+                added = np.array([other.words.get(word, other.other) for word, _, _ in known])
+                return added - float(added_by(other, values).mean())
+
+            missing = (effect.missing - mean, absent) if absent else None
+            yield Shape(effect.name, spread, none, none, half_width(band, of_words), none, known, missing)
         case Effect():
-            yield _curve(effect.name, effect.pieces, values, effect.missing, mean, spread)
+            bands = [(other.pieces, float(added_by(other, values).mean())) for other in band]
+            yield _curve(effect.name, effect.pieces, values, effect.missing, mean, spread, bands)
         case DateEffect():
             there = ~np.isnat(values)
             for part, numbers in parts_of(effect, values[there]).items():
                 heights = effect.parts[part](numbers)
                 if heights.size and np.ptp(heights) > 0.0:
                     name, height, width = f"{effect.name} {part}", float(heights.mean()), float(heights.std())
-                    yield _curve(name, effect.parts[part], numbers, None, height, width)
+                    bands = [(other.parts[part], float(other.parts[part](numbers).mean())) for other in band]
+                    yield _curve(name, effect.parts[part], numbers, None, height, width, bands)
 
 
-def _curve(name: str, pieces: Pieces, values: Array, missing: float | None, mean: float, spread: float) -> Shape:
+def _curve(
+    name: str,
+    pieces: Pieces,
+    values: Array,
+    missing: float | None,
+    mean: float,
+    spread: float,
+    band: list[tuple[Pieces, float]],
+) -> Shape:
+    """A curve; the functions of its band come with their means."""
     known = values[~np.isnan(values)]
     absent = 1.0 - known.size / values.size
     gap = (missing - mean, absent) if absent and missing is not None else None
+    none = np.zeros(0)
     if not known.size:
-        return Shape(name, spread, np.zeros(0), np.zeros(0), np.zeros(0), [], gap)
+        return Shape(name, spread, none, none, None, none, [], gap)
     low, high = np.quantile(known, [TAIL, 1.0 - TAIL])
     if not low < high:
         low, high = float(known.min()), float(known.max())
     places, heights = pieces.over_grid(low, high)
+    half = half_width(band, lambda one: one[0](places) - one[1])
     rug = np.quantile(known, np.linspace(TAIL, 1.0 - TAIL, RUG), method="inverted_cdf")
-    return Shape(name, spread, places, heights - mean, np.unique(rug), [], gap)
+    return Shape(name, spread, places, heights - mean, half, np.unique(rug), [], gap)
 
 
 def shapes_section(found: Shapes, better: str, *, above: bool = False) -> str:
@@ -164,6 +192,11 @@ def shapes_section(found: Shapes, better: str, *, above: bool = False) -> str:
         return '<div class="card"><p>No column moves the score on these examples.</p></div>'
     lowest = min((float(shape.heights.min()) for shape in found.shapes if shape.heights.size), default=-1.0)
     highest = max((float(shape.heights.max()) for shape in found.shapes if shape.heights.size), default=1.0)
+    room = ROOM * (highest - lowest)  # for bands, which may be wide where rows are few
+    bands = [(it.heights, it.half_width) for it in found.shapes if it.half_width is not None and it.heights.size]
+    if bands:
+        lowest = max(lowest - room, min(float((heights - half).min()) for heights, half in bands))
+        highest = min(highest + room, max(float((heights + half).max()) for heights, half in bands))
     lowest -= 0.12 * (highest - lowest)  # for the ticks
     cards = [_card(shape, place, lowest, highest) for place, shape in enumerate(found.shapes)]
     folded = ""
@@ -176,7 +209,7 @@ def shapes_section(found: Shapes, better: str, *, above: bool = False) -> str:
 the columns bend, each by itself.{f" Above 0 is called {positive}." if above else ""}</p>
 <p class="aside">Shown is what a value adds, compared with the mean over these examples: upwards it speaks for
 {positive}. All curves have the same scale; the one that moves scores most comes first. Ticks at the bottom are at even
-shares of the examples.{" Point at a curve for its numbers." if above else ""}</p></div>
+shares of the examples.{BAND if bands else ""}{" Point at a curve for its numbers." if above else ""}</p></div>
 <div class="shapes">{"".join(cards[:SHOWN])}</div>
 {folded}
 {reasons_section(found.reasons) if found.reasons else ""}"""
@@ -200,6 +233,9 @@ def _card(shape: Shape, place: int, lowest: float, highest: float) -> str:
     )
     ends = [float(shape.places[0]), float(shape.places[-1])]
     chart.line(ends, [0.0, 0.0], "reference")
+    if shape.half_width is not None:
+        low, high = shape.heights - shape.half_width, shape.heights + shape.half_width
+        chart.band(shape.places.tolist(), low.tolist(), high.tolist(), "band")
     chart.line(shape.places.tolist(), shape.heights.tolist(), "curve")
     chart.rug(shape.rug.tolist())
     readout = f'<p class="aside readout" aria-live="polite">moves scores by {shape.spread:.3g}</p>'
@@ -208,10 +244,13 @@ def _card(shape: Shape, place: int, lowest: float, highest: float) -> str:
 
 def _words(shape: Shape) -> str:
     widest = max(abs(effect) for _, effect, _ in shape.words) or 1.0
+    half = [""] * len(shape.words)
+    if shape.half_width is not None:
+        half = [f'<span class="half">± {h:.2g}</span>' for h in shape.half_width]
     rows = "".join(
-        f'<tr><th scope="row">{escape(word)}</th><td>{signed(effect)}</td><td class="extra">{share:.0%}</td>'
+        f'<tr><th scope="row">{escape(word)}</th><td>{signed(effect)}{band}</td><td class="extra">{share:.0%}</td>'
         f'<td class="lean" aria-hidden="true">{bar(effect / widest)}</td></tr>'
-        for word, effect, share in shape.words[:WORDS]
+        for (word, effect, share), band in list(zip(shape.words, half, strict=True))[:WORDS]
     )
     more = f'<p class="aside">and {len(shape.words) - WORDS:,} more</p>' if len(shape.words) > WORDS else ""
     return (
@@ -223,6 +262,10 @@ def _words(shape: Shape) -> str:
 def shapes_data(found: Shapes) -> list[dict[str, list[float]]]:
     """Return the curves for the script, by their places in the section."""
     return [
-        {"x": [float(f"{x:.6g}") for x in shape.places], "y": [float(f"{y:.4g}") for y in shape.heights]}
+        {
+            "x": [float(f"{x:.6g}") for x in shape.places],
+            "y": [float(f"{y:.4g}") for y in shape.heights],
+            "half": [] if shape.half_width is None else [float(f"{h:.3g}") for h in shape.half_width],
+        }
         for shape in found.shapes
     ]
