@@ -93,7 +93,7 @@ def test_differences(ours, words):
 
 
 def lines_elsewhere():
-    """How far the choice is ahead of each method: mean, least, most, and on how many problems beyond chance."""
+    """Table lines: the mean lead over each method, the least, the most, and the problems where it is beyond chance."""
     ahead = elsewhere("MeasureRankerCV", [*ELSEWHERE])
     lines = []
     for place, name in enumerate(ELSEWHERE.values(), start=1):
