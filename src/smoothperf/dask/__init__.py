@@ -11,8 +11,9 @@ except ImportError as _error:
     ) from _error
 
 from .classifier import MeasureClassifier
+from .classifier_cv import MeasureClassifierCV
 from .connection import Traffic
 from .placement import RowsLostError, WorkerError
 from .ranker import MeasureRanker
 
-__all__ = ["MeasureClassifier", "MeasureRanker", "RowsLostError", "Traffic", "WorkerError"]
+__all__ = ["MeasureClassifier", "MeasureClassifierCV", "MeasureRanker", "RowsLostError", "Traffic", "WorkerError"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -26,12 +27,15 @@ from ..threads import check_n_threads
 from .agreement import common_names
 from .blocks import LABELS, RowKind, Summary
 from .connection import Traffic
+from .group import Member
 from .inputs import Source
 from .parts import Settings, moves_of
-from .placement import Placement
+from .placement import Placement, Program
 from .prediction import is_lazy, lazily
 from .program import GroupFit, Job, Notes, train
 
+#: What the client does while all others run a program.
+Here = Callable[[Any, Member], Any]
 #: Parameters that the estimator in memory does not have.
 OF_CLUSTERS = ("client", "patience")
 OF_FITS = {"traffic_", "n_losses_"}
@@ -72,21 +76,16 @@ class OnCluster(CertifiedModel):
         kind: RowKind = LABELS,
     ) -> GroupFit:
         """Place blocks, settle what they have in common, and have all members run the job for so many features."""
-        patience = positive_number("patience", self.patience)
-        placement = Placement(self._cluster(), sources, n_threads=self.n_threads, patience=patience, kind=kind)
-        try:
-            settings = settle(placement.summaries)
-            self._keep_features(settings.n_features, common_names(placement.summaries))
-            job = make_job(settings.n_features)
+        with self._placed(sources, settle, kind) as run_all:
+            job = make_job(self.n_features_in_)
             callback = self._callback()
             begin = start()
             keeps = self.checkpoint is not None
             checkpoint = Checkpoint(self, begun=begin is not None) if keeps else None
-            moves = moves_of(placement.summaries_by_group)
 
             def run(job: Job, callback: Callback | None) -> GroupFit:
                 notes = Notes(callback, begin, checkpoint)
-                found = placement.run(settings, partial(train, job), partial(train, job, notes=notes), moves)
+                found: GroupFit = run_all(partial(train, job), partial(train, job, notes=notes))
                 self._report(found.result, job.solver.tol)
                 return found
 
@@ -96,14 +95,28 @@ class OnCluster(CertifiedModel):
                 later = run(replace(job, candidate=found.instead), following.add)
                 if self._takes(job.task, later.ending):
                     found = later._replace(result=following.join(later.result))
-        finally:
-            placement.close()
-        self.traffic_: Traffic = placement.traffic + Traffic(iterations=max(1, found.result.n_iter))
-        self.n_losses_ = placement.losses
+        self.traffic_ += Traffic(iterations=max(1, found.result.n_iter))
         self._keep_ending(found.result, found.ending)
         if self.verbose:
             print(f"{self.traffic_}", file=sys.stderr, flush=True)
         return found
+
+    @contextmanager
+    def _placed(
+        self, sources: Sequence[Source], settle: Callable[[list[Summary]], Settings], kind: RowKind = LABELS
+    ) -> Iterator[Callable[[Program, Here], Any]]:
+        """Blocks on workers, and what has all members run a program, with this process's own form of it."""
+        patience = positive_number("patience", self.patience)
+        placement = Placement(self._cluster(), sources, n_threads=self.n_threads, patience=patience, kind=kind)
+        try:
+            settings = settle(placement.summaries)
+            self._keep_features(settings.n_features, common_names(placement.summaries))
+            moves = moves_of(placement.summaries_by_group)
+            yield lambda program, here: placement.run(settings, program, here, moves)
+        finally:
+            placement.close()
+        self.traffic_: Traffic = placement.traffic
+        self.n_losses_ = placement.losses
 
     def _keep_features(self, n_features: int, names: list[str] | None) -> None:
         """Remember what scikit-learn keeps of the columns."""

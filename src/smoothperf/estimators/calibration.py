@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,7 +96,10 @@ def fitted_calibration(
     from sklearn.frozen import FrozenEstimator
 
     column = scores.reshape(-1, 1)
-    model = CalibratedClassifierCV(FrozenEstimator(_Scores()), method=method, cv=2).fit(column, positive, weights)
+    with warnings.catch_warnings():
+        # Weights are for the calibration alone, which is meant.
+        warnings.filterwarnings("ignore", "Since FrozenEstimator does not appear to accept sample_weight")
+        model = CalibratedClassifierCV(FrozenEstimator(_Scores()), method=method, cv=2).fit(column, positive, weights)
     [calibrator] = model.calibrated_classifiers_[0].calibrators
     if method == "sigmoid":
         return Sigmoid(float(calibrator.a_), float(calibrator.b_))

@@ -219,25 +219,19 @@ class Choice(Generic[K, C]):
         features : str
             What to call the features, where they are chosen.
         """
-        every_row = np.arange(rows.targets.shape[0])  # a split may be a mask
         loose = loosened(solver)
         tell = estimator.progress or (lambda step: None)
 
         def look(number: int, train: Any, test: Any) -> HeldOut[K, C]:
             # A split may run in a thread of its own, which knows nothing of the context that fit runs in.
             with use_threads(estimator.n_threads):
-                before, after = split_rows(rows, train, test)
-                task = self.task.on(before)
-                held_out: HeldOut[K, C] = HeldOut(every_row[test], after.known, after.judged)
-                offset = 0.0 if after.offset is None else after.offset
-                for candidate in self.candidates:
-                    training = PathTraining(task, candidate, before, loose, choosing=True)
-                    self.follow(
-                        training,
-                        held_out,
-                        lambda weights: offset + task.scores(candidate, after.X, weights),  # noqa: B023 (called here)
-                        lambda alpha: tell(Step(number, len(splits), self.named[candidate], alpha, features)),  # noqa: B023 (called here)
-                    )
+                held_out = self.train_and_score(
+                    rows,
+                    train,
+                    test,
+                    loose,
+                    lambda candidate, alpha: tell(Step(number, len(splits), self.named[candidate], alpha, features)),
+                )
             if estimator.verbose:
                 print(f"split {number} of {len(splits)}", file=sys.stderr, flush=True)
             return held_out
@@ -247,6 +241,24 @@ class Choice(Generic[K, C]):
         self.splits.extend(at_once(tasks[:FIRST]))
         self.narrow()
         self.splits.extend(at_once(tasks[FIRST:]))
+
+    def train_and_score(
+        self, rows: Rows[K], train: Any, test: Any, solver: ConvexSolver, tell: Callable[[C, float], None]
+    ) -> HeldOut[K, C]:
+        """Train all candidates on the training part of a split, and score the part that is held out."""
+        before, after = split_rows(rows, train, test)
+        task = self.task.on(before)
+        every_row = np.arange(rows.targets.shape[0])  # a split may be a mask
+        held_out: HeldOut[K, C] = HeldOut(every_row[test], after.known, after.judged)
+        offset = 0.0 if after.offset is None else after.offset
+        for candidate in self.candidates:
+            self.follow(
+                PathTraining(task, candidate, before, solver, choosing=True),
+                held_out,
+                lambda weights: offset + task.scores(candidate, after.X, weights),  # noqa: B023 (called here)
+                lambda alpha: tell(candidate, alpha),  # noqa: B023 (called here)
+            )
+        return held_out
 
     def follow(
         self,
@@ -448,10 +460,15 @@ def loosened(solver: ConvexSolver) -> ConvexSolver:
 
 def levels_for(X: Any, weights: Array | None, alphas: ArrayLike | None, n_alphas: int) -> Array:
     """Strengths of the regulariser to begin with: given alphas, or such as follow from the size of the features."""
+    return levels_from(lambda: _mean_squares(X, weights), alphas, n_alphas)
+
+
+def levels_from(mean_squares: Callable[[], Array], alphas: ArrayLike | None, n_alphas: int) -> Array:
+    """Strengths to begin with, given what makes the mean squares of the columns of X, if they are needed."""
     if alphas is not None:
         return checked_alphas(alphas)
     count = whole_number("n_alphas", n_alphas, at_least=1)
-    return np.asarray(typical_size(_mean_squares(X, weights)) * STEP ** np.arange(count), dtype=np.float64)
+    return np.asarray(typical_size(mean_squares()) * STEP ** np.arange(count), dtype=np.float64)
 
 
 def typical_size(mean_squares: Array) -> float:

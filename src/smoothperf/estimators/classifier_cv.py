@@ -228,11 +228,8 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         """Fit, and return what the model knows of rows held out, which would be too long to keep."""
         ratios = _checked_ratios(self.l1_ratio)
         self._check_sparsity(ratios)
-        candidates_for(get_measure(self.measure), self.bound)
         solver = solver_of(self)
-        if self.calibration is not None:
-            choice("calibration", self.calibration, METHODS)
-        point = _checked_point(self.operating_point)
+        point = self._checked_wishes()
         check_n_threads(self.n_threads)
         rows = labelled_rows(self, X, y, sample_weight, offset)
         check_count(point or {}, rows.known.count)
@@ -243,7 +240,25 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
             return label_task(self, whole.X.shape[1], ratios, whole.columns)
 
         rows, whole = self._with_features(rows, splits, solver, task_for)
-        task = task_for(whole)
+        return self._fit_best(task_for(whole), rows, whole, splits, solver, point)
+
+    def _checked_wishes(self) -> dict[str, Any] | None:
+        """Refuse candidates and a calibration that there are not; the operating point, if one is asked for."""
+        candidates_for(get_measure(self.measure), self.bound)
+        if self.calibration is not None:
+            choice("calibration", self.calibration, METHODS)
+        return _checked_point(self.operating_point)
+
+    def _fit_best(
+        self,
+        task: LabelTask,
+        rows: LabelRows,
+        whole: LabelRows,
+        splits: Sequence[tuple[Any, Any]],
+        solver: ConvexSolver,
+        point: dict[str, Any] | None,
+    ) -> _HeldOutScores:
+        """Choose, fit the winner to all rows, and cut its scores; ``whole`` has the features of all rows."""
         # Counts are those of all rows, of which parts are trained on: what is compared has shares.
         weight = rows.known.weight
         shares = {replace(one, measure=one.measure.as_share(weight)): one for one in task.candidates(self.bound)}

@@ -92,7 +92,7 @@ class CrossValidated(CertifiedModel, Generic[M]):
         """
         for candidate in candidates.values():
             Training(task, candidate, whole, solver).check()
-        levels = levels_for(whole.X, rows.known.weights, self.alphas, self.n_alphas)
+        levels = self._levels(whole)
         with use_threads(self.n_threads):
             choice = self._choice(task, candidates, levels, whole, solver)
         choice.compare(rows, splits, solver, self)
@@ -100,6 +100,10 @@ class CrossValidated(CertifiedModel, Generic[M]):
             chosen = choice.winner(whole, solver, self._callback())
         self._report(chosen.result, solver.tol, rows.offset)
         return choice, chosen
+
+    def _levels(self, rows: Rows[Any]) -> Array:
+        """Strengths of the regulariser to begin with, for all rows, with their features."""
+        return levels_for(rows.X, rows.known.weights, self.alphas, self.n_alphas)
 
     def _choice(
         self, task: Task[K, C], candidates: Mapping[C, C], levels: Array, rows: Rows[K], solver: ConvexSolver

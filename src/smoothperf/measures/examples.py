@@ -19,8 +19,19 @@ class Supervision(Protocol):
     def communicator(self) -> Communicator:
         """The group that the rows are shared with."""
 
+    @property
+    def alone(self) -> bool:
+        """Whether all of them are here, which is the plain case."""
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the process that decides."""
+
     def total(self, *numbers: float) -> tuple[float, ...]:
         """Sums of numbers over all processes."""
+
+    def agreed(self, *numbers: float) -> tuple[float, ...]:
+        """The numbers of the process that decides."""
 
     def extremes(self, lowest: float, highest: float) -> tuple[float, float]:
         """The lowest and the highest number of all processes."""

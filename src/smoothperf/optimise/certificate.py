@@ -119,12 +119,24 @@ class Planes:
     def __len__(self) -> int:
         return int(self.offsets.shape[0])
 
-    def lower_bound(self, design: Design, penalty: float | Penalty, objective: float, coef_norm: float) -> float:
-        """Certified bound of min J for any penalty, from these planes alone; see :meth:`Bundle.lower_bound`."""
+    def lower_bound(
+        self, design: Design, penalty: float | Penalty, objective: float, coef_norm: float, n_rows: int | None = None
+    ) -> float:
+        """Certified bound of min J for any penalty, from these planes alone; see :meth:`Bundle.lower_bound`.
+
+        ``n_rows`` are those of all machines, if there are others.
+        """
         quadratic = as_penalty(penalty).is_quadratic
-        space = smaller_space(design, design.shape, design.frobenius_norm) if quadratic else None
         tolerance = 1e-12 if quadratic else 1e-6
-        bundle = Bundle(design, penalty, max_planes=len(self), tolerance=tolerance, space=space, ceiling=objective)
+        bundle = Bundle(
+            design,
+            penalty,
+            max_planes=len(self),
+            tolerance=tolerance,
+            space=smaller_space(design, design.shape, design.frobenius_norm) if quadratic and n_rows is None else None,
+            n_rows=n_rows,
+            ceiling=objective,
+        )
         bundle.adopt(self)
         bundle.solve()
         return bundle.lower_bound(objective, coef_norm)
@@ -258,8 +270,14 @@ class Bundle(Shared):
         self._last_used[k] = self._solutions
         self._weights[k] = 0.0 if k else 1.0
 
-    def adopt(self, planes: Planes) -> None:
-        """Begin with planes of an earlier run, heaviest first and as many as there is room for."""
+    def adopt(self, planes: Planes | None, count: int | None = None) -> None:
+        """Begin with planes of an earlier run, heaviest first and as many as there is room for.
+
+        Members that have none count those of the first one.
+        """
+        if planes is None:
+            self._count = self._known = min(count or 0, self._max_planes)
+            return
         if planes.slopes.shape[1] != self._space.plane_length:
             raise ValueError(
                 f"planes are for X of another shape ({planes.slopes.shape[1]} numbers each instead of "

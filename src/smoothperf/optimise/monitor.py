@@ -108,12 +108,13 @@ class Monitor:
         self._observer = observer
         self._keep_planes = keep_planes if run.leads else 0  # only the first member has planes
         self._passes_before = run.objective.n_matvec, run.objective.n_rmatvec
+        (n_planes,) = run.agreed(0 if start.planes is None else len(start.planes))
         zero = run.risk.exact_value(run.objective.scores_of_zero())
         self.bundle = Bundle(
             run.design,
             run.penalty,
             # A plane for each iterate, beside those of an earlier run, is all there can be.
-            max_planes=min(max_planes, max_iter + 1 + (0 if start.planes is None else len(start.planes))),
+            max_planes=min(max_planes, max_iter + 1 + int(n_planes)),
             tolerance=1e-3 * tol,
             space=run.space,
             extra_rounding=run.risk.extra_rounding,
@@ -122,8 +123,8 @@ class Monitor:
             ceiling=zero,
             carried=run.design.shape[0] if carry_gradients else 0,
         )
-        if start.planes is not None:
-            self.bundle.adopt(start.planes)
+        if n_planes:
+            self.bundle.adopt(start.planes, int(n_planes))
             self.bundle.solve()  # so that the first iterate is judged by the bound that they make
         self._first_mu = start.mu
         self.pairs = start.pairs

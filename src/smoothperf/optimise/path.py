@@ -62,7 +62,7 @@ from .penalties import Penalty, Quadratic
 from .result import CurvaturePairs, Result, Start, Status, TraceRow
 from .retargeting import Retargeting, value_of_start
 from .smoothing import mu_for
-from .weight_space import smaller_space
+from .weight_space import WeightSpace, smaller_space
 
 #: Smoothing of the first plane, as a share of tol and at most: at w = 0 it usually costs nothing, and of all planes
 #: that touch there it picks the most even one.
@@ -160,13 +160,19 @@ class ConvexPath(ABC):
                 keep_planes=planes_to_keep(coef.size),
             )
             assert result.scores is not None
-            assert result.planes is not None
             self._planes, self._pairs = result.planes, result.pairs
             self._go_on_from(alpha, result, result.scores)
             coef, scores, value, bound = result.coef, result.scores, result.objective, result.lower_bound
             n_passes += result.n_matvec + result.n_rmatvec
             status = result.status
         return Solution(alpha, coef, scores, value, bound, n_passes, time.perf_counter() - begin, status)
+
+    def _planes_bound(self, penalty: float | Penalty, value: float, coef_norm: float) -> float:
+        """The certified bound of the planes, of which only the first member of a group has all."""
+        assert self._planes is not None
+        examples = self._risk.examples
+        n_rows = None if examples.alone else examples.count
+        return self._planes.lower_bound(self._design, penalty, value, coef_norm, n_rows)
 
     @abstractmethod
     def _penalty_at(self, alpha: float) -> Penalty:
@@ -184,8 +190,6 @@ class ConvexPath(ABC):
 class QuadraticPath(ConvexPath):
     """:class:`ConvexPath` for the quadratic penalty."""
 
-    _planes: Planes
-
     def __init__(self, design: Design, risk: Risk, solver: Solver, offset: Array | None = None):
         begin = time.perf_counter()
         super().__init__(design, risk, solver, offset)
@@ -198,20 +202,21 @@ class QuadraticPath(ConvexPath):
         at_zero = risk.exact_value(zero)
         self._first_slack = max(0.0, at_zero - plane.offset)
         slope_scores = design.matvec(slope)
-        space = smaller_space(design, design.shape, design.frobenius_norm)
-        bundle = Bundle(design, 1.0, max_planes=2, tolerance=1.0, space=space)
+        alone, n_rows = risk.examples.alone, risk.examples.count
+        space = smaller_space(design, design.shape, design.frobenius_norm) if alone else WeightSpace(design, slope.size)
+        bundle = Bundle(design, 1.0, max_planes=2, tolerance=1.0, space=space, n_rows=n_rows)
         bundle.add(
             space.vector_of(plane.gradient, slope, slope_scores),
             plane.offset,
             rounding=plane.rounding,
-            gradient_norm=float(np.linalg.norm(plane.gradient)),
+            gradient_norm=math.sqrt(risk.examples.total(float(plane.gradient @ plane.gradient))[0]),
         )
         bundle.solve()
-        self._planes = bundle.heaviest(1)
+        self._planes = planes = bundle.heaviest(1)
         # At large alphas the solution is -slope/alpha, a multiple of this ray; R falls along it by |slope|^2.
-        squared_norm = float(slope @ slope)
+        (squared_norm,) = risk.examples.agreed(float(slope @ slope))
         self._first_squared_norm = squared_norm
-        self._first_rounding = float(self._planes.per_radius[0])
+        self._first_rounding = float(planes.per_radius[0])
         self._ray = _Ray(-slope, -slope_scores, squared_norm)
         self._place = _Place(0.0, at_zero, -squared_norm)
         # Of the first plane, and of the scores of its slope.
@@ -239,13 +244,15 @@ class QuadraticPath(ConvexPath):
         multiple = self._place.multiple
         coef, scores = multiple * self._ray.coef, multiple * self._ray.scores
         value = self._place.objective(alpha, self._ray)
-        bound = self._bound(alpha, value)
+        # Members of a group decide by the bound of the first, who has the planes.
+        examples = self._risk.examples
+        (bound,) = examples.agreed(self._bound(alpha, value) if examples.leads else -math.inf)
         if value - bound <= self._solver.tol:
             value += self._risk.exact_value(scores) - self._place.risk
         return coef, scores, value, bound
 
     def _go_on_from(self, alpha: float, result: Result, scores: Array) -> None:
-        squared_norm = float(result.coef @ result.coef)
+        (squared_norm,) = self._risk.examples.agreed(float(result.coef @ result.coef))
         self._ray = _Ray(result.coef, scores, squared_norm)
         # At the minimum of J the derivative of R along w is -alpha |w|^2.
         self._place = _Place(1.0, result.objective - alpha / 2.0 * squared_norm, -alpha * squared_norm)
@@ -268,7 +275,10 @@ class QuadraticPath(ConvexPath):
             scores = trial * ray.scores
             smoothed = self._risk.smoothed(scores, mu)
             ceiling = self._risk.exact_value(scores) if smoothed.exact is None else smoothed.exact.high
-            place = _Place(trial, ceiling, float(smoothed.plane.gradient @ ray.scores))
+            examples = self._risk.examples
+            (slope,) = examples.total(float(smoothed.plane.gradient @ ray.scores))
+            (ceiling,) = examples.agreed(ceiling)
+            place = _Place(trial, ceiling, slope)
             if place.objective(alpha, ray) < best.objective(alpha, ray):
                 best = place
             derivative = alpha * trial * ray.squared_norm + place.slope
@@ -292,14 +302,15 @@ class QuadraticPath(ConvexPath):
     def _bound(self, alpha: float, value: float) -> float:
         """The bound of the planes for a new alpha; minus infinity if it cannot certify ``value`` within tol."""
         planes = self._planes
-        weights = maximise_on_simplex(
+        assert planes is not None
+        weights: Array = maximise_on_simplex(
             planes.gram, 1.0 / alpha, planes.offsets, planes.weights, tolerance=1e-3 * self._solver.tol
         )
         # First without rounding, which needs no products of length d.
         if value - float(weights @ planes.offsets - weights @ planes.gram @ weights / (2.0 * alpha)) > self._solver.tol:
             return -np.inf
         coef_norm = self._place.multiple * float(np.sqrt(self._ray.squared_norm))
-        return planes.lower_bound(self._design, alpha, value, coef_norm)
+        return self._planes_bound(alpha, value, coef_norm)
 
 
 class PenalisedPath(ConvexPath):
@@ -379,7 +390,8 @@ class PenalisedPath(ConvexPath):
         if alpha != first:
             bound = -math.inf
         if value - bound > self._solver.tol and self._planes is not None:
-            bound = self._planes.lower_bound(self._design, penalty, value, math.sqrt(square))
+            bound = self._planes_bound(penalty, value, math.sqrt(square))
+        value, bound = self._risk.examples.agreed(value, bound)
         return self._coef, self._scores, value, bound
 
     def _go_on_from(self, alpha: float, result: Result, scores: Array) -> None:
