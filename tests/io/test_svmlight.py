@@ -252,7 +252,7 @@ def test_parser_does_not_touch_arrays_it_has_handed_over():
 WRONG = {
     "label is a word": (b"1 1:1\nspam 1:1", 2, "the label 'spam' is not a number"),
     "label is missing": (b"1:1 2:1", 1, "the label '1:1' is not a number"),
-    "several labels": (b"1,2 1:1", 1, "the label '1,2' is not a number"),
+    "one of several labels is a word": (b"1,x 1:1", 1, "the label 'x' is not a number"),
     "nan label": (b"1\n\nnan 1:1", 3, "the label 'nan' is not finite"),
     "large label": (b"1e999 1:1", 1, "the label '1e999' is not finite"),
     "nan": (b"# c\n1 1:NaN", 2, "the value in '1:NaN' is not finite"),

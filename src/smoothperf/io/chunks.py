@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .columns import TABLES, table_chunks
-from .dataset import NONE, Chunk, Dataset, Named, data_error
+from .dataset import Chunk, Dataset, data_error
+from .named import NONE, Named
 from .read import format_of, read_data
 from .store import is_store
 from .store.former import begins_as_former_store, former_chunks

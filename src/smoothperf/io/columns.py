@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from .dataset import Chunk, Named, Table, data_error, joined, listed, numbers_in
+from .dataset import Chunk, Table, data_error, joined, listed, numbers_in
 from .delimited import CSV, open_csv, sheet_as_text
+from .named import Named
 from .parquet import Parquet
 
 TABLES = ("csv", "parquet", "xlsx")
@@ -47,7 +48,7 @@ def read_columns(
     begin = file.tell() if file.seekable() else None
     again: set[str] = set()
     while True:
-        with open_source(file, path, format, (*named, *(only or ())), encoding) as source:
+        with open_source(file, path, format, (*named.columns, *(only or ())), encoding) as source:
             # From a pipe, which cannot be read again, all rows come at once.
             n_entries = 1 << 62 if begin is None else ENTRIES
             kept = set(source.names if text is None else text)
@@ -75,7 +76,7 @@ def table_chunks(
     encoding: str | None = None,
 ) -> Iterator[Chunk]:
     """Yield the rows of a table of numbers, about so many entries at a time; labels and queries as they are written."""
-    with open_source(file, path, format, named, encoding) as source:
+    with open_source(file, path, format, named.columns, encoding) as source:
         for table in _parts(source, path, named, n_entries):
             data = table.plain(", as a store holds numbers alone; smoothperf train takes the file as it is")
             read = share() if isinstance(source, CSV) else (table.first_row + table.n_rows) / source.n_rows
@@ -93,14 +94,15 @@ def _parts(
     text: Collection[str] = (),
 ) -> Iterator[Table]:
     """Yield so many entries at a time, some columns as text; labels and queries come as they are written."""
+    named = named.in_file(source.names)
     named.check(source.names, path, labelled=labelled)
-    features = [name for name in source.names if name not in named]
+    features = [name for name in source.names if name not in named.columns]
     if only is not None:
         check_names(only, features, path)
         features = [name for name in features if name in only]
     if not labelled:
-        named = named._replace(label=None)
-    beside = {name for name in named if name is not None}
+        named = named._replace(label=None, labels=())
+    beside = set(named.columns)
     done = 0
     for columns, lines in source.parts(beside.union(features), beside.union(text), n_entries // len(source.names) or 1):
         part = Table(path, source.format, columns, None, len(columns[features[0]]), lines, first_row=done)

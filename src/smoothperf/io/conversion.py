@@ -9,8 +9,8 @@ from pathlib import Path
 
 from .chunks import open_chunks
 from .columns import TABLES
-from .dataset import Named
 from .labels import from_text, keys_from_text
+from .named import Named
 from .store.writer import StoreWriter
 
 #: Entries of a chunk of rows, which are in memory together.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -257,61 +257,6 @@ def joined(parts: list[Table]) -> Table:
         lines=whole("lines"),
         qid=whole("qid"),
     )
-
-
-class Named(NamedTuple):
-    """Names of the columns of a table that are no features; None for those that it has not.
-
-    Attributes
-    ----------
-    label, query : str or None
-        The column of labels, and that of queries.
-    """
-
-    label: str | None = None
-    query: str | None = None
-
-    def check(self, names: list[str], path: Path, *, labelled: bool) -> None:
-        """Refuse a table without these columns, or with nothing beside them."""
-        label, query = self
-        if labelled and label is None:
-            hint = "say with label= or --label which column holds the labels"
-            raise data_error(path, f"{hint}; there are {listed(names)}")
-        for name, what in ((label if labelled else None, "labels"), (query, "queries")):
-            if name is not None and name not in names:
-                raise data_error(path, f"there is no column {name!r} for the {what}; there are {listed(names)}")
-        if query is not None and query == label:
-            raise data_error(path, f"the column {query!r} cannot hold both the labels and the queries")
-        if set(names) <= {label, query}:
-            rest = f": {label!r} is the only column" if query is None else f" beside the queries, column {query!r}"
-            raise data_error(path, f"there are no features{rest}")
-
-    def take(self, columns: dict[str, NDArray[Any]], part: Table) -> Table:
-        """Take these columns out of the others, to be labels and queries of a part; none may be missing."""
-        y, qid = (None if name is None else columns.pop(name) for name in self)
-        if y is not None:
-            y = _known(part, y, f"the label, column {self.label!r}, is missing", {""}, "its labels are")
-        if qid is not None:
-            subject = f"the queries, column {self.query!r}, are"
-            qid = _known(part, qid, f"the query, column {self.query!r}, is missing", MISSING, subject)
-        return replace(part, y=y, qid=qid)
-
-
-#: No names.
-NONE = Named()
-
-
-def _known(table: Table, values: NDArray[Any], reason: str, missing: Collection[str], subject: str) -> NDArray[Any]:
-    """Return labels or queries, none of them missing, text in NumPy's type for it."""
-    for row, value in enumerate(values.tolist()):
-        if value is None or value != value or (isinstance(value, str) and value in missing):
-            raise table.error(row, reason)
-    if all(isinstance(value, str) for value in values):
-        values = values.astype(str)
-    problem = labels.problem_of(values, table.n_rows, first_row=table.first_row + 1)
-    if problem is not None:
-        raise data_error(table.path, problem.replace("its labels are", subject))
-    return values
 
 
 def numbers_in(column: NDArray[Any]) -> Array | None:

@@ -10,8 +10,9 @@ import numpy as np
 
 from .._arrays import Array
 from .columns import TABLES, open_source
-from .dataset import NONE, check_column, data_error
+from .dataset import check_column, data_error
 from .labels import is_number, numbers_from_text
+from .named import NONE
 from .parquet import Parquet
 from .read import format_of
 from .streams import uncompressed

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from .._validation import choice, whole_number
 from .columns import TABLES, read_columns
-from .dataset import Dataset, Named, Table, data_error
+from .dataset import Dataset, Table, data_error
 from .delimited import DELIMITERS
+from .label_sets import SEPARATOR
+from .named import Named
 from .npz import read_npz
 from .store import is_store, open_store
 from .streams import COMPRESSED_SUFFIXES, uncompressed
@@ -32,6 +34,8 @@ def read_data(
     path: str | os.PathLike[str],
     *,
     label: str | None = None,
+    labels: str | Sequence[str] | bool | None = None,
+    separator: str = SEPARATOR,
     query: str | None = None,
     labelled: bool = True,
     format: str | None = None,
@@ -62,7 +66,12 @@ def read_data(
     path : path-like
         The file.
     label : str, optional
-        Name of the column with the labels; needed for CSV and Parquet.
+        Name of the column with the labels; CSV and Parquet need it, or ``labels``.
+    labels : str, list of str or True, optional
+        Where rows have any number of labels: the column of a table that lists them ("oil;gas"), or several columns of
+        0 and 1, whose names are the labels. Svmlight files say it by a comma ("3,17 1:0.5"), or True does.
+    separator : str, default=";"
+        Between the labels of a cell.
     query : str, optional
         Name of the column that says which query a row belongs to, for rankings from CSV and Parquet: numbers or words.
     labelled : bool, default=True
@@ -106,6 +115,8 @@ def read_data(
     found = read_file(
         path,
         label=label,
+        labels=labels,
+        separator=separator,
         query=query,
         labelled=labelled,
         format=format,
@@ -126,6 +137,8 @@ def read_table(
     path: str | os.PathLike[str],
     *,
     label: str | None = None,
+    labels: str | Sequence[str] | bool | None = None,
+    separator: str = SEPARATOR,
     query: str | None = None,
     labelled: bool = True,
     format: str | None = None,
@@ -141,6 +154,8 @@ def read_table(
         The file.
     label, query : str, optional
         Names of the columns of labels and of queries.
+    labels, separator
+        As for :func:`read_data`.
     labelled : bool, default=True
         Whether there are labels.
     format, encoding : str, optional
@@ -167,6 +182,8 @@ def read_table(
     found = read_file(
         path,
         label=label,
+        labels=labels,
+        separator=separator,
         query=query,
         labelled=labelled,
         format=format,
@@ -183,6 +200,8 @@ def read_file(
     path: str | os.PathLike[str],
     *,
     label: str | None = None,
+    labels: str | Sequence[str] | bool | None = None,
+    separator: str = SEPARATOR,
     query: str | None = None,
     labelled: bool = True,
     format: str | None = None,
@@ -197,24 +216,25 @@ def read_file(
     Of a table, ``only`` some columns are read, if they are given, and those of ``text``, all for None, as they are
     written; ``n_features`` is not for them.
     """
-    path = Path(path)
+    path, named = Path(path), Named.of(label, query, labels, separator)
     if is_store(path, format):
-        return _of_store(path, label, query, n_features, labelled=labelled)
+        return _of_store(path, named, n_features, labelled=labelled)
     with uncompressed(path) as file:
-        format = format_of(file, path, format, Named(label, query))
+        format = format_of(file, path, format, named)
         if format in TABLES:
-            named = Named(label, query)
             return read_columns(file, path, format, named, labelled=labelled, encoding=encoding, only=only, text=text)
         if format == "svmlight":
-            X, labels, zero_based, qid = read_svmlight(file, path, n_features=n_features, zero_based=zero_based)
-            return Dataset(X, labels if labelled else None, format, None, path, zero_based, qid=qid)
-        X, y, names = read_npz(file, path, labelled=labelled)
+            X, y, zero_based, qid = read_svmlight(
+                file, path, n_features=n_features, zero_based=zero_based, several=labels is True
+            )
+            return Dataset(X, y if labelled else None, format, None, path, zero_based, qid=qid)
+        X, known, names = read_npz(file, path, labelled=labelled)
     _check_width(path, X.shape[1], n_features)
-    return Dataset(X, y, format, names, path)
+    return Dataset(X, known, format, names, path)
 
 
-def _of_store(path: Path, label: str | None, query: str | None, n_features: int | None, *, labelled: bool) -> Dataset:
-    refuse_columns("store", path, Named(label, query))
+def _of_store(path: Path, named: Named, n_features: int | None, *, labelled: bool) -> Dataset:
+    refuse_columns("store", path, named)
     store = open_store(path)
     _check_width(path, store.shape[1], n_features)
     return Dataset(
@@ -250,8 +270,8 @@ def format_of(file: io.BufferedReader, path: Path, format: str | None, named: Na
 
 def refuse_columns(found: str, path: Path, named: Named) -> None:
     """Refuse names of columns where the format has none."""
-    for option, column in named._asdict().items():
-        if column is not None and found in ("svmlight", "npz", "store"):
+    for option, column in {"label": named.label, "query": named.query, "labels": ", ".join(named.labels)}.items():
+        if column and found in ("svmlight", "npz", "store"):
             reason = f"a file of the {found} format has no named columns, so {option}={column!r} means nothing"
             raise data_error(path, f"{reason}; leave out {option}= or --{option}")
 
@@ -268,7 +288,8 @@ def _detect(head: bytes, path: Path) -> str:
     if b"\0" not in head:
         lines = (line.partition(b"#")[0].split() for line in head.splitlines())
         first = next((line for line in lines if line), [])
-        if first and _is_number(first[0]) and all(b":" in pair for pair in first[1:]):
+        several = len(first) > 1 and all(map(_is_number, first[:1] and first[0].split(b",")))
+        if first and (several or _is_number(first[0])) and all(b":" in pair for pair in first[1:]):
             return "svmlight"
         if any(delimiter.encode() in head.splitlines()[0] for delimiter in DELIMITERS):
             return "csv"

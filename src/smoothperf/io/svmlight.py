@@ -7,6 +7,7 @@ What the format leaves open is settled as scikit-learn's ``load_svmlight_file`` 
 - Blank lines, comments, CRLF and a missing newline at the end are fine.
 - Rows of a query need not follow one another. Either all rows have a query or none has.
 - Zeros that are written out are kept as entries.
+- Rows may have several labels, with commas between, or none, if one of them has several (:mod:`.label_sets`).
 
 Stricter than scikit-learn: values and labels must be finite decimal numbers. The memory used beyond the result does not
 depend on the file: lines may be as long as they like, tokens may have up to 256 KiB. Indices are 32-bit unless there
@@ -24,7 +25,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..kernels._svmlight import LARGEST_INDEX, SvmlightParser
-from .dataset import Chunk, data_error, quoted
+from .dataset import Chunk, DataError, data_error, quoted
+from .label_sets import SeveralLabels
 from .labels import whole_if_possible
 from .streams import DECODING_ERRORS, explain
 
@@ -48,6 +50,10 @@ REASONS = {
 }
 
 
+class SeveralLabelsError(DataError):
+    """A line has several labels, or none, where one was to be read."""
+
+
 class Readable(Protocol):
     """A binary file, as far as it is needed here."""
 
@@ -61,6 +67,7 @@ def read_svmlight(
     *,
     n_features: int | None = None,
     zero_based: bool | None = None,
+    several: bool = False,
 ) -> tuple[sp.csr_matrix, NDArray[Any], bool, NDArray[np.int64] | None]:
     r"""Read features and labels, say whether indices count from 0, and return the query of each row, if rows have any.
 
@@ -76,6 +83,8 @@ def read_svmlight(
         Number of columns; by default as many as occur.
     zero_based : bool, optional
         Whether indices count from 0; by default they do if index 0 occurs.
+    several : bool, default=False
+        Whether rows may have any number of labels; found out if a row has several, unless the file is a pipe.
 
     Examples
     --------
@@ -87,9 +96,20 @@ def read_svmlight(
     >>> y, zero_based, qid
     (array([ 1, -1]), False, None)
     """
-    parser = SvmlightParser(zero_based is False)
-    for _ in _feed_all(parser, file, path):
-        pass
+    parser, begin = SvmlightParser(zero_based is False), _place(file)
+    sets = SeveralLabels(file, path) if several else None
+    try:
+        for _ in _feed_all(parser, sets or file, path):
+            pass
+    except SeveralLabelsError as error:
+        if begin is None:
+            raise
+        file.seek(begin)  # type: ignore[attr-defined]
+        parser, sets = SvmlightParser(zero_based is False), SeveralLabels(file, path)
+        for _ in _feed_all(parser, sets, path):
+            pass
+        if sets.at_most_one:
+            raise error
     values, indices, starts, labels, qid = parser.arrays()
     if labels.size == 0:
         raise data_error(path, "there are no examples in it")
@@ -100,7 +120,13 @@ def read_svmlight(
     n_features = checked_width(int(indices.max()) + 1 if indices.size else 1, n_features, path, zero_based=zero_based)
     index_type: Any = np.int32 if values.size < 2**31 else np.int64
     arrays = values, indices.astype(index_type, copy=False), starts.astype(index_type, copy=False)
-    return sp.csr_matrix(arrays, shape=(labels.size, n_features)), whole_if_possible(labels), zero_based, qid
+    y = whole_if_possible(labels) if sets is None else sets.labels()
+    return sp.csr_matrix(arrays, shape=(labels.size, n_features)), y, zero_based, qid
+
+
+def _place(file: Any) -> int | None:
+    """Place of a file that is read next; None if it cannot be read again from there."""
+    return int(file.tell()) if getattr(file, "seekable", bool)() else None
 
 
 def checked_width(width: int, n_features: int | None, path: str | os.PathLike[str], *, zero_based: bool) -> int:
@@ -191,7 +217,10 @@ def _feed(parser: SvmlightParser, text: memoryview, path: str | os.PathLike[str]
     used = parser.feed(text)
     if parser.problem is not None:
         tokens = bytes(text[parser.problem_at :]).split(maxsplit=1) or [b""]  # none where one is missing
-        raise data_error(path, _reason(parser.problem, tokens[0]), line=parser.line)
+        error = data_error(path, _reason(parser.problem, tokens[0]), line=parser.line)
+        if parser.problem == "bad label" and (b"," in tokens[0] or b":" in tokens[0]):
+            raise SeveralLabelsError(error)
+        raise error
     return used
 
 
