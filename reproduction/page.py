@@ -45,10 +45,9 @@ def _about(results: Results) -> str:
     return (
         f"The {about['run']} run of {about['date']}: {about['minutes']} minutes on {about['machine']}, one thread for "
         f"whatever is timed; {about['software']}, smoothperf {about['smoothperf']}. `make paper DATA=FOLDER` runs it "
-        "again (`QUICK=1` for three minutes); `python -m reproduction` has more options, lists the data sets, and "
-        "fetches those that can be had. Figures, verdicts and page are made from the CSV files alone. Runs end at a "
-        f"certified gap of {about['tolerance']}, a tenth of eps; with "
-        "a fixed mu also when solved for that mu or without progress; or after "
+        "again (`QUICK=1` for three minutes); `python -m reproduction` lists the data sets, and fetches those that can "
+        f"be had. Runs end at a certified gap of {about['tolerance']}, a tenth of eps; with a fixed mu also when "
+        "solved for that mu or without progress; or after "
         f"{about['CPU seconds at most, smoothing']} CPU seconds (BMRM: {about['CPU seconds at most, BMRM']})."
     )
 
@@ -121,9 +120,9 @@ def _table1(results: Results) -> list[str]:
         "## Table 1",
         markdown(header, rows, words=2),
         notes,
-        "Counted are the rows of the training file. All of them are trained on where another file serves for "
-        "validation and test; else the share that the paper's n is of the whole set: 90 % for covertype, 60 % for "
-        "worm, 80 % for the others. Validation and test are halves of the rest, drawn with a fixed seed.",
+        "All rows of the training file are trained on where another file serves for validation and test; else the "
+        "share that the paper's n is of the whole set: 90 % for covertype, 60 % for worm, 80 % for the others. "
+        "Validation and test are halves of the rest.",
     ]
 
 
@@ -167,10 +166,10 @@ def _rules() -> str:
         "- *within eps*: the best objectives with 1 and 100 mu, less the best of all methods.\n"
         "- *same path*: the time with mu divided by that with 100 mu, median over ten levels of the objective; holds "
         "between 1/1.25 and 1.25.\n"
-        "- *faster but worse*: the time with mu divided by that with 1000 mu, each to its own best objective plus eps "
-        "(and both to that of 1000 mu), and the latter less the best of all. Faster from 1.25 on, worse above eps.\n"
-        "- *test measure*: the time from which on the test score stays within 0.002 of the lower of both final scores, "
-        "BMRM's divided by that of 100 mu, and the final scores, 100 mu / BMRM. Holds from 10 on, partly above 1."
+        "- *faster but worse*: the time with mu divided by that with 1000 mu, to its own best objective plus eps (and "
+        "to that of 1000 mu), and that less the best of all. Faster from 1.25 on, worse above eps.\n"
+        "- *test measure*: BMRM's time until the test score stays within 0.002 of the lower of both final scores, "
+        "divided by that of 100 mu; and the final scores, 100 mu / BMRM. Holds from 10 on, partly above 1."
     )
 
 
@@ -232,10 +231,10 @@ def _rates(results: Results, verdicts: Sequence[Verdict]) -> list[str]:
                 _slope_rows(results.slopes),
                 words=2,
             ),
-            "Fitted exponents, the smallest and the largest of lines with three points or more. The theory, "
-            "O(1/(lambda eps)) iterations for cutting planes and O(min{1/eps, 1/sqrt(lambda eps)}) for the accelerated "
-            "method, has bounds: a smaller exponent contradicts nothing. After enough planes BMRM's model is exact "
-            "where it matters, so that its exponent of 1/eps is far from 1; that of 1/lambda sets it apart.",
+            "Fitted exponents, the smallest and the largest of lines with three points or more. The theory has bounds, "
+            "so a smaller exponent contradicts nothing: O(1/(lambda eps)) iterations for cutting planes, "
+            "O(min{1/eps, 1/sqrt(lambda eps)}) for the accelerated method. After enough planes BMRM's model is exact "
+            "where it matters, whence its exponent of 1/eps; that of 1/lambda sets it apart.",
             _ratios_by_lambda(results),
         ]
     return [*parts, *_hard(results), *_entropy(results, verdicts)]
@@ -293,10 +292,10 @@ def _hard(results: Results) -> list[str]:
         "### A problem made for cutting planes",
         markdown(["lambda", "eps", "k", "BMRM", "accelerated", "L-BFGS"], rows, words=0),
         "One positive at the origin, k negatives on an axis each, k = G^2/(4 lambda eps) with G between 0.8 and 1. "
-        "Every cutting plane of PRBEP has one axis, always another one, so that BMRM needs all k "
+        "Every cutting plane of PRBEP has one axis, so BMRM needs all k "
         f"(`reproduction/hard.py`){gains}. Fitted exponents of 1/(lambda eps): {words}. A gradient has all axes at "
-        "once, so the problem is hard for cutting planes only; and real data are not like this. The idea is that of "
-        "Nemirovski and Yudin (1983) and, for this method, of Zhang, Saha and Vishwanathan (NIPS 2010).",
+        "once: the problem is hard for cutting planes only, and real data are not like this. The idea is that of "
+        "Nemirovski and Yudin (1983) and of Zhang, Saha and Vishwanathan (NIPS 2010).",
     ]
 
 
@@ -324,13 +323,12 @@ def _entropy(results: Results, verdicts: Sequence[Verdict]) -> list[str]:
         "### Smoothing by entropy, section 2.1.2",
         markdown(header, rows, words=0),
         "Iterations with the step of the theorem and by backtracking, and milliseconds of an evaluation; rows of "
-        "adult9. The paper says that entropy over labelings has a constant sqrt(D) |A| that can grow linearly with n, "
-        "and chooses squares over examples, whose constant does not grow. The constant of entropy grows like sqrt(n): "
-        "on a simplex of mass 1/n, entropy is n-strongly convex, which the paper's figure leaves out. The partition "
-        "function of PRBEP is an elementary symmetric polynomial, so that the alternative can be run. Fitted exponents "
-        f"of n: {_growth(results)}. With the theorem's step iterations follow the constant, with backtracking the "
-        f"curvature that is met: that they grow, by a quarter from the first n to the last, {grows}. "
-        "An evaluation takes n n+ operations instead of n: one more reason for the paper's choice.",
+        "adult9. The paper says that the constant sqrt(D) |A| of entropy over labelings can grow linearly with n, and "
+        "chooses squares over examples, whose constant does not. It grows like sqrt(n): on a simplex of mass 1/n, "
+        "entropy is n-strongly convex, which the paper's figure leaves out. (The partition function of PRBEP is an "
+        f"elementary symmetric polynomial.) Fitted exponents of n: {_growth(results)}. That iterations grow, by a "
+        f"quarter from the first n to the last, {grows}. An evaluation takes n n+ operations instead of n: one more "
+        "reason for the paper's choice.",
     ]
 
 
@@ -350,14 +348,13 @@ def _growth(results: Results) -> str:
 def _departures() -> list[str]:
     return [
         "## Departures from the paper",
-        "- **BMRM** is ours: its quadratic program is solved by a warm-started active-set method, its planes are built "
-        "without sorting, and all methods share their products with X. Ratios of times depend on such things, ratios "
-        "of iterations do not.\n"
-        "- **mu** is that of the paper's D, n/2 for PRBEP and m/2 for ROC area. For PRBEP the largest value of the "
-        "prox-function is min(n+, n-), so that with rare positives 1000 mu is a milder smoothing than the paper's "
-        "bound says.\n"
-        "- **ROC area** is the hinge max(0, 1 - d) of each pair; the printed formula (3), max(d, 1 - d), would punish "
-        "correct margins ([maths](../maths.md#slips)).\n"
+        "- **BMRM** is ours: a warm-started active-set method solves its quadratic program, planes are built without "
+        "sorting, and products with X are those of all methods. Ratios of times depend on such things, ratios of "
+        "iterations do not.\n"
+        "- **mu** is that of the paper's D, n/2 for PRBEP and m/2 for ROC area. The largest value of the prox-function "
+        "of PRBEP is min(n+, n-), so with rare positives 1000 mu is milder than the paper's bound says.\n"
+        "- **ROC area** is the hinge max(0, 1 - d) of each pair, not the printed formula (3) "
+        "([maths](../maths.md#slips)).\n"
         "- **lambda** is chosen on the validation rows among powers of ten, by the measure itself.\n"
         "- **Time** is CPU time of one thread, without reading data and without evaluating iterates for the figures; "
         "of runs below a second, the fastest of three. Objectives are the best so far, test scores those of the "
@@ -368,13 +365,11 @@ def _departures() -> list[str]:
 def _future() -> list[str]:
     return [
         "## Future work of the paper",
-        "- **F1, and other measures of the contingency table**: the risks of F-beta and Jaccard are found in "
-        "O(n log n), and smoothed by level sets ([maths](../maths.md#fractional)).\n"
-        '- **"A smoothed version of the Hungarian marriage problem"**, for measures of rankings: with the discounts of '
-        "NDCG as weights of places, the best matching is a sort, and smoothing is the projection on the permutahedron, "
-        "O(m log m) for a query of m documents instead of O(m^3) ([maths](../maths.md#rankings)). The convex risk is "
-        "often least where all scores are equal; its tight bound is what is worth training "
-        "([rankings](../ranking.md#which-one-when)).",
+        "- **F1, and other measures of the contingency table**: F-beta and Jaccard take O(n log n), and are smoothed "
+        "by level sets ([maths](../maths.md#fractional)).\n"
+        '- **"A smoothed version of the Hungarian marriage problem"**, for rankings: a sort, and a projection on the '
+        "permutahedron, O(m log m) for a query of m documents instead of O(m^3) ([maths](../maths.md#rankings)); worth "
+        "training is its tight bound ([rankings](../ranking.md#which-one-when)).",
     ]
 
 
