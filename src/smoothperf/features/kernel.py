@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -20,13 +19,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._arrays import Array
 from .._validation import positive_number, whole_number
 from ..io.model_file import kept_in_files
+from .base import Transformer
 
 #: Factors of the columns, and of the features of the kernel.
 OF_COLUMNS, OF_KERNEL = 0.1, 10.0
 
 
 @kept_in_files
-class KernelFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelFeatures(Transformer):
     """Features of a Gaussian kernel, beside standardised columns.
 
     Parameters
@@ -110,24 +110,6 @@ class KernelFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return result
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Return names: those of the columns, and "nystroem0", .. of the kernel's features.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns, as in scikit-learn.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        check_is_fitted(self)
-        columns = self.scaler_.get_feature_names_out(
-            getattr(self, "feature_names_in_", None) if input_features is None else input_features
-        )
-        return np.concatenate([columns.astype(object), self.kernel_.get_feature_names_out()])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        return tags
+        """Return names: those of the columns, and "nystroem0", .. of the kernel's features."""
+        columns = super().get_feature_names_out(input_features)
+        return np.concatenate([columns, self.kernel_.get_feature_names_out()])

@@ -14,17 +14,17 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Indices
 from .._validation import whole_number
 from ..io.model_file import kept_in_files
+from .base import Transformer
 
 
 @kept_in_files
-class Leaves(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Leaves(Transformer):
     """Leaves of a random forest, as sparse features of 0 and 1, beside standardised columns.
 
     Parameters
@@ -144,23 +144,11 @@ class Leaves(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return sp.csr_matrix((values.ravel(), columns.ravel(), indptr), shape=(n, d + leaves.size))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Return names: those of the columns, and "tree0 leaf2", .. of leaves.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns, as in scikit-learn.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None) if input_features is None else input_features
-        leaves = self._leaves()
+        """Return names: those of the columns, and "tree0 leaf2", .. of leaves."""
+        columns, leaves = super().get_feature_names_out(input_features), self._leaves()
         tree = np.searchsorted(self.roots_, leaves, side="right") - 1
         of_leaves = [f"tree{t} leaf{node}" for t, node in zip(tree, leaves - self.roots_[tree], strict=True)]
-        return np.array([*self.scaler_.get_feature_names_out(names), *of_leaves], dtype=object)
+        return np.array([*columns, *of_leaves], dtype=object)
 
     def _leaves(self) -> Indices:
         """The nodes that are leaves."""
@@ -185,5 +173,4 @@ class Leaves(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = []
         return tags

@@ -6,17 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
 from ..io.model_file import kept_in_files
+from .base import Transformer
 from .shapes import Shapes
 from .table import TableEncoder
 
 
 @kept_in_files
-class TableShapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TableShapes(Transformer):
     """Curves of the numbers and dates of a table, and a height for each word.
 
     Parameters
@@ -115,17 +116,7 @@ class TableShapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return added
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Return names: those of the shapes; "town=Rome" and "age missing" are their own steps.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns, which must be those of training.
-
-        Returns
-        -------
-        ndarray of str
-        """
+        """Return names: those of the shapes; "town=Rome" and "age missing" are their own steps."""
         check_is_fitted(self)
         names = self.encoder_.get_feature_names_out(input_features)
         numbers = {column.name for column in self.encoder_.columns_ if column.kind == "number"}
@@ -154,5 +145,4 @@ class TableShapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
-        tags.transformer_tags.preserves_dtype = []
         return tags

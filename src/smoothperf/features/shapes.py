@@ -20,12 +20,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import BSpline, PPoly
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Array
 from .._validation import whole_number
 from ..io.model_file import kept_in_files
+from .base import Transformer
 from .pieces import Pieces
 
 
@@ -132,7 +132,7 @@ class Curve:
 
 
 @kept_in_files
-class Shapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Shapes(Transformer):
     """Curves of columns, as features of a linear model.
 
     Parameters
@@ -264,29 +264,8 @@ class Shapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return result
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Return names: "age", "age[1]", .. of a curve, "age>=3" of a step, "age missing".
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns, as in scikit-learn.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        check_is_fitted(self)
-        known = getattr(self, "feature_names_in_", None)
-        names = [f"x{j}" for j in range(self.n_features_in_)] if known is None else list(known)
-        if input_features is not None:
-            given = list(np.asarray(input_features, dtype=object))
-            if known is not None and given != names:
-                raise ValueError("input_features is not equal to feature_names_in_")
-            if len(given) != len(names):
-                raise ValueError(
-                    f"input_features should have length equal to number of features ({len(names)}), got {len(given)}"
-                )
-            names = given
+        """Return names: "age", "age[1]", .. of a curve, "age>=3" of a step, "age missing"."""
+        names = super().get_feature_names_out(input_features)
         found = [f"{name}{end}" for name, curve in zip(names, self.curves_, strict=True) for end in curve.names]
         return np.array(found, dtype=object)
 
@@ -314,5 +293,4 @@ class Shapes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.transformer_tags.preserves_dtype = []
         return tags

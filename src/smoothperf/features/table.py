@@ -22,7 +22,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import choice, whole_number
@@ -33,6 +32,7 @@ from ..io.dataset import INDEX, Table, data_error, listed
 from ..io.frames import table_of
 from ..io.model_file import PARTS, kept_in_files
 from ..io.read import read_table
+from .base import Transformer
 from .cells import bad_date, bad_number, dates_in, numbers_in
 from .column import DAY, EncodedColumn, numbers_of, places_of
 from .text import are_texts, learnt_text, settings_for, weighed
@@ -65,7 +65,7 @@ class DroppedColumnWarning(UserWarning):
 
 
 @kept_in_files
-class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TableEncoder(Transformer):
     r"""Encoder of the columns of a table as features: numbers, words, dates, missing values.
 
     Parameters
@@ -247,28 +247,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Return names: "age", "age missing", "town=Rome", "town=other", "signed year", ...
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns, which must be those of training.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        check_is_fitted(self)
-        columns = self.columns_
-        if input_features is not None:
-            given = np.asarray(input_features, dtype=object).tolist()
-            if hasattr(self, "feature_names_in_") and given != self.feature_names_in_.tolist():
-                raise ValueError("input_features is not equal to feature_names_in_")
-            if len(given) != len(columns):
-                raise ValueError(
-                    f"input_features should have length equal to number of features ({len(columns)}), got {len(given)}"
-                )
-            columns = [replace(column, name=name) for column, name in zip(columns, given, strict=True)]
+        """Return names: "age", "age missing", "town=Rome", "town=other", "signed year", ..."""
+        names = super().get_feature_names_out(input_features)
+        columns = [replace(column, name=name) for column, name in zip(self.columns_, names, strict=True)]
         return np.array([name for column in columns for name in column.feature_names], dtype=object)
 
     @property
@@ -467,7 +448,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
-        tags.transformer_tags.preserves_dtype = []
         return tags
 
 
