@@ -32,6 +32,8 @@ def test_value_and_gradient_compiled_or_not(measure, bound):
         value, slope = way(jnp.asarray(scores))
         assert float(value) == pytest.approx(values[0], rel=1e-6)
         np.testing.assert_allclose(slope, slopes[:, 0], atol=1e-6)
+    _, forwards = jax.jvp(loss, (jnp.asarray(scores),), (jnp.ones(50, np.float32),))
+    assert float(forwards) == pytest.approx(slopes.sum(), abs=1e-5)
 
 
 def test_batches_side_by_side():

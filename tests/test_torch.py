@@ -198,6 +198,13 @@ def test_the_last_layer_from_batches_by_cross_validation():
     np.testing.assert_allclose(nets[1][-1].bias.detach().numpy(), expected.intercept_, rtol=1e-4, atol=1e-5)
 
 
+def test_parts_that_are_not_in_training_stay_so():
+    X, y = rows(100)
+    net = nn.Sequential(nn.BatchNorm1d(5).eval(), nn.Linear(5, 1))
+    refit_last_layer(net, X, y, alpha=1e-3)
+    assert (net.training, net[0].training) == (True, False)
+
+
 def test_a_last_layer_without_bias_and_one_that_is_none():
     X, y = rows(100)
     layer = nn.Linear(5, 1, bias=False)

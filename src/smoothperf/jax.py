@@ -5,7 +5,6 @@ Needs the extra ``jax``: ``pip install 'smoothperf[jax]'``.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 try:
@@ -58,40 +57,15 @@ def measure_loss(
     >>> float(value), slope
     (0.5625, Array([-0.75,  0.75,  0.  ], dtype=float32))
     """
-    return _loss(BatchLoss(measure, bound, smoothing), scores, targets, sample_weight, qid)  # type: ignore[arg-type]
-
-
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _loss(loss: BatchLoss, scores: Any, *others: Any) -> Any:
-    return _evaluated(loss, scores, *others)[0]
-
-
-def _evaluated(loss: BatchLoss, scores: Any, *others: Any) -> tuple[Any, Any]:
-    """The loss and its gradient, from the processor."""
+    loss = BatchLoss(measure, bound, smoothing)  # type: ignore[arg-type]
     dtype = jnp.promote_types(scores.dtype, jnp.float32)
+    batch = jax.lax.stop_gradient((scores.astype(dtype), targets, sample_weight))
 
-    def work(scores: Any, targets: Any, weights: Any, qid: Any) -> tuple[Any, Any]:
-        f, y, c = map(_column, (scores, targets, weights))
-        values, gradients = loss(f, y, c, None if qid is None else np.asarray(qid))
+    def work(batch: Any, qid: Any) -> tuple[Any, Any]:
+        f, y, c = (None if part is None else np.asarray(part, dtype=np.float64)[:, None] for part in batch)
+        values, gradients = loss(f, y, c, None if qid is None else np.asarray(qid))  # type: ignore[arg-type]
         return values[0].astype(dtype), gradients[:, 0].astype(dtype)
 
     shapes = jax.ShapeDtypeStruct((), dtype), jax.ShapeDtypeStruct(scores.shape, dtype)
-    value, gradient = jax.pure_callback(work, shapes, scores, *others, vmap_method="sequential")
-    return value, gradient
-
-
-def _column(values: Any) -> Any:
-    return None if values is None else np.asarray(values, dtype=np.float64)[:, None]
-
-
-def _forward(loss: BatchLoss, scores: Any, *others: Any) -> tuple[Any, Any]:
-    value, gradient = _evaluated(loss, scores, *others)
-    return value, (gradient, jnp.zeros((), scores.dtype))
-
-
-def _backward(loss: BatchLoss, kept: Any, of_loss: Any) -> tuple[Any, ...]:
-    gradient, of_scores = kept
-    return (of_loss * gradient).astype(of_scores.dtype), None, None, None
-
-
-_loss.defvjp(_forward, _backward)
+    value, gradient = jax.pure_callback(work, shapes, batch, qid, vmap_method="sequential")
+    return value + gradient @ (scores - batch[0])  # 0, with a derivative

@@ -9,10 +9,10 @@ of :attr:`~smoothperf.measures.risk.Risk.score_scale`. The smoothing is what it 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from .measures.names import is_measure
 from .measures.queries.names import is_query_measure
 from .threads import pieces, use_threads
 
-T = TypeVar("T")
 #: Scores for which a thread pays.
 LEAST_SCORES = 1 << 13
 
@@ -110,15 +109,25 @@ class BatchLoss:
         gradients : ndarray of shape (n, L)
             Derivatives by the scores.
         """
+        columns = range(scores.shape[1])
+        threads = min(len(columns), pieces(scores.size, least=LEAST_SCORES))
 
-        def column(number: int) -> tuple[float, Array]:
-            c = None if weights is None else np.ascontiguousarray(weights[:, number])
-            return self._evaluate(np.ascontiguousarray(scores[:, number]), targets[:, number], c, qid)
+        def losses_of(column: int) -> tuple[float, Array]:
+            c = None if weights is None else weights[:, column]
+            return self._evaluate(scores[:, column], targets[:, column], c, qid)
 
-        found = _in_threads(column, range(scores.shape[1]), scores.size)
+        def alone(column: int) -> tuple[float, Array]:
+            with use_threads(1):
+                return losses_of(column)
+
+        if threads > 1:
+            with ThreadPoolExecutor(threads) as pool:
+                found = list(pool.map(alone, columns))
+        else:
+            found = [losses_of(column) for column in columns]
         gradients = np.empty(scores.shape)
-        for number, (_, gradient) in enumerate(found):
-            gradients[:, number] = gradient
+        for column, (_, gradient) in enumerate(found):
+            gradients[:, column] = gradient
         return np.array([value for value, _ in found]), gradients
 
     def _evaluate(
@@ -131,62 +140,46 @@ class BatchLoss:
                 "negatives: its loss is 0. Make batches larger, or draw them so that both are in each."
             )
             return 0.0, np.zeros(scores.shape)
+        f = risk.score_scale * scores
         if not np.isfinite(scores).all():  # of half precision, after an overflow: scalers of gradients look for it
-            return np.nan, np.full(scores.shape, np.nan)
-        scale = risk.score_scale
-        f = scale * scores
+            return math.nan, np.full(scores.shape, math.nan)
         smoothed = risk.smoothed(f, self.smoothing / risk.diameter if risk.diameter > 0.0 else 1.0)
         value, gradient = smoothed.value, smoothed.plane.gradient
         if self.bound == "tight":
             free = risk.loss_free(f)
             value, gradient = value - free.value, gradient - free.plane.gradient
-        return value, scale * gradient
+        return value, risk.score_scale * gradient
 
     def _risk(self, targets: Array, weights: Array | None, qid: NDArray[Any] | None) -> Risk | None:
         """The risk of a batch; None if there is nothing to judge."""
         if isinstance(self.measure, QueryMeasure):
-            return self._risk_of_queries(self.measure, targets, weights, qid)
+            return _risk_of_queries(self.measure, targets, weights, qid)
         positive = _positives(targets)
-        checked = None if weights is None else check.vector("sample_weight", weights, length=targets.shape[0])
-        counted = positive if checked is None else positive[checked > 0.0]
-        if counted.all() or not counted.any():
+        counted = positive if weights is None else positive[weights != 0.0]
+        if not 0 < np.count_nonzero(counted) < counted.size:
             return None
-        return self.measure.risk(Examples(positive, check.weights_of(checked, positive)))
+        return self.measure.risk(Examples(positive, check.weights_of(weights, positive)))
 
-    @staticmethod
-    def _risk_of_queries(
-        measure: QueryMeasure, grades: Array, weights: Array | None, qid: NDArray[Any] | None
-    ) -> Risk | None:
-        if qid is None:
-            raise ValueError(f"measure {measure.name!r} is about queries: qid says which one each score belongs to.")
-        pairs = np.unique(np.stack([qid, grades]), axis=1)
-        if pairs.shape[1] == np.unique(qid).size:  # each has documents of one grade only
-            return None
-        queries = Queries.of(grades, qid, weights)
-        return measure.risk(queries) if measure.counted(queries).size else None
+
+def _risk_of_queries(
+    measure: QueryMeasure, grades: Array, weights: Array | None, qid: NDArray[Any] | None
+) -> Risk | None:
+    if qid is None:
+        raise ValueError(f"measure {measure.name!r} is about queries: qid says which one each score belongs to.")
+    pairs = np.unique(np.stack([qid, grades]), axis=1)
+    if pairs.shape[1] == np.unique(qid).size:  # each has documents of one grade only
+        return None
+    queries = Queries.of(grades, qid, weights)
+    return measure.risk(queries) if measure.counted(queries).size else None
 
 
 def _positives(targets: Array) -> NDArray[np.bool_]:
     """Mask of the positives of labels in {0, 1} or {-1, 1}, of which there may be one class only."""
-    positive, negative = targets == 1.0, targets == -1.0
-    if not (positive | negative | (targets == 0.0)).all() or (negative.any() and (targets == 0.0).any()):
+    positive: NDArray[np.bool_] = targets == 1.0
+    if all(np.count_nonzero(positive | (targets == negative)) < targets.size for negative in (0.0, -1.0)):
         values = ", ".join(f"{value:g}" for value in np.unique(targets)[:5])
         raise ValueError(f"targets must hold labels in {{0, 1}} or {{-1, +1}}, got the values {values}.")
-    return np.ascontiguousarray(positive)
-
-
-def _in_threads(work: Callable[[int], T], numbers: Sequence[int], size: int) -> list[T]:
-    """The results of some work for each number, in threads if there is enough of it."""
-    count = min(len(numbers), pieces(size, least=LEAST_SCORES))
-    if count <= 1:
-        return [work(number) for number in numbers]
-
-    def alone(number: int) -> T:
-        with use_threads(1):
-            return work(number)
-
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(alone, numbers))
+    return positive
 
 
 @functools.cache

@@ -108,26 +108,29 @@ class MeasureLoss(nn.Module):  # type: ignore[misc]
                 "(n,), or (n, L) for L labels. Of two scores a row take the difference, scores[:, 1] - scores[:, 0]."
             )
         weights = None if sample_weight is None else sample_weight.reshape(rows, -1).expand(rows, columns)
-        batch, own, ranks = (scores.detach(), targets, weights, qid), slice(None), 1
+        # Gradients of half precision would vanish before a scaler can multiply them.
+        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+        fixed = scores.detach()
         if self.gather and dist.is_available() and dist.is_initialized():
-            batch, own, ranks = *_of_all_ranks(batch), dist.get_world_size()
-        losses, slopes = torch.ops.smoothperf.measure_loss(*batch, self._key)
-        if ranks > 1:  # DDP takes the mean of their gradients
-            slopes = ranks * slopes[own]
-        linear = (slopes * scores).sum(0)
-        losses = losses + (linear - linear.detach())  # 0, with a gradient
+            losses, slopes = self._of_all_ranks(fixed, targets, weights, qid)
+        else:
+            losses, slopes = torch.ops.smoothperf.measure_loss(fixed, targets, weights, qid, self._key)
+        losses = losses + torch.linalg.vecdot(slopes, scores - fixed, dim=0)  # 0, with a gradient
         if losses.ndim == 0 or self.reduction == "none":
             return losses
         return losses.sum() if self.reduction == "sum" else losses.mean()
 
-    def extra_repr(self) -> str:
-        """Return what the loss is of, for ``print``.
+    def _of_all_ranks(self, scores: Tensor, *others: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The losses of the rows of all ranks, and their gradients by the scores of this one."""
+        ranks: list[Any] = [None] * dist.get_world_size()
+        dist.all_gather_object(ranks, [None if part is None else part.cpu() for part in (scores, *others)])
+        whole = [None if parts[0] is None else torch.cat(parts) for parts in zip(*ranks, strict=True)]
+        losses, slopes = torch.ops.smoothperf.measure_loss(*whole, self._key)
+        own = slopes.split([part[0].shape[0] for part in ranks])[dist.get_rank()]
+        return losses.to(scores), len(ranks) * own.to(scores)  # DDP takes the mean of their gradients
 
-        Returns
-        -------
-        text : str
-            The parameters.
-        """
+    def extra_repr(self) -> str:
+        """Return the parameters, for ``print``."""
         return f"{self._loss.measure!r}, bound={self._loss.bound!r}, smoothing={self._loss.smoothing}"
 
     def _remember(self, loss: BatchLoss) -> None:
@@ -190,43 +193,43 @@ def refit_last_layer(
     >>> bool(result.gap <= 1e-3), int((net(X) > 0).sum()) == int(y.sum())
     (True, True)
     """
-    layers = [part for part in module.modules() if isinstance(part, nn.Linear)]
-    if not layers or layers[-1].out_features != 1:
-        raise ValueError(f"the last nn.Linear must have one output, got {layers[-1] if layers else 'no such layer'}.")
-    layer = layers[-1]
-    X, labels = _inputs_of(layer, module, inputs, with_labels=y is None)
-    given = labels if y is None else y
+    layer = ([None] + [part for part in module.modules() if isinstance(part, nn.Linear)])[-1]
+    if layer is None or layer.out_features != 1:
+        raise ValueError(f"the last nn.Linear must have one output, got {layer or 'no such layer'}.")
+    X, labels = _inputs_of(layer, module, inputs, y)
+    bias = layer.bias is not None
     classifier = (
-        MeasureClassifierCV(measure, fit_intercept=layer.bias is not None, **options)
+        MeasureClassifierCV(measure, fit_intercept=bias, **options)
         if alpha is None
-        else MeasureClassifier(measure, alpha, fit_intercept=layer.bias is not None, **options)
+        else MeasureClassifier(measure, alpha, fit_intercept=bias, **options)
     )
-    classifier.fit(X, given.cpu().numpy() if isinstance(given, Tensor) else given, sample_weight)
+    classifier.fit(X, labels, sample_weight)
     with torch.no_grad():
         layer.weight.copy_(torch.from_numpy(classifier.coef_))
-        if layer.bias is not None:
+        if bias:
             layer.bias.copy_(torch.from_numpy(classifier.intercept_))
     return classifier.result_
 
 
-def _inputs_of(layer: nn.Linear, module: nn.Module, inputs: Any, *, with_labels: bool) -> tuple[Any, Tensor | None]:
-    """Inputs of a layer for all rows, and the labels that come with them."""
+def _inputs_of(layer: nn.Linear, module: nn.Module, inputs: Any, y: Any) -> tuple[Any, Any]:
+    """Inputs of a layer for all rows, and their labels, which may come with them."""
     seen: list[Tensor] = []
     labels: list[Tensor] = []
-    hook = layer.register_forward_pre_hook(lambda _, given: seen.append(given[0].detach().float().cpu()))
-    training = module.training
+    hook = layer.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0].float().cpu()))
+    modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
         with torch.no_grad():
             for batch in [inputs] if isinstance(inputs, Tensor) else inputs:
-                part = batch[0] if isinstance(batch, (tuple, list)) else batch
-                module(part.to(layer.weight.device))
-                if with_labels:
-                    labels.append(batch[1])
+                given, *rest = batch if isinstance(batch, (tuple, list)) else [batch]
+                module(given.to(layer.weight.device))
+                labels += rest[:1]
     finally:
         hook.remove()
-        module.train(training)
-    return torch.cat(seen).numpy(), torch.cat(labels) if labels else None
+        for part, mode in modes:
+            part.training = mode
+    y = torch.cat(labels) if y is None else y
+    return torch.cat(seen).numpy(), y.cpu().numpy() if isinstance(y, Tensor) else y
 
 
 # Tools for the registration of functions in Python would take longer than the loss of a small batch.
@@ -239,51 +242,20 @@ _LIBRARY.define(
 
 def _evaluate(
     scores: Tensor, targets: Tensor, weights: Tensor | None, qid: Tensor | None, loss: str
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, Tensor]:
     """The losses of the columns of scores, and their gradients."""
-    f, y, c = (_columns(it, scores.shape[0]) for it in (scores, targets, weights))
-    losses, slopes = _LOSSES[loss](f, y, c, None if qid is None else qid.cpu().numpy())
-    shapes = scores.shape[1:], scores.shape
-    return tuple(
-        torch.from_numpy(it.reshape(shape)).to(scores.device, _accurate(scores.dtype))
-        for it, shape in zip((losses, slopes), shapes, strict=True)
+    shape = scores.shape
+    f, y, c = (
+        None if part is None else part.to("cpu", torch.float64).numpy().reshape(shape[0], -1)
+        for part in (scores, targets, weights)
     )
+    losses, slopes = _LOSSES[loss](f, y, c, None if qid is None else qid.cpu().numpy())  # type: ignore[arg-type]
+    return torch.from_numpy(losses.reshape(shape[1:])).to(scores), torch.from_numpy(slopes.reshape(shape)).to(scores)
 
 
 def _shapes(scores: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
-    dtype = _accurate(scores.dtype)
-    return scores.new_empty(scores.shape[1:], dtype=dtype), scores.new_empty(scores.shape, dtype=dtype)
+    return scores.new_empty(scores.shape[1:]), torch.empty_like(scores, memory_format=torch.contiguous_format)
 
 
 _LIBRARY.impl("measure_loss", _evaluate, "CompositeExplicitAutograd")
 torch.library.register_fake("smoothperf::measure_loss", _shapes, lib=_LIBRARY)
-
-
-def _columns(values: Tensor | None, rows: int) -> Any:
-    return None if values is None else values.to("cpu", torch.float64).numpy().reshape(rows, -1)
-
-
-def _accurate(dtype: torch.dtype) -> torch.dtype:
-    """Of losses and gradients: those of half precision would vanish before a scaler can multiply them."""
-    return torch.promote_types(dtype, torch.float32)
-
-
-def _of_all_ranks(batch: tuple[Any, ...]) -> tuple[tuple[Any, ...], slice]:
-    """The rows of all ranks, which may have different numbers of rows, and where those of this one are."""
-    rows = batch[0].shape[0]
-    sizes = [int(size) for size in _gathered(torch.tensor([rows], device=batch[0].device))]
-    before = sum(sizes[: dist.get_rank()])
-    gathered = tuple(None if part is None else _all_rows(part, sizes) for part in batch)
-    return gathered, slice(before, before + rows)
-
-
-def _all_rows(rows: Tensor, sizes: list[int]) -> Tensor:
-    padded = rows.new_zeros((max(sizes), *rows.shape[1:]))
-    padded[: rows.shape[0]] = rows
-    return torch.cat([part[:size] for part, size in zip(_gathered(padded), sizes, strict=True)])
-
-
-def _gathered(part: Tensor) -> list[Tensor]:
-    parts = [torch.empty_like(part) for _ in range(dist.get_world_size())]
-    dist.all_gather(parts, part)
-    return parts

@@ -91,8 +91,11 @@ class Examples(Shared):
         super().__init__(communicator)
         self.positive = positive
         self.weights = weights
-        masses = [self.here(positive), self.here(~positive)]
         counts = positive.shape[0], int(np.count_nonzero(positive))
+        if weights is None:
+            masses = [float(counts[1]), float(counts[0] - counts[1])]
+        else:
+            masses = [self.here(positive), self.here(~positive)]
         count, positives, *masses = self.total(*counts, *masses)
         self.count, self.positives = int(count), int(positives)
         self.positive_weight, self.negative_weight = masses
