@@ -108,7 +108,7 @@ def test_features_of_words_are_chosen(run, people, tmp_path):
         tmp_path / "m",
     )
     told = run(*many, "--features", "auto")
-    worth = told.stdout.split("; on rows held out ")[1].split("\n")[0]
+    worth = told.stdout.split(" on rows held out: ")[1].split("\n")[0]
     assert [each.split()[0] for each in worth.split(", ")] == ["linear", "additive", *["kernel"] * 3, "leaves"]
     run(*many, "--features", "leaves", "--alpha", 0.01)
     assert scores(run, tmp_path / "m", tmp_path / "streets.csv").std() > 0.0

@@ -109,7 +109,9 @@ class Bends(Options):
         """Return what each of several kinds of features is worth on rows held out, as a line."""
         worth = getattr(choosing, "feature_scores_", {})
         means = [f"{name} {values.mean():.4f}" for name, values in worth.items()]
-        return [f"Features: {choosing.best_features_}; on rows held out {', '.join(means)}"] if means else []
+        # What all are compared by, whatever the measure is: estimators/feature_choice.py.
+        finer = "NDCG" if getattr(choosing, "label_pair", None) is None else "average precision"
+        return [f"Features: {choosing.best_features_}; {finer} on rows held out: {', '.join(means)}"] if means else []
 
     def _signs(self, examples: Dataset) -> Any:
         """The directions asked for: by name for a table, by place for columns of numbers; None for none."""
