@@ -90,6 +90,28 @@ class Asked:
             each.to_csv(path, index=False)
         return paths
 
+    def models(self) -> dict[str, Any]:
+        """Return the models to compare, not fitted."""
+        encoder = TableEncoder(id_column=ID)
+        scorer = get_scorer(PrecisionAtK(self.k / len(self.known)), pos_label="yes")
+        trees = HistGradientBoostingClassifier(learning_rate=LEARNING_RATE, early_stopping=False, random_state=0)
+        return {
+            OURS: MeasureClassifierCV(
+                PrecisionAtK(self.k),
+                features=[encoder, TableShapes(encoder)],
+                operating_point={"k": self.k},
+                cv=FOLDS,
+            ),
+            "logistic regression": _tuned(LogisticRegression(max_iter=1000), "standard", scorer, C=C_GRID),
+            "boosted trees": _tuned(
+                trees,
+                "none",
+                scorer,
+                max_leaf_nodes=sorted({leaves for leaves, _ in TREES}),
+                max_iter=sorted({count for _, count in TREES}),
+            ),
+        }
+
     def preview(self) -> Table:
         """Return the first rows."""
         head = self.known.head(4).astype(object)
@@ -155,55 +177,23 @@ class Answered:
 
 def answer(asked: Asked, tell: Callable[[str], None]) -> Answered:
     """Train all models, and judge them on new customers; ``tell`` gets a line before each of the steps."""
-    X, y = asked.known.drop(columns=LABEL), asked.known[LABEL]
     X_new, said_yes = asked.new.drop(columns=LABEL), (asked.new[LABEL] == "yes").to_numpy()
-    goal = PrecisionAtK(asked.k)
-    encoder = TableEncoder(id_column=ID)
-    ours = MeasureClassifierCV(goal, features=[encoder, TableShapes(encoder)], operating_point={"k": asked.k}, cv=FOLDS)
-    scorer = get_scorer(PrecisionAtK(asked.k / len(y)), pos_label="yes")
-    models = {
-        OURS: ours,
-        "logistic regression": _tuned(LogisticRegression(max_iter=1000), "standard", scorer, C=C_GRID),
-        "boosted trees": _tuned(
-            HistGradientBoostingClassifier(learning_rate=LEARNING_RATE, early_stopping=False, random_state=0),
-            "none",
-            scorer,
-            max_leaf_nodes=sorted({leaves for leaves, _ in TREES}),
-            max_iter=sorted({trees for _, trees in TREES}),
-        ),
-    }
-    seconds = {}
+    models, judged, goal = asked.models(), [], PrecisionAtK(asked.k)
+    draws = list(resamples(said_yes, RESAMPLES, seed=0))
     for name, model in models.items():
         tell(f"Training: {name}")
         begin = time.perf_counter()
         with threadpool_limits(1, "openmp"):  # of the trees; on a busy machine more wait for one another than work
-            model.fit(X, y)
-        seconds[name] = time.perf_counter() - begin
-    tell(f"Judging by {len(said_yes):,} new customers")
-    rankings = {name: Ranking(said_yes, model.decision_function(X_new)) for name, model in models.items()}
-    draws = list(resamples(said_yes, RESAMPLES, seed=0))
+            model.fit(asked.known.drop(columns=LABEL), asked.known[LABEL])
+        seconds = time.perf_counter() - begin
+        tell(f"Judging by {len(said_yes):,} new customers: {name}")
+        ranking = Ranking(said_yes, model.decision_function(X_new))
+        samples = np.array([ranking.score(goal, multiplicity=draw) for draw in draws])
+        judged.append(Judged(name, _choice(model), round(asked.k * ranking.score(goal)), samples, seconds))
+    ours = models[OURS]
     called = ours.predict(X_new) == "yes"
-    return Answered(
-        ours.as_classifier(),
-        asked.k,
-        float(said_yes.mean()),
-        ours.expected_,
-        {
-            "precision": float(said_yes[called].mean()),
-            "recall": float(called[said_yes].mean()),
-            "fpr": float(called[~said_yes].mean()),
-        },
-        [
-            Judged(
-                name,
-                _choice(models[name]),
-                round(asked.k * ranking.score(goal)),
-                np.array([ranking.score(goal, multiplicity=draw) for draw in draws]),
-                seconds[name],
-            )
-            for name, ranking in rankings.items()
-        ],
-    )
+    shown = {"precision": said_yes[called].mean(), "recall": called[said_yes].mean(), "fpr": called[~said_yes].mean()}
+    return Answered(ours.as_classifier(), asked.k, float(said_yes.mean()), ours.expected_, shown, judged)
 
 
 def _tuned(model: Any, scale: str, scorer: Any, **grid: Any) -> GridSearchCV:
