@@ -43,7 +43,6 @@ class RowSpace(Space):
         super().__init__(length=2 * terms, terms=terms, shift=terms, plane_length=2 * n_examples)
         self._products = products
         self._n = n_examples
-        self._d = n_features
         self._frobenius_norm = frobenius_norm
         self._start = start
         self._start_scores = None if start is None else np.array(products.matvec(start))

@@ -42,14 +42,40 @@ class Smoothing(Protocol):
     """A rule for mu."""
 
     def first(self, risk: Risk) -> float:
-        """Return the mu to begin with."""
+        """Return the mu to begin with.
+
+        Parameters
+        ----------
+        risk : Risk
+            The risk.
+
+        Returns
+        -------
+        float
+            The first mu.
+        """
 
     def following(self, mu: float, *, slack: float, gap: float) -> float:
-        """Return the mu of the next iteration, never above ``mu``."""
+        """Return the mu of the next iteration, never above ``mu``.
+
+        Parameters
+        ----------
+        mu : float
+            The last mu.
+        slack : float
+            Slack of the last plane.
+        gap : float
+            The gap so far.
+
+        Returns
+        -------
+        float
+            The next mu.
+        """
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(Smoothing):
     """One mu throughout, as in the paper.
 
     Parameters
@@ -81,18 +107,7 @@ class Fixed:
             _checked_deviation(self.deviation)
 
     def first(self, risk: Risk) -> float:
-        """``mu``, or ``deviation / D``; 0 for a risk that is smooth.
-
-        Parameters
-        ----------
-        risk : Risk
-            The risk.
-
-        Returns
-        -------
-        float
-            The first mu.
-        """
+        """``mu``, or ``deviation / D``; 0 for a risk that is smooth."""
         if risk.diameter == 0.0:
             return 0.0
         if self.mu is not None:
@@ -107,25 +122,12 @@ class Fixed:
         return mu_for(self.deviation, risk)
 
     def following(self, mu: float, *, slack: float, gap: float) -> float:
-        """``mu``.
-
-        Parameters
-        ----------
-        mu : float
-            The last mu.
-        slack, gap : float
-            Not looked at.
-
-        Returns
-        -------
-        float
-            The next mu.
-        """
+        """``mu``."""
         return mu
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class Adaptive(Smoothing):
     """Begin smooth, and shrink mu when the measured error of smoothing is what keeps the gap open.
 
     Parameters
@@ -159,35 +161,9 @@ class Adaptive:
             raise ValueError(f"factor must lie between 0 and 1, got {self.factor!r}.")
 
     def first(self, risk: Risk) -> float:
-        """``deviation / D``; 0 for a risk that is smooth.
-
-        Parameters
-        ----------
-        risk : Risk
-            The risk.
-
-        Returns
-        -------
-        float
-            The first mu.
-        """
+        """``deviation / D``; 0 for a risk that is smooth."""
         return mu_for(self.deviation, risk)
 
     def following(self, mu: float, *, slack: float, gap: float) -> float:
-        """``mu``, or ``factor * mu`` if ``slack > share * gap``.
-
-        Parameters
-        ----------
-        mu : float
-            The last mu.
-        slack : float
-            Slack of the last plane.
-        gap : float
-            The gap so far.
-
-        Returns
-        -------
-        float
-            The next mu.
-        """
+        """``mu``, or ``factor * mu`` if ``slack > share * gap``."""
         return mu * self.factor if slack > self.share * gap else mu

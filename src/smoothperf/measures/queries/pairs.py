@@ -31,7 +31,7 @@ class _QueryPairs:
 
     def __init__(self, queries: Queries):
         self.queries = queries
-        order = self.by_grade = queries.sorted_by(-queries.grades)
+        order = queries.sorted_by(-queries.grades)
         begins = queries.ties(-queries.grades[order])
         groups, counts = begins[:-1], np.diff(begins)
         first_groups = np.searchsorted(groups, queries.starts[:-1])
