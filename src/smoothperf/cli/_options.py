@@ -11,6 +11,8 @@ from typing import Annotated, Any, get_origin
 
 import typer
 
+from ._queries import Queried
+
 DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV, Parquet, .xlsx or a store"
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Examples with labels: {DATA_FORMATS}.")]
@@ -97,20 +99,11 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Form(Options):
+class Form(Queried, Options):
     """The form of a file, as far as the user says so: options of all commands that read one."""
 
     label: Annotated[
         str | None, typer.Option("--label", metavar="COLUMN", help="Column with the labels, for CSV and Parquet.")
-    ] = None
-    query: Annotated[
-        str | None,
-        typer.Option(
-            "--query",
-            metavar="COLUMN",
-            show_default=False,
-            help="Column with the query of each row, for rankings from CSV and Parquet; svmlight has qid:.",
-        ),
     ] = None
     format: Annotated[
         str | None,
@@ -137,11 +130,6 @@ class Form(Options):
             help="How indices count in svmlight files. By default from 0 if index 0 occurs in the training data.",
         ),
     ] = None
-
-    @property
-    def has_groups(self) -> bool:
-        """Whether a column is named that says which rows belong together."""
-        return self.query is not None
 
 
 @dataclass(frozen=True)
