@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_origin
 
 import typer
 
-from ._queries import Queried
+from ._rankings import Queried
 
 DATA_FORMATS = "svmlight/libsvm text (plain, .gz, .bz2, .xz), .npz, CSV, Parquet, .xlsx or a store"
 

@@ -1,4 +1,4 @@
-"""The option for queries, which is one of the options of all commands that read a file."""
+"""The option for rankings, which is one of the options of all commands that read a file."""
 
 from __future__ import annotations
 
