@@ -20,6 +20,7 @@ TITLES = {
     "error_rate": "accuracy",
     "error_rate@10:1": "accuracy with costs 10:1",
     "balanced_accuracy": "balanced accuracy",
+    "pos@top": "pos@top",
     "mcc": "MCC",
     "log_loss": "minus log loss",
     "average_precision": "average precision",

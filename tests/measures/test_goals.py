@@ -19,6 +19,7 @@ from smoothperf import (
     MatthewsCorrelation,
     MeasureClassifier,
     MeasureClassifierCV,
+    PositivesAtTop,
     PrecisionAtRecall,
     RecallAtFPR,
     RecallAtPrecision,
@@ -30,7 +31,8 @@ from smoothperf import (
 from smoothperf.evaluation import Ranking, column_of, title_of
 from smoothperf.measures import Goal, get_measure
 
-GOALS = [AveragePrecision(), RecallAtPrecision(0.7), PrecisionAtRecall(0.5), RecallAtFPR(0.25), MatthewsCorrelation()]
+GOALS = [AveragePrecision(), RecallAtPrecision(0.7), PrecisionAtRecall(0.5), RecallAtFPR(0.25)]
+GOALS += [MatthewsCorrelation(), PositivesAtTop()]
 every_goal = pytest.mark.parametrize("goal", GOALS, ids=repr)
 
 
@@ -162,6 +164,16 @@ def test_where_no_cut_is_precise_enough_the_most_precise_is_taken():
         assert RecallAtPrecision(0.9, None).threshold(y, scores) == 2.5
 
 
+@searching(20)
+@given(problem=problems())
+def test_positives_at_the_top_are_those_above_all_negatives_that_count(problem):
+    y, scores, weights = problem
+    c = np.ones(len(y)) if weights is None else weights
+    highest = max(score for score, positive, weight in zip(scores, y, c, strict=True) if weight and not positive)
+    assert PositivesAtTop().score(*problem) == pytest.approx(c[y & (scores > highest)].sum() / c[y].sum())
+    assert PositivesAtTop().threshold(*problem) == highest
+
+
 def test_average_precision_cuts_as_roc_area_does():
     X, y = gaussians(20, 30, 3, seed=0)
     assert AveragePrecision().threshold(y, X[:, 0]) == ROCArea().threshold(y, X[:, 0])
@@ -177,6 +189,7 @@ def test_average_precision_cuts_as_roc_area_does():
         ("recall@fpr=0.01,confidence=0.95", RecallAtFPR(0.01, 0.95)),
         ("recall@precision=0.9,confidence=none", RecallAtPrecision(0.9, confidence=None)),
         ("mcc", MatthewsCorrelation()),
+        ("pos@top", PositivesAtTop()),
     ],
 )
 def test_names(name, goal):

@@ -27,8 +27,8 @@ MeasureName = Annotated[
         show_default=False,
         help="What to be good at: prbep, roc_area, roc_area@0.1, precision@100, recall@5%, f1, f2, "
         "jaccard, error_rate, error_rate@10:1, balanced_error_rate (balanced_accuracy), log_loss, squared_hinge, "
-        "average_precision, mcc, recall@precision=0.9, precision@recall=0.8, recall@fpr=0.01; of rankings: ndcg@10, "
-        "ndcg, pairs, precision@5, recall@5, map, mrr, squared_loss, pooled_squared_loss. By default "
+        "average_precision, pos@top, mcc, recall@precision=0.9, precision@recall=0.8, recall@fpr=0.01; of rankings: "
+        "ndcg@10, ndcg, pairs, precision@5, recall@5, map, mrr, squared_loss, pooled_squared_loss. By default "
         "roc_area, or ndcg@10 if rows have queries.",
     ),
 ]

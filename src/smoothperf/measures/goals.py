@@ -6,6 +6,7 @@ With ``tp`` and ``fp`` the weights of positives and negatives above a cut, and c
     recall@precision=p   the largest  tp / N+         over cuts with  tp / (tp + fp) >= p;   0 if there is none
     precision@recall=r   the largest  tp / (tp + fp)  over cuts with  tp / N+ >= r
     recall@fpr=q         the largest  tp / N+         over cuts with  fp / N- <= q
+    pos@top              the largest  tp / N+         over cuts with  fp = 0
     mcc                  (tp N- - fp N+) / sqrt(p N+ N- (n - p))    of one cut, with p = tp + fp; 0 for none and for all
 
 All of them reward a good order of the scores. They are trained for by ROC area, whose convex risk never collapses to
@@ -113,6 +114,33 @@ class AveragePrecision(Goal):
     def of_cuts(self, hits: Array, false: Array) -> float:
         """``sum_k (recall_k - recall_{k-1}) precision_k``."""
         return float((np.diff(hits / hits[-1]) * _precision(hits, false)[1:]).sum())
+
+
+@dataclass(frozen=True)
+class PositivesAtTop(Goal):
+    """Share of the positives that are above all negatives.
+
+    :meth:`threshold` cuts at the highest negative.
+
+    Examples
+    --------
+    >>> from smoothperf import PositivesAtTop
+    >>> y, scores = [1, 1, 0, 1, 0], [5.0, 4.0, 3.0, 2.0, 1.0]
+    >>> round(PositivesAtTop().score(y, scores), 4), PositivesAtTop().threshold(y, scores)
+    (0.6667, 3.0)
+    """
+
+    name: ClassVar[str] = "pos@top"
+
+    def of_cuts(self, hits: Array, false: Array) -> float:
+        """The recall of the lowest cut without false positives."""
+        return float(hits[false == 0.0].max() / hits[-1])
+
+    def cut(self, examples: Examples, scores: Array) -> float:
+        """Return the highest score of a negative, which is not above it."""
+        counted = ~examples.positive if examples.weights is None else ~examples.positive & (examples.weights > 0.0)
+        highest = float(scores.max(where=counted, initial=-np.inf))
+        return examples.extremes(highest, highest)[1]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from .base import Measure
 from .fractional import FBeta, Jaccard
-from .goals import AveragePrecision, MatthewsCorrelation
+from .goals import AveragePrecision, MatthewsCorrelation, PositivesAtTop
 from .parameters import EXAMPLES, has_parameters, with_parameters
 from .pointwise import BalancedErrorRate, ErrorRate
 from .roc_area import ROCArea
@@ -31,6 +31,7 @@ _PLAIN: dict[str, Callable[[], Measure]] = {
     "log_loss": LogLoss,
     "squared_hinge": SquaredHinge,
     "average_precision": AveragePrecision,
+    "pos@top": PositivesAtTop,
     "mcc": MatthewsCorrelation,
 }
 #: All names, those with parameters by example.

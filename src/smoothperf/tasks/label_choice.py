@@ -30,6 +30,7 @@ from ..measures import (
     LogLoss,
     Measure,
     PartialROCArea,
+    PositivesAtTop,
     PrecisionAtK,
     RecallAtFPR,
     RecallAtK,
@@ -191,6 +192,9 @@ def _others(measure: Measure) -> tuple[LabelCandidate, ...]:
         return break_even  # whose best cut is near theirs, at a fraction of the time
     if isinstance(measure, RecallAtFPR):
         return LabelCandidate(PartialROCArea(measure.fpr), "tight"), LabelCandidate(PRBEP())
+    if isinstance(measure, PositivesAtTop):
+        # At most the highest of a million negatives: the hinge of the positives and that one.
+        return tuple(LabelCandidate(PartialROCArea(share), "tight") for share in (1e-6, 0.01))
     if isinstance(measure, Goal):
         return break_even
     return LabelCandidate(measure, "tight"), LabelCandidate(measure)
