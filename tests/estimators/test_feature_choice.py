@@ -1,6 +1,7 @@
 """The choice among ways to make features: by log loss on the splits of everything else, the simplest unless clear."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -9,8 +10,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from export_tables import people
 from problems import graded
 from smoothperf import MeasureClassifier, MeasureClassifierCV, MeasureRankerCV
+from smoothperf.estimators.feature_choice import ways_to_make
 from smoothperf.features import KernelFeatures, Leaves, Shapes
 
 
@@ -116,3 +119,35 @@ def test_progress_names_the_features():
 def test_what_cannot_make_features_is_refused(features):
     with pytest.raises(ValueError, match="features must be"):
         MeasureClassifierCV(features=features).fit(*rows("line", 100))
+
+
+@pytest.mark.parametrize("features", ["auto", ["linear", "additive"], "linear", "additive", "leaves"])
+def test_tables_as_they_are(features):
+    frame, y = people(400)
+    model = MeasureClassifierCV(features=features, cv=2, bound=[("log_loss", "convex")]).fit(frame[:300], y[:300])
+    assert model.score(frame[300:], y[300:]) > 0.6
+    if features == "auto":
+        assert list(model.feature_scores_) == ["linear", "additive", "kernel 0.3", "kernel 1", "kernel 3", "leaves"]
+    if features == "additive":
+        [own] = ways_to_make("additive", frame)
+        again = MeasureClassifierCV(features=own.transformer, cv=2, bound=[("log_loss", "convex")])
+        np.testing.assert_array_equal(again.fit(frame[:300], y[:300]).coef_, model.coef_)
+
+
+def test_tables_of_many_words_stay_linear():
+    frame = pd.DataFrame({"street": [f"{k % 90} High Street" for k in range(2000)], "age": np.arange(2000.0)})
+    [only] = ways_to_make("auto", frame)
+    assert only.name == "linear"
+    with pytest.raises(ValueError, match="could not convert string"):
+        MeasureClassifierCV(cv=2).fit(frame, frame["age"] > 50.0)
+
+
+def test_missing_numbers_are_numbers_to_features_by_name():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    X[::7, 0] = np.nan
+    y = np.abs(X[:, 1]) > 0.7
+    model = MeasureClassifierCV(features="additive", cv=3, bound=[("log_loss", "convex")]).fit(X, y)
+    assert model.score(X, y) > 0.9
+    with pytest.raises(ValueError, match="NaN"):
+        MeasureClassifierCV(cv=3).fit(X, y)

@@ -76,10 +76,9 @@ class Bends(Options):
         """Return the transformers to choose from, or the one, not fitted; ``plain`` is that of columns as they are."""
         from scipy.sparse import issparse
         from sklearn.base import clone
-        from sklearn.pipeline import make_pipeline
 
-        from ..estimators.feature_choice import NAMED, Way
-        from ..features import Shapes, TableShapes
+        from ..estimators.feature_choice import NAMED, Way, of_columns
+        from ..features import Shapes
 
         if not self.asked:
             return plain
@@ -88,7 +87,6 @@ class Bends(Options):
             what = "features of texts" if texts else "columns"
             fail(f"{examples.path}: its {what} are sparse, and stay as they are: leave out --features and --monotone.")
         signs = self._signs(examples)
-        dense = None if examples.encoder is None else clone(plain).set_params(sparse_output=False)
 
         def transformer(of_numbers: Any) -> Any:
             if of_numbers is None:
@@ -96,8 +94,7 @@ class Bends(Options):
             own = clone(of_numbers)
             if isinstance(own, Shapes):
                 own.set_params(monotonic_cst=signs)
-                return own if dense is None else TableShapes(dense, own)
-            return own if dense is None else make_pipeline(dense, own)
+            return own if examples.encoder is None else of_columns(own, plain)
 
         kinds = ["additive"] if signs else KINDS[:4] if self.features == "auto" else [str(self.features)]
         ways = [

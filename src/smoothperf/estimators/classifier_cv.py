@@ -77,8 +77,9 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         (:class:`~smoothperf.features.Leaves`), or what a transformer makes, as in
         :class:`~smoothperf.MeasureClassifier`. Of several, simplest first, and of all these with "auto", a later one is
         taken if log loss has a clearly better average precision with it on held-out rows; "auto" leaves a sparse X as
-        it is. In every split features are fitted to the rows that are trained on, and only then made of those held
-        out: scores there know nothing of them.
+        it is. Where X has words, dates or missing values, names mean features of what a
+        :class:`~smoothperf.TableEncoder` makes of it. In every split features are fitted to the rows that are trained
+        on, and only then made of those held out: scores there know nothing of them.
     l1_ratio : float or list of float, default=0.0
         Share of absolute values in the penalty, as in :class:`~smoothperf.MeasureClassifier`; of several the one that
         is best on held-out rows, with everything else, is taken. Above 0, alphas follow from where the first weight

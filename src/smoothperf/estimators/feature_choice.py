@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 from .._arrays import Array
-from ..features import KernelFeatures, Leaves, Shapes
+from ..features import KernelFeatures, Leaves, Shapes, TableEncoder, TableShapes
 from ..optimise import ConvexSolver
 from ..tasks.base import Rows, Task
 from ..tasks.features import prepared, with_transformer
 from .choice import Choice, clearly_better, levels_for
+from .problem import any_named, is_table
 
 R = TypeVar("R", bound=Rows[Any])
 #: Widths of the kernel to choose from.
@@ -43,8 +46,9 @@ def ways_to_make(features: Any, X: Any) -> list[Way]:
     ----------
     features : str, transformer, None or list of them
         As in :class:`~smoothperf.MeasureClassifierCV`.
-    X : matrix
-        A sparse one stays as it is where "auto" is asked for.
+    X : matrix or data frame
+        A sparse one stays as it is where "auto" is asked for. One with words, dates or missing values goes through a
+        :class:`~smoothperf.features.TableEncoder` first, wherever features are asked for by name.
 
     Examples
     --------
@@ -52,15 +56,17 @@ def ways_to_make(features: Any, X: Any) -> list[Way]:
     >>> [way.name for way in ways_to_make("auto", np.ones((3, 2)))]
     ['linear', 'additive', 'kernel 0.3', 'kernel 1', 'kernel 3', 'leaves']
     """
+    encoder = TableEncoder() if any_named(features) and is_table(X) else None
     if isinstance(features, str) and features == "auto":
-        features = ["linear"] if issparse(X) else list(NAMED)
+        sparse = issparse(X) or (encoder is not None and clone(encoder).fit(X).makes_sparse)
+        features = ["linear"] if sparse else list(NAMED)
     several = features if isinstance(features, list) else [features]
-    return [way for rank, each in enumerate(several) for way in _ways(each, rank)]
+    return [way for rank, each in enumerate(several) for way in _ways(each, rank, encoder)]
 
 
-def _ways(features: Any, rank: int) -> list[Way]:
+def _ways(features: Any, rank: int, encoder: TableEncoder | None) -> list[Way]:
     if isinstance(features, str) and features in NAMED:
-        return [Way(name, transformer, rank) for name, transformer in NAMED[features].items()]
+        return [Way(name, of_columns(one, encoder), rank) for name, one in NAMED[features].items()]
     if isinstance(features, Way):
         return [features]
     if features is None or (hasattr(features, "fit") and hasattr(features, "transform")):
@@ -69,6 +75,23 @@ def _ways(features: Any, rank: int) -> list[Way]:
         f"features must be a transformer with fit and transform, None, one of {', '.join(NAMED)} and auto, or a list "
         f"of such, got {features!r}."
     )
+
+
+def of_columns(transformer: Any, encoder: TableEncoder | None) -> Any:
+    """Return what makes features of the columns of a table, of what makes them of numbers, or of None for columns.
+
+    Examples
+    --------
+    >>> print(of_columns(KernelFeatures(1.0), TableEncoder()))
+    Pipeline(steps=[('tableencoder', TableEncoder(sparse_output=False)),
+                    ('kernelfeatures', KernelFeatures())])
+    """
+    if transformer is None or encoder is None:
+        return encoder if transformer is None else transformer
+    dense = clone(encoder).set_params(sparse_output=False)
+    if isinstance(transformer, Shapes):
+        return TableShapes(dense, transformer)
+    return make_pipeline(dense, transformer)
 
 
 #: Ways by the names that users have for them, the simplest first.

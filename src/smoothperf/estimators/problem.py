@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
@@ -68,9 +69,22 @@ def features_of(estimator: Any) -> Any:
     return features
 
 
+def any_named(features: Any) -> bool:
+    """Whether features are asked for by name, so that they are made of whatever columns there are."""
+    return any(isinstance(each, str) for each in (features if isinstance(features, list) else [features]))
+
+
+def is_table(X: Any) -> bool:
+    """Whether a matrix or data frame holds more than numbers: words, dates, missing values."""
+    if issparse(X):
+        return False
+    values = np.asarray(X)
+    return values.dtype.kind not in "biuf" or (values.dtype.kind == "f" and values.size > 0 and np.isnan(values.min()))
+
+
 def checked_rows(estimator: Any, given: Taken, **settings: Any) -> tuple[Any, Any]:
     """Rows and their targets, checked; X not where features are made of it, whose transformer knows what it takes."""
-    if features_of(estimator) is not None:
+    if features_of(estimator) is not None or (any_named(getattr(estimator, "features", None)) and is_table(given.X)):
         X = given.X if hasattr(given.X, "shape") else np.asarray(given.X)  # rows are counted and taken by number
         return X, validate_data(estimator, X="no_validation", y=given.y, **settings)
     X, y = validate_data(estimator, given.X, given.y, accept_large_sparse=True, **ACCEPTED, **settings)
