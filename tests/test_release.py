@@ -1,7 +1,10 @@
-"""Facts that are written in several places are the same: the version, and where tests are."""
+"""Facts that are written in several places are the same: the version, needs, tests; actions are pinned."""
 
 import re
+import tomllib
 from pathlib import Path
+
+import yaml
 
 from portable import KINDS
 
@@ -34,3 +37,27 @@ def test_tests_and_kinds_of_machines_that_other_files_name_exist():
     ).split()
     assert len(kinds) > 5
     assert set(kinds) <= set(KINDS)
+
+
+def test_the_recipe_has_the_version_and_what_is_needed():
+    recipe = yaml.safe_load((ROOT / "recipe/recipe.yaml").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert (recipe["context"]["version"],) == first(r"^  version: '([^']+)'", "meson.build")
+    needed = [each.replace(" ", "") for each in recipe["requirements"]["run"] if each != "python"]
+    assert needed == [each for each in project["project"]["dependencies"] if ";" not in each]
+    build = {each.replace(" ", "").lower() for each in recipe["requirements"]["host"]} - {"python", "pip"}
+    assert build == {each.lower() for each in project["build-system"]["requires"]}
+    assert recipe["build"]["python"]["entry_points"] == [
+        f"{name} = {place}" for name, place in project["project"]["scripts"].items()
+    ]
+
+
+def test_actions_are_pinned_by_commit():
+    workflows = {path.name: path.read_text(encoding="utf-8") for path in ROOT.glob(".github/workflows/*.yml")}
+    uses = [line for text in workflows.values() for line in re.findall(r"uses: (.*)", text)]
+    assert len(uses) > 20
+    assert [line for line in uses if not re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v[\d.]+", line)] == []
+    for name, text in workflows.items():
+        found = yaml.safe_load(text)
+        assert found["permissions"] in ({"contents": "read"}, {}), name
+        assert all("runs-on" in job and job["steps"] for job in found["jobs"].values()), name

@@ -3,6 +3,7 @@
 import multiprocessing
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -128,6 +129,20 @@ def _fit_in_child(queue):
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+def test_fits_side_by_side_are_those_of_one_after_the_other(eager):
+    rng = np.random.default_rng(0)
+    X = sp.random(1500, 20, density=0.2, random_state=0, format="csr")
+    y = X @ rng.normal(size=20) + 0.1 * rng.normal(size=1500) > 0.2
+    alphas = [1e-1, 1e-2, 1e-3, 1e-4]
+
+    def fitted(alpha):
+        return MeasureClassifier("roc_area", alpha=alpha, n_threads=2).fit(X, y).coef_
+
+    with ThreadPoolExecutor(4) as pool:
+        for found, alone in zip(pool.map(fitted, 3 * alphas), 3 * [*map(fitted, alphas)], strict=True):
+            np.testing.assert_allclose(found, alone, rtol=1e-6, atol=1e-9)
+
+
 def test_a_child_that_inherits_the_pool_has_threads_of_its_own(eager):
     """The pool is in use, by another thread, when the process forks; its workers stay behind."""
     with use_threads(3):
