@@ -354,7 +354,7 @@ def test_the_value_of_a_row_is_read_once(form, dtype, widen):
     A = level_rows().astype(dtype)
     matrix = widen(sp.csr_array(A)) if form == "csr" else widen(sp.csr_array(A)).T
     design = as_design(matrix)
-    assert rows_of(design).levels is not None
+    assert rows_of(design).row_values is not None
     wanted = matrix.toarray().astype(float)
     rng = np.random.default_rng(1)
     w, g = rng.normal(size=wanted.shape[1]), rng.normal(size=wanted.shape[0])
@@ -369,7 +369,7 @@ def test_the_value_of_a_row_is_read_once(form, dtype, widen):
 def test_one_other_value_and_all_are_read(change):
     matrix = sp.csr_array(level_rows())
     matrix.data[change] += 1e-12
-    assert as_design(matrix)._rows.levels is None
+    assert as_design(matrix)._rows.row_values is None
     ones = sp.csr_array(level_rows() != 0.0, dtype=np.float64)
     assert as_design(ones)._rows.ones
     ones.data[change] = 1.0 + 1e-12

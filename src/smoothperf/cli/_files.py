@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._errors import fail
 from ._features import encoder_of, note_unseen
-from ._options import Columns, Form
+from ._options import ColumnOptions, Form
 from ._visible import visible
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ def read_rows(
     *,
     like: Likeness | None = None,
     labelled: bool = True,
-    columns: Columns | None = None,
+    columns: ColumnOptions | None = None,
 ) -> Dataset:
     """Read a file; of a table to learn from, say what its columns are taken for."""
     with screen.progress.status(reading(path)):
-        data = _read(path, form, like, labelled=labelled, columns=columns or Columns())
+        data = _read(path, form, like, labelled=labelled, columns=columns or ColumnOptions())
     if labelled and data.sample_weight is not None:
         fail(f"{path}: its rows have weights, which commands do not look at; in Python fit(path) does.")
     if data.encoder is not None and like is not None:
@@ -79,7 +79,7 @@ def read_rows(
     return data
 
 
-def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, columns: Columns) -> Dataset:
+def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, columns: ColumnOptions) -> Dataset:
     """Read examples in the form that they have, or that others had; of a table, learn what its columns are."""
     from ..features import TableEncoder
     from ..io import Dataset, read_data
@@ -97,7 +97,7 @@ def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, colu
         encoder = TableEncoder(**columns.settings())
         found = read_file(path, **options, **encoder.reading)
         if isinstance(found, Dataset):
-            if columns != Columns():
+            if columns != ColumnOptions():
                 fail(f"{path}: a file of the {found.format} format has no columns that options could be about.")
             return found
         with warnings.catch_warnings(action="ignore"):  # what is dropped is said, of all rows once

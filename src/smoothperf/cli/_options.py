@@ -133,7 +133,7 @@ class Form(Queried, Options):
 
 
 @dataclass(frozen=True)
-class Columns(Options):
+class ColumnOptions(Options):
     """The columns of a table, as far as the user says what they are: options of commands that learn from one."""
 
     drop: Annotated[

@@ -47,7 +47,7 @@ def compare(
     bootstrap: options.Resamples = 1000,
     seed: options.Seed = 0,
     figure: options.Figure = None,
-    columns: options.Columns,
+    columns: options.ColumnOptions,
     effort: options.Effort,
     pos_label: options.PosLabel = None,
     form: options.Form,

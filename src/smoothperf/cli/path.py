@@ -65,7 +65,7 @@ def path(
     ] = 0.0,
     nonnegative: options.Nonnegative = False,
     scale: options.Scale = None,
-    columns: options.Columns,
+    columns: options.ColumnOptions,
     effort: options.Effort,
     solver: options.SolverName = "auto",
     seed: options.Seed = 0,

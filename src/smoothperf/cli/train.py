@@ -77,7 +77,7 @@ def train(
         ),
     ] = None,
     scale: options.Scale = None,
-    columns: options.Columns,
+    columns: options.ColumnOptions,
     bends: Bends,
     effort: options.Effort,
     solver: options.SolverName = AUTO,

@@ -104,7 +104,7 @@ def weighted_squares(design: Design, weights: Array) -> Array:
     else:
         assert isinstance(design, RowBlocks)
         for rows, entries in design._blocks():
-            squared = replace(entries, data=np.square(entries.data, dtype=np.float64), ones=False, levels=None)
+            squared = replace(entries, data=np.square(entries.data, dtype=np.float64), ones=False, row_values=None)
             squared.scatter(weights[rows], sums, Scratch(), clear=False)
     return sums
 

@@ -32,7 +32,7 @@ ENTRIES_PER_SUM = 1
 #: Entries that are looked at together, where there is no kernel: no temporary of the size of X.
 PIECE = 1 << 20
 #: Entries of a row, on average, for which it pays to read one number instead.
-ENTRIES_PER_LEVEL = 4
+ENTRIES_PER_VALUE = 4
 
 
 class Scratch(threading.local):
@@ -71,7 +71,7 @@ class CompressedRows:
         All indices are below it. Products trust them, so they are checked (:meth:`are_sound`) when the object is made.
     ones : bool
         Whether all entries are known to be 1, so that they need not be read.
-    levels : ndarray or None
+    row_values : ndarray or None
         The one value that all entries of a row have, so that they need not be read, if that is so in all rows.
     """
 
@@ -80,7 +80,7 @@ class CompressedRows:
     data: NDArray[Any]
     n_columns: int
     ones: bool = False
-    levels: Array | None = None
+    row_values: Array | None = None
 
     @property
     def n_rows(self) -> int:
@@ -109,7 +109,7 @@ class CompressedRows:
         """``out = A x``."""
         _check_columns(x, self.n_columns)
         pieces = threads.pieces(self.n_entries, least=LEAST_ENTRIES)
-        kernels.gather(self.indptr, self.indices, self.data, self.ones, self.levels, x, out, pieces)
+        kernels.gather(self.indptr, self.indices, self.data, self.ones, self.row_values, x, out, pieces)
 
     def scatter(self, g: Array, out: Array, scratch: Scratch, *, clear: bool) -> None:
         """``out += A^T g``, or ``=`` if it is to be cleared; rows with ``g_i = 0`` are not read."""
@@ -117,7 +117,7 @@ class CompressedRows:
         # Each further thread has a sum of its own, which must be cleared and added up: that pays for long ranges only.
         pieces = threads.pieces(self.n_entries, least=max(LEAST_ENTRIES, ENTRIES_PER_SUM * out.shape[0]))
         room = scratch.take(kernels.room_for_sums(out.shape[0], pieces))
-        kernels.scatter(self.indptr, self.indices, self.data, self.ones, self.levels, g, out, clear, pieces, room)
+        kernels.scatter(self.indptr, self.indices, self.data, self.ones, self.row_values, g, out, clear, pieces, room)
 
     def surveyed(self, *, distinct: bool = True) -> tuple[CompressedRows, float, float]:
         """Return the same rows with what can be known of their values, the largest norm of a row, and the norm of all.
@@ -125,11 +125,11 @@ class CompressedRows:
         Norms are bounds if columns are not distinct. Ones are common, and so are rows of one value: sets of words or of
         categories, scaled to unit length.
         """
-        row_norm, norm, ones, level = kernels.row_norms(self.indptr, self.data, distinct)
-        levels = None
-        if level and not ones and self.n_entries >= ENTRIES_PER_LEVEL * self.n_rows:
-            levels = self.data[np.minimum(self.indptr[:-1], self.n_entries - 1)].astype(np.float64)
-        return replace(self, ones=ones, levels=levels), row_norm, norm
+        row_norm, norm, ones, alike = kernels.row_norms(self.indptr, self.data, distinct)
+        row_values = None
+        if alike and not ones and self.n_entries >= ENTRIES_PER_VALUE * self.n_rows:
+            row_values = self.data[np.minimum(self.indptr[:-1], self.n_entries - 1)].astype(np.float64)
+        return replace(self, ones=ones, row_values=row_values), row_norm, norm
 
     def with_short_indices(self) -> CompressedRows:
         """Return the same rows with a copy of the indices, of two bytes each, if columns are so few.

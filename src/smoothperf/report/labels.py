@@ -15,7 +15,7 @@ from ..measures import Measure, get_measure
 from .bands import Band, precision_at, rate_places, recall_at, recall_places
 from .contents import ReportContents, ValueAndInterval
 from .penalty import has_bounds, penalty_words
-from .shapes import Shapes, shapes_of
+from .shapes import ShapeFacts, shapes_of
 from .thinning import separating_thresholds, thin_cuts
 from .training import TrainingFacts, made_now, training_of
 from .weights import LargestWeights, weights_of
@@ -88,7 +88,7 @@ class LabelContents(ReportContents):
         Weights of features.
     shift : float
         Added to raw scores: the model's intercept, higher for the positive label.
-    shapes : Shapes or None
+    shapes : ShapeFacts or None
         What columns add to the score, where features are made of them one by one.
 
     Examples
@@ -110,7 +110,7 @@ class LabelContents(ReportContents):
     histogram: Histogram
     weights: LargestWeights
     shift: float
-    shapes: Shapes | None = None
+    shapes: ShapeFacts | None = None
 
 
 def gather(

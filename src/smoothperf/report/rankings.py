@@ -18,7 +18,7 @@ from .._arrays import Array
 from ..evaluation import QueryScores, drawn_interval, is_constant, query_columns, query_resamples
 from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
 from .contents import ReportContents, ValueAndInterval
-from .shapes import Shapes, shapes_of
+from .shapes import ShapeFacts, shapes_of
 from .training import TrainingFacts, made_now, training_of
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class RankingContents(ReportContents):
         That measure of the queries that count, for the model and for the best single feature.
     single : SingleFeature
         The feature that ranks best by itself.
-    shapes : Shapes or None
+    shapes : ShapeFacts or None
         What columns add to the scores, where features are made of them one by one.
     worst : list of WorstQuery
         The worst first.
@@ -134,7 +134,7 @@ class RankingContents(ReportContents):
     single_values: Array
     single: SingleFeature
     worst: list[WorstQuery]
-    shapes: Shapes | None = None
+    shapes: ShapeFacts | None = None
     places: PlaceMeans
 
 

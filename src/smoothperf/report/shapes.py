@@ -75,7 +75,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Shapes:
+class ShapeFacts:
     """The shapes of all columns that make a difference, the largest spread first.
 
     Attributes
@@ -95,7 +95,7 @@ class Shapes:
 
 def shapes_of(
     model: Any, X: Any, positive: NDArray[np.bool_] | None, names: Sequence[str] | None = None
-) -> Shapes | None:
+) -> ShapeFacts | None:
     """Return the shapes of a model with features made of columns one by one; None for other models.
 
     Examples
@@ -125,7 +125,7 @@ def shapes_of(
     ]
     names = [effect.name for effect in effects.columns]
     reasons = [] if positive is None else reasons_of(names, columns, added - means, mean, positive)
-    return Shapes(sorted(shapes, key=lambda shape: -shape.spread), mean, reasons)
+    return ShapeFacts(sorted(shapes, key=lambda shape: -shape.spread), mean, reasons)
 
 
 def _shapes(effect: Any, band: Any, values: NDArray[Any], added: Array) -> Iterator[Shape]:
@@ -185,7 +185,7 @@ def _curve(
     return Shape(name, spread, places, heights - mean, half, np.unique(rug), [], gap)
 
 
-def shapes_section(found: Shapes, better: str, *, above: bool = False) -> str:
+def shapes_section(found: ShapeFacts, better: str, *, above: bool = False) -> str:
     """Return the section; ``better`` is what more speaks for, ``above`` 0 is called so, and a script says numbers."""
     positive = escape(better)
     if not found.shapes:
@@ -259,7 +259,7 @@ def _words(shape: Shape) -> str:
     )
 
 
-def shapes_data(found: Shapes) -> list[dict[str, list[float]]]:
+def shapes_data(found: ShapeFacts) -> list[dict[str, list[float]]]:
     """Return the curves for the script, by their places in the section."""
     return [
         {

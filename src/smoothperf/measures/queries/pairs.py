@@ -37,8 +37,8 @@ class _QueryPairs:
         first_groups = np.searchsorted(groups, queries.starts[:-1])
         query = np.searchsorted(queries.starts, groups, "right") - 1
         # Grades are numbered upwards within each query.
-        self.levels = np.empty(queries.here_count, dtype=np.intp)
-        self.levels[order] = np.repeat(np.arange(groups.size) - first_groups[query], counts)
+        self.grade_numbers = np.empty(queries.here_count, dtype=np.intp)
+        self.grade_numbers[order] = np.repeat(np.arange(groups.size) - first_groups[query], counts)
         equal = np.bincount(query, counts.astype(np.float64) ** 2, minlength=queries.sizes.size)
         self.numbers: Array = (queries.sizes.astype(np.float64) ** 2 - equal) / 2.0
 
@@ -58,7 +58,7 @@ class _QueryPairs:
             scores,
             queries.rows,
             queries.starts,
-            self.levels,
+            self.grade_numbers,
             coefficients,
             margin,
             kappa,

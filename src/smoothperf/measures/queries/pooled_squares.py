@@ -85,7 +85,7 @@ class PooledSquaresRisk(Risk):
         centred = self._centred(scores)
         difference = centred - self._centred_gains
         first = _first(scores)
-        value, offset, spread, level = queries.total(
+        value, offset, spread, distance = queries.total(
             float(shares @ difference**2),
             float(shares @ (self._centred_gains**2 - centred**2)),
             float(shares @ (1.0 + self._centred_gains**2 + centred**2 + (scores - first) ** 2)),
@@ -95,7 +95,7 @@ class PooledSquaresRisk(Risk):
         # Sums are off by as many roundings as there are documents and members at most; how far all scores are from 0
         # enters into the mean alone, with a few, and is multiplied by centred scores, of size sqrt(spread) at most.
         few = 4 * queries.members + 32
-        rounding = 8.0 * EPS * ((queries.count + few) * spread + few * level * math.sqrt(spread))
+        rounding = 8.0 * EPS * ((queries.count + few) * spread + few * distance * math.sqrt(spread))
         return RiskValue(Plane(gradient, offset, rounding), value, value, exact=Interval(value, value))
 
     def lipschitz(self, mu: float) -> float:
