@@ -36,7 +36,7 @@ OUT_OF_CORE = (
     "ratio",
 )
 GROWTH = ("measure", "rows", "seconds", "iterations", "MB of X", "MB more")
-OF_PATHS = ("data", "measure", "path_passes", "cold_passes", "all_cold_passes", "ratio_passes", "ratio_seconds")
+OF_PATHS = ("data", "measure", "path_passes", "cold_passes", "all_cold_passes", "ratio_seconds")
 SPARSE = ("data", "peer", "weights", "peer_weights", "difference_average_precision", "ratio_seconds")
 #: Data whose rows the longest tables show: few columns, many rows, text.
 SHOWN = ("a9a", "covtype", "rcv1-c11")
@@ -88,22 +88,37 @@ def grouped(rows: list[Row]) -> list[list[str]]:
     ]
 
 
-def mean_of(rows: list[Row], column: str) -> str:
-    """Geometric mean of a column."""
-    return f"{geometric_mean(float(row[column]) for row in rows):.2f}"
-
-
-def mean_pivot(rows: list[Row], line: Sequence[str], column: str, values: Sequence[str]) -> str:
-    """The same with geometric means of ``values`` in the cells."""
-    cells: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        cells.setdefault((*(row[field] for field in line), row[column]), []).append(row)
-    means = [
-        dict(zip((*line, column), key, strict=True))
-        | {"mean": " / ".join(f"{geometric_mean(float(row[value]) for row in cell):.2f}" for value in values)}
-        for key, cell in cells.items()
+def relative_times() -> list[tuple[str, str, list[str]]]:
+    """What was timed, beside what, and all ratios."""
+    iterations, peers, fractional = read("iterations"), read("peers"), read("fractional")
+    text = [row for row in read("svmlight") if row["same"] == "True"]
+    fit = "a fit to a certified 1e-3"
+    return [
+        *(
+            (
+                f"an iteration of L-BFGS, {threads} thread{'s' * (threads != '1')}",
+                "`X @ w` and `X.T @ g` of SciPy",
+                [row["ratio"] for row in iterations if row["threads"] == threads],
+            )
+            for threads in dict.fromkeys(row["threads"] for row in iterations)
+        ),
+        (fit, "`LinearSVC()`", [row["to_linear_svc"] for row in peers]),
+        (fit, "`LogisticRegression()`", [row["to_logistic"] for row in peers]),
+        (f"{fit}, F1", "one for PRBEP", [row["ratio"] for row in fractional if ", alpha" in row["what"]]),
+        (
+            "the risk of F1, exact or smoothed, a million examples",
+            "`np.argsort`",
+            [row["ratio"] for row in fractional if ", alpha" not in row["what"]],
+        ),
+        (f"reading {len(text)} compressed svmlight files", "`load_svmlight_file`", [row["ratio"] for row in text]),
+        ("reading them as text", "`load_svmlight_file`", [row["text_ratio"] for row in text]),
     ]
-    return pivot(means, line, column, lambda row: row["mean"])
+
+
+def spread(what: str, peer: str, ratios: Sequence[str]) -> list[str]:
+    """Geometric mean, least and most of some ratios."""
+    values = [*map(float, ratios)]
+    return [what, peer, *(f"{value:.2f}" for value in (geometric_mean(values), min(values), max(values)))]
 
 
 def machine(rows: list[Row]) -> str:
@@ -126,7 +141,6 @@ def rows_table(name: str, columns: Sequence[str] | None = None) -> str:
 def results() -> str:
     """All sections, as Markdown."""
     optima, rates, kernels = read("reference_values"), read("rates"), read("kernels")
-    iterations, peers = read("iterations"), read("peers")
     passes = pivot(
         [row for row in optima if row["solver"] != "L-BFGS tight"],
         ("data", "measure"),
@@ -144,20 +158,6 @@ def results() -> str:
         ("measure", "solver"),
         "eps",
         lambda row: f"{row['iterations']} ({row['certified']})" + (f" / {row['bound']}" if row["bound"] else ""),
-    )
-    means = ", ".join(
-        f"{geometric_mean(float(row['ratio']) for row in iterations if row['threads'] == threads):.2f} with {threads}"
-        for threads in dict.fromkeys(row["threads"] for row in iterations)
-    )
-    per_iteration = mean_pivot(
-        [{**row, "what": f"{row['measure']}, threads {row['threads']}"} for row in shown(iterations)],
-        ("data",),
-        "what",
-        ["ratio"],
-    )
-    fits = mean_pivot(shown(peers), ("data",), "measure", ["to_linear_svc", "to_logistic"])
-    to_svc, to_logistic = (
-        geometric_mean(float(row[column]) for row in peers) for column in ("to_linear_svc", "to_logistic")
     )
     planes = read("cutting_planes")
     faster = pivot(shown(planes), ("data", "measure"), "alpha", lambda row: row["times_faster"])
@@ -180,19 +180,8 @@ def results() -> str:
         "way",
         lambda row: f"{float(row['gradient_difference']):.0e}, {row['iterations']}",
     )
-    fractional = read("fractional")
-    sorts = table(
-        ["F1", "ms", "np.argsort", "ratio"],
-        [[row["what"], row["ms"], row["peer_ms"], row["ratio"]] for row in fractional if ", alpha" not in row["what"]],
-    )
-    fits_of_f1 = [
-        row | dict(zip(("data", "alpha"), row["what"].split(":")[0].split(", alpha "), strict=True))
-        for row in fractional
-        if ", alpha" in row["what"]
-    ]
-    to_prbep = pivot(fits_of_f1, ("data",), "alpha", lambda row: row["ratio"])
-    text = [row for row in read("svmlight") if row["same"] == "True"]
-    large = max(text, key=lambda row: float(row["megabytes_of_text"]))
+    times = table(["time of", "relative to", "mean", "from", "to"], [spread(*timed) for timed in relative_times()])
+    imports = {row["import"]: row["ratio"] for row in read("imports")}
     ratios = table(["kernel, and its peer", "ratio"], grouped(kernels))
     return f"""
 Measured with {machine(optima)}.
@@ -216,20 +205,13 @@ Until the exact objective is within eps of the best value known (until that is c
 
 {counts}
 
-### Time of an iteration relative to SciPy's products
+### Times relative to others
 
-An iteration of L-BFGS relative to `X @ w` and `X.T @ g` together, which use one thread; geometric means of two alphas.
-Of all data: {means} threads.
+Geometric means over data sets and alphas, the least and the most. scikit-learn's models have their default settings,
+minimise other things and stop by other rules; fits have one thread. An import of `MeasureClassifier` takes
+{imports["smoothperf, MeasureClassifier"]} times as long as one of `sklearn.linear_model`.
 
-{per_iteration}
-
-### Time of a fit relative to scikit-learn
-
-A fit to a certified 1e-3 relative to `LinearSVC()` / `LogisticRegression()` with their default settings, one thread;
-geometric means of two alphas. They minimise other things and stop by other rules. Of all data:
-{to_svc:.2f} / {to_logistic:.2f}.
-
-{fits}
+{times}
 
 ### Times faster than cutting planes
 
@@ -250,14 +232,6 @@ Passes over the data of a fit of the tight bound to 1e-3, with those of its star
 same alpha). Geometric means of five data sets: {of_tight}.
 
 {tight_passes}
-
-### F1 against a sort, and against PRBEP
-
-Milliseconds of a million examples against `np.argsort`, and times as long as PRBEP takes to a certified 1e-3.
-
-{sorts}
-
-{to_prbep}
 
 ### Growth with the rows
 
@@ -302,16 +276,6 @@ peers have about as many weights that are not zero. Differences are 95 % interva
 the peer's, from 1,000 draws of its rows.
 
 {rows_table("sparse", SPARSE)}
-
-### Reading svmlight files, against scikit-learn
-
-The same matrix; time relative to `load_svmlight_file`. Geometric means of {len(text)} files: {mean_of(text, "ratio")}
-compressed, {mean_of(text, "text_ratio")} as text; of the largest, {large["file"]}: {large["ratio"]} and
-{large["text_ratio"]}.
-
-### Imports in a fresh process
-
-{rows_table("imports")}
 
 ### Time of the kernels relative to their peers
 
