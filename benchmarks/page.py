@@ -89,7 +89,7 @@ def grouped(rows: list[Row]) -> list[list[str]]:
 
 
 def relative_times() -> list[tuple[str, str, list[str]]]:
-    """What was timed, beside what, and all ratios."""
+    """Names of what was timed and of its peer, and all ratios."""
     iterations, peers, fractional = read("iterations"), read("peers"), read("fractional")
     text = [row for row in read("svmlight") if row["same"] == "True"]
     fit = "a fit to a certified 1e-3"
