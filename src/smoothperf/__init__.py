@@ -105,6 +105,7 @@ __all__ = [
     "threshold_for",
 ]
 
+#: Where names come from that are no measures.
 _HOMES = {
     ".estimators.classifier": ("MeasureClassifier",),
     ".estimators.messages": ("ZeroModelWarning",),
@@ -117,34 +118,6 @@ _HOMES = {
     ".estimators.ranker": ("MeasureRanker",),
     ".estimators.ranker_cv": ("MeasureRankerCV",),
     ".features": ("TableEncoder",),
-    ".measures": (
-        "NDCG",
-        "PooledSquaredLoss",
-        "QueryAveragePrecision",
-        "QueryPrecision",
-        "QueryRecall",
-        "QueryROCArea",
-        "QuerySquaredLoss",
-        "ReciprocalRank",
-        "PRBEP",
-        "AveragePrecision",
-        "BalancedErrorRate",
-        "ErrorRate",
-        "FBeta",
-        "Jaccard",
-        "LogLoss",
-        "MatthewsCorrelation",
-        "PartialROCArea",
-        "PositivesAtTop",
-        "PrecisionAtK",
-        "PrecisionAtRecall",
-        "ROCArea",
-        "RecallAtFPR",
-        "RecallAtK",
-        "SquaredHinge",
-        "RecallAtPrecision",
-        "TargetWarning",
-    ),
     ".optimise.smoothing": ("Adaptive", "Fixed"),
     ".optimise": ("BMRM", "LBFGS", "Nesterov", "Newton", "Result", "Status"),
 }
@@ -186,9 +159,9 @@ def __getattr__(name: str) -> _Any:
         from importlib.metadata import version
 
         return version("smoothperf")
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(_importlib.import_module(home, __name__), name)
+    if name in __all__:
+        home = next((home for home, names in _HOMES.items() if name in names), ".measures")
+        return getattr(_importlib.import_module(home, __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
