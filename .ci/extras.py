@@ -52,13 +52,30 @@ def dask() -> None:
     assert 0.0 <= model.gap_ <= model.tol
 
 
+def torch() -> None:
+    """Evaluate a loss in PyTorch."""
+    from smoothperf.torch import MeasureLoss, Tensor
+
+    scores = Tensor([0.5, 1.0, -2.0]).requires_grad_()
+    MeasureLoss("prbep")(scores, Tensor([1, 0, 0])).backward()
+    assert scores.grad.tolist() == [-0.75, 0.75, 0.0]
+
+
+def jax() -> None:
+    """Evaluate a loss in JAX."""
+    from smoothperf.jax import jax, measure_loss
+
+    slope = jax.grad(measure_loss)(np.array([0.5, 1.0, -2.0]), np.array([1, 0, 0]), "prbep")
+    assert slope.tolist() == [-0.75, 0.75, 0.0]
+
+
 def main(installed: str) -> None:
     """Try everything; what belongs to an extra that is not installed must say which one is missing."""
     X, y = make_rare_positives(500, 50, positive_rate=0.1)
     model = smoothperf.MeasureClassifier("prbep", alpha=1e-3).fit(X, y)
     model.save(HERE / "model")
     assert np.array_equal(smoothperf.load(HERE / "model").decision_function(X), model.decision_function(X))
-    for feature in (plots, parquet, dask):
+    for feature in (plots, parquet, dask, torch, jax):
         name = feature.__name__
         refusal = None
         try:

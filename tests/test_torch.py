@@ -6,6 +6,7 @@ import copy
 import pickle
 import re
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,14 @@ def test_reductions_and_shapes():
     assert alone(scores, targets, weights).item() != alone(scores, targets).item()
     with pytest.raises(ValueError, match=r"scores have shape \(60, 3\) and targets \(60,\)"):
         alone(scores, targets[:, 0])
+
+
+def test_threads_share_a_loss():
+    loss = MeasureLoss("roc_area@0.2")
+    batches = [batch(seed=seed) for seed in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        values = list(pool.map(lambda each: loss(*each).item(), batches))
+    assert values == [loss(*each).item() for each in batches]
 
 
 def test_queries():
