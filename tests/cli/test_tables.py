@@ -156,7 +156,7 @@ def test_one_against_the_rest(run, run_json, tmp_path):
         rows.append([rng.normal() + 3 * (kind == "b"), rng.normal(), kind])
     data = write(tmp_path / "three.csv", rows)
     message = run("train", data, "--label", "kind", "-o", tmp_path / "m", code=2).stderr
-    assert f"smoothperf train {data} --label kind --pos-label a -o a.model and then the same for b, c." in message
+    assert f"smoothperf train {data} --label kind --pos-label a -o a.model and then the same for b, c; or" in message
     result = run("train", data, "--label", "kind", "--pos-label", "b", "-o", tmp_path / "b.model")
     assert "Positive: 30 (33.33%) labelled b; negative: 60 labelled not b" in result.stdout
     found = run_json("evaluate", tmp_path / "b.model", data, "--label", "kind", "--bootstrap", "5")

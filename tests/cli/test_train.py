@@ -189,7 +189,7 @@ def test_bad_files_are_one_line(run, train_file, tmp_path):
     three.write_text("1 1:0.5\n2 1:2\n3 1:1\n")
     message = run("train", three, "-o", tmp_path / "model", "-q", code=2).stderr
     assert "there are 3 labels where a measure needs two; train for one against the rest" in message
-    assert f"smoothperf train {three} --pos-label 1 -o 1.model and then the same for 2, 3." in message
+    assert f"smoothperf train {three} --pos-label 1 -o 1.model and then the same for 2, 3; or" in message
     nowhere = run("train", train_file, "-o", tmp_path / "no" / "model", code=2).stderr
     assert nowhere == f"smoothperf: there is no folder {tmp_path / 'no'} to write model to.\n"
     assert "is a folder; name a file" in run("train", train_file, "-o", tmp_path, code=2).stderr
@@ -216,7 +216,7 @@ def test_notes_are_warnings_that_matter():
         warnings.warn("old", DeprecationWarning, stacklevel=1)
         warnings.warn("odd", UserWarning, stacklevel=1)
         warnings.warn("odd", UserWarning, stacklevel=1)
-    assert _trained._notes(caught) == ["odd"]
+    assert _trained.notes_of(caught) == ["odd"]
 
 
 @pytest.mark.parametrize("more", [[], ["--validation"]])

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ..estimators.classifier_cv import MeasureClassifierCV
     from ..estimators.ranker_cv import MeasureRankerCV
     from ..io import Dataset
-    from .kinds import Kind
+    from .kinds import SingleKind
 
 #: Means over folds that differ by less are equal: they may be sums of the same numbers.
 ROUNDING = 1e-9
@@ -51,7 +51,9 @@ def averaged(model: Any) -> dict[str, float]:
     return shares
 
 
-def held_out_words(kind: Kind, model: MeasureClassifierCV | MeasureRankerCV, examples: Dataset, folds: int) -> str:
+def held_out_words(
+    kind: SingleKind, model: MeasureClassifierCV | MeasureRankerCV, examples: Dataset, folds: int
+) -> str:
     """Return how many folds there were, and how often they were drawn if not once."""
     times = kind.times_drawn(model, examples, folds)
     folds = sum(name.startswith("split") for name in model.cv_results_) // times

@@ -24,13 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Likeness:
-    """Features and labels that other rows have to agree with, and the positive label if it is the smaller one."""
+    """Features and labels that other rows have to agree with, and the positive label if it is the smaller one.
+
+    ``several`` says that rows may have any number of labels.
+    """
 
     n_features: int
     feature_names: list[str] | None
     encoder: TableEncoder | None
-    labels: tuple[Any, Any] | None
+    labels: tuple[Any, ...] | None
     positive: str | None = None
+    several: bool = False
 
     @classmethod
     def of_data(cls, data: Dataset) -> Likeness:
@@ -57,6 +61,7 @@ class Likeness:
             encoder,
             None if classes is None else tuple(classes.tolist()),
             None if getattr(model, "_sign", 1.0) > 0.0 else str(model.label_pair[1]),
+            getattr(model, "label_kind_", "") == "sets",
         )
 
 
@@ -87,6 +92,8 @@ def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, colu
     from ..io.store import is_store
 
     options = {**asdict(form), "labelled": labelled}
+    if like is not None and like.several:
+        options["labels"] = options.get("labels") or True
     zero_based = options.pop("zero_based")  # which tables and stores have not
     if is_store(path, form.format):
         stored = read_data(path, **options)
@@ -180,7 +187,7 @@ def remember_data(model: MeasureClassifier | MeasureRanker, examples: Dataset) -
         model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
     if examples.zero_based is not None:
         model.zero_based_ = examples.zero_based
-    model.origin_ = {**model.origin_, "data": Path(examples.path).name}
+    model.origin_ = {**getattr(model, "origin_", {}), "data": Path(examples.path).name}
 
 
 def form_for(model: MeasureClassifier | MeasureRanker, form: Form) -> Form:

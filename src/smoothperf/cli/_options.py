@@ -133,6 +133,22 @@ class Form(Queried, Options):
 
 
 @dataclass(frozen=True)
+class LabelForm(Form):
+    """The same of a file whose rows may have several labels."""
+
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--labels",
+            metavar="COLUMN",
+            show_default=False,
+            help="Column that lists any number of labels ('oil;gas'), or several columns of 0 and 1: a,b,c.",
+        ),
+    ] = None
+    separator: Annotated[str, typer.Option("--separator", metavar="SIGN", help="Between the labels of a row.")] = ";"
+
+
+@dataclass(frozen=True)
 class ColumnOptions(Options):
     """The columns of a table, as far as the user says what they are: options of commands that learn from one."""
 

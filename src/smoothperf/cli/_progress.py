@@ -84,7 +84,7 @@ class Watch:
         self._acknowledge()
         return self.interrupted
 
-    def choosing(self, step: Step) -> None:
+    def choosing(self, step: Step | str) -> None:
         """Show what a choice will train next."""
         if self._choosing_since is None:
             self._choosing_since = time.monotonic()

@@ -17,7 +17,7 @@ from ._point import expectations
 if TYPE_CHECKING:
     from ..design.scaling import Scaling
     from ..io import Dataset
-    from .kinds import Kind
+    from .kinds import SingleKind
 
 
 class Trained:
@@ -29,7 +29,7 @@ class Trained:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: SingleKind,
         model: Any,
         examples: Dataset,
         where: str,
@@ -50,7 +50,7 @@ class Trained:
         self.converged = bool(model.result_.reached <= model.tol)
         self.expected = getattr(model, "expected_", None)
         self.fell_back = choice is None and model.bound == "auto" and self.about["bound"] == "tight" and not kind.ranks
-        self.notes = _notes(caught, zero=self.constant or self.fell_back)
+        self.notes = notes_of(caught, zero=self.constant or self.fell_back)
 
     def save(self, output: Path) -> None:
         """Write the model, without what is of this machine."""
@@ -195,7 +195,7 @@ def _save(model: Any, examples: Dataset, output: Path) -> None:
     model.save(output)
 
 
-def _notes(caught: list[Any], *, zero: bool = False) -> list[str]:
+def notes_of(caught: list[Any], *, zero: bool = False) -> list[str]:
     """Return warnings as sentences; what is said elsewhere, such as that a tolerance was missed, is not among them."""
     from sklearn.exceptions import ConvergenceWarning
 

@@ -33,7 +33,7 @@ def evaluate(
             help="Column of a table with the cost of calling the row wrong; the total is shown.",
         ),
     ] = None,
-    form: options.Form,
+    form: options.LabelForm,
     screen: Screen,
 ) -> None:
     """Judge a model by all measures, with 95 % intervals.
@@ -71,6 +71,8 @@ def evaluate(
         rows = [[title, *map(_cell, found[name].values())] for name, title in titles.items()]
         headers = [heading, "value", "95 % from", "to", *([kind.unit] if worth.counts else [])]
         screen.result(*([""] if place else []), table(headers, rows))
+    if worth.each:
+        _show_each(screen, worth.each)
     totals = None
     if cost is not None and costs is not None:
         positive, drawn_again = examples.y == fitted.label_pair[1], worth.draws(bootstrap, seed)
@@ -85,6 +87,7 @@ def evaluate(
             "bootstrap": bootstrap,
             "seed": seed,
             "measures": found,
+            **({"labels": worth.each} if worth.each else {}),
             **({} if totals is None else {"costs": {"column": cost, **totals}}),
         }
     )
@@ -94,6 +97,13 @@ def _costs(data: Path, column: str, format: str | None) -> NDArray[Any]:
     from ..io.ids import read_costs
 
     return read_costs(data, column, format=format)
+
+
+def _show_each(screen: Screen, each: list[dict[str, Any]]) -> None:
+    """Print what decisions are worth for each label."""
+    headers = list(each[0])
+    rows = [[str(row["label"]), *(_cell(value) for value in list(row.values())[1:])] for row in each]
+    screen.result("", table(["F1" if name == "f1" else name for name in headers], rows))
 
 
 def _cell(value: float) -> str:

@@ -95,12 +95,15 @@ def export(
     """
     from .. import export as room
     from .._validation import choice
+    from ..estimators.multilabel import MultilabelModel
 
     choice("--to", to, tuple(FORMATS))
     if output is not None:
         check_writable(output)
     screen = screen.aside()
     fitted = load(model)
+    if isinstance(fitted, MultilabelModel):
+        raise ValueError(f"{model} answers {fitted.classes_.size} labels, and other programs read models of one.")
     given: dict[str, Any] = {
         "name": name,
         "predict": predict,

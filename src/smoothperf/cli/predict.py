@@ -64,7 +64,7 @@ def predict(
         bool,
         typer.Option("--ranks", help="Of a ranker: write a CSV table with the query, the score and the rank in it."),
     ] = False,
-    form: options.Form,
+    form: options.LabelForm,
     screen: Screen,
 ) -> None:
     """Predict the labels of new examples, one to a line; scores, if MODEL ranks.
@@ -101,8 +101,7 @@ def predict(
     columns = kind.predictions(fitted, rows, what=what, with_ranks=ranks, cut=cut)
     if screen.as_json:
         known = {} if ids is None else {"ids": ids}
-        plural = {f"{name[:-1]}ies" if name[-1] == "y" else f"{name}s": column for name, column in columns.items()}
-        screen.document({"command": "predict", "model": model, **known, **plural})
+        screen.document({"command": "predict", "model": model, **known, **kind.predicted(columns)})
         if output is None:
             return
     if ids is None and len(columns) == 1:

@@ -23,7 +23,7 @@ def report(
     ),
     bootstrap: options.Resamples = 200,
     seed: options.Seed = 0,
-    form: options.Form,
+    form: options.LabelForm,
     screen: Screen,
 ) -> None:
     """Write an HTML page on a model, with a threshold to move.

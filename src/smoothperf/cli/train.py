@@ -14,18 +14,20 @@ from ._choice import choice_document, choice_lines, held_out_words
 from ._errors import fail
 from ._features import features_for, unscale
 from ._files import check_writable, read_rows
+from ._many import are_many, check_average, train_many
 from ._point import At, operating_point
 from ._progress import Watch
 from ._screen import Screen
 from ._sparse import Bounds, Sparsity, bounds_of
 from ._trained import Checkpoints, Trained
-from .kinds import Kind, Labels, check_training, kind_of_rows
+from .kinds import Labels, ManyLabels, SingleKind, check_training, kind_of_rows
 
 if TYPE_CHECKING:
     from ..estimators.classifier import MeasureClassifier
     from ..io import Dataset
 
 AUTO = "auto"
+FOLDS = 5
 
 
 def train(
@@ -33,6 +35,15 @@ def train(
     *,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")],
     measure: options.MeasureName = None,
+    average: Annotated[
+        str | None,
+        typer.Option(
+            "--average",
+            metavar="KIND",
+            show_default="macro",
+            help="With many labels: macro, the mean of the measure over labels, or micro, that of all decisions (F1).",
+        ),
+    ] = None,
     alpha: Annotated[
         str,
         typer.Option(
@@ -66,7 +77,16 @@ def train(
             "--alpha NUMBER for the threshold only, of --at or of a goal such as recall@precision=0.9.",
         ),
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="For --alpha auto: how many folds.")] = 5,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            "--folds",
+            metavar="N",
+            min=2,
+            show_default="5; 3 with many labels",
+            help="For --alpha auto: how many folds.",
+        ),
+    ] = None,
     calibration: Annotated[
         str | None,
         typer.Option(
@@ -97,7 +117,7 @@ def train(
         typer.Option("--resume", metavar="FILE", help="Go on from the model in this file; with --alpha NUMBER."),
     ] = None,
     pos_label: options.PosLabel = None,
-    form: options.Form,
+    form: options.LabelForm,
     screen: Screen,
 ) -> None:
     """Train a linear model for a performance measure, and save it.
@@ -116,7 +136,9 @@ def train(
     Of the two labels in DATA, the one that sorts last is the positive one,
     or that of --pos-label. If rows have queries (--query COLUMN, or qid: in
     svmlight), labels are grades, and a ranker is trained: whole queries are
-    held out then.
+    held out then. Rows may have any number of labels, in a column that lists
+    them (--labels topics), in columns of 0 and 1, or in svmlight with commas:
+    then each label has a choice of its own.
 
     Exit code: 0 if the tolerance is reached, 1 if not, or if the model tells
     nothing (it is saved all the same), 2 if training could not begin, 130
@@ -135,9 +157,20 @@ def train(
     bends = bends.checked(alone=strength is not None)
     _check_options(measure, form, strength, bound, at, validation)
     _check_calibration(calibration, strength)
+    check_average(average)
     checkpoints = Checkpoints(checkpoint, resume)
     checkpoints.check(strength)
     rows = read_rows(screen, data, form, columns=columns)
+    if are_many(rows, average):
+        many = ManyLabels(screen, form)
+        many.refuse(at=at, balanced=balanced, pos_label=pos_label, l1_ratio=l1_ratio, nonnegative=nonnegative)
+        many.refuse(calibration=calibration, validation=validation, checkpoint=checkpoint, resume=resume)
+        many.refuse(max_features=sparsity.max_features, sparsest=sparsity.sparsest, coef_bounds=bounds.coef_bounds)
+        many.refuse(solver=None if solver == AUTO else solver, features=bends.asked, monotone=bends.monotone)
+        wanted = {"measure": measure or many.default_measure, "average": average or "macro", "bound": bound}
+        wanted |= effort.settings()
+        train_many(many, rows, wanted, strength=strength, folds=folds, scaled=scaled, output=output)
+        return
     kind = kind_of_rows(screen, rows, [measure], form)
     kind.refuse(at=at, balanced=balanced, pos_label=pos_label, l1_ratio=l1_ratio, nonnegative=nonnegative)
     kind.refuse(
@@ -168,7 +201,7 @@ def train(
         if strength is None:
             of_columns = kind.ranks or nonnegative or ratios != 0.0 or bool(fewest) or bool(limits)
             chosen = bends.by_default(examples, of_columns=of_columns)
-            trained = _choose(kind, examples, others, settings, folds, scaled, chosen, watch)
+            trained = _choose(kind, examples, others, settings, folds or FOLDS, scaled, chosen, watch)
         else:
             settings["alpha"] = strength
             trained = _train(kind, examples, others, settings, point, scaled, bends, watch, checkpoints)
@@ -179,7 +212,7 @@ def train(
 
 
 def _choose(
-    kind: Kind,
+    kind: SingleKind,
     examples: Dataset,
     others: Dataset | None,
     settings: dict[str, Any],
@@ -219,7 +252,7 @@ def _choose(
 
 
 def _train(
-    kind: Kind,
+    kind: SingleKind,
     examples: Dataset,
     others: Dataset | None,
     settings: dict[str, Any],

@@ -10,11 +10,13 @@ import typer
 from .. import load
 from .._files import written_whole
 from . import _options as options
+from ._errors import fail
 from ._files import check_figure, check_writable, csv_lines
 from ._screen import Screen, table
 
 if TYPE_CHECKING:
     from ..estimators.linear import CertifiedModel
+    from ..estimators.multilabel import MultilabelModel
 
 
 def weights(
@@ -27,7 +29,7 @@ def weights(
             metavar="N",
             min=1,
             show_default=False,
-            help="The N largest only; 20 by default on the screen, all in a file.",
+            help="The N largest only; by default 20 on the screen, or 5 of each of many labels, all in a file.",
         ),
     ] = None,
     output: Annotated[
@@ -50,6 +52,14 @@ def weights(
         check_writable(output)
     check_figure(figure)
     fitted = load(model)
+
+    from ..estimators.multilabel import MultilabelModel
+
+    if isinstance(fitted, MultilabelModel):
+        if figure is not None:
+            fail("--figure draws what columns add to the score of one label: leave it out.")
+        _show_labels(fitted, model, top, output, screen)
+        return
     if figure is not None:
         _draw(fitted, figure)
     if getattr(fitted, "features_", None) is not None:
@@ -88,6 +98,39 @@ def weights(
             "in_the_model": used,
             "intercept": unscaled_intercept(fitted),
             "weights": [{"feature": n, "weight": v} for n, v in zip(names, values, strict=True)],
+            "output": output,
+        }
+    )
+
+
+def _show_labels(model: MultilabelModel, path: Path, top: int | None, output: Path | None, screen: Screen) -> None:
+    """Print what features weigh for each of many labels."""
+    from ..estimators.weights import most_important, names_of, scaling_of
+
+    weights = scaling_of(model).unscaled(model.coef_)
+    count = top or (weights.shape[1] if output is not None or screen.as_json else 5)
+    known = None if getattr(model, "features_", None) is None else model.feature_names
+    rows: list[tuple[str, str, float]] = []
+    for label, own in zip(model.classes_[-len(weights) :].tolist(), weights, strict=True):
+        places = most_important(own, count)
+        names = names_of(model, places.tolist(), known)
+        rows += [(str(label), *one) for one in zip(names, own[places].tolist(), strict=True)]
+    labels = f"{len(weights):,} labels, {weights.shape[1]:,} features; weights above 0 speak for the label."
+    screen.say(f"{labels} They are for features as they are in the data, not scaled.", wrap=True)
+    if output is not None:
+        with written_whole(output) as file:
+            file.write(csv_lines([("label", "feature", "weight"), *rows]).encode())
+        screen.say(f"Saved: {output}, {len(rows):,} weights")
+    else:
+        shown = [[label, name, f"{weight:.6g}"] for label, name, weight in rows]
+        screen.say()
+        screen.result(table(["label", "feature", "weight"], shown, words=2))
+    screen.document(
+        {
+            "command": "weights",
+            "model": path,
+            "features": weights.shape[1],
+            "weights": [{"label": label, "feature": name, "weight": weight} for label, name, weight in rows],
             "output": output,
         }
     )

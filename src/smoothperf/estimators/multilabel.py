@@ -100,7 +100,7 @@ class MultilabelModel(ClassifierMixin, FittedModel):  # type: ignore[misc]
         if fitted is None:
             self.__dict__.pop("features_", None)  # of another fit
         else:
-            self._keep_transformer(fitted, rows.X.shape[1] if rows.X.ndim == 2 else 1)
+            self._keep_transformer(fitted, rows.X.shape[1] if len(rows.X.shape) == 2 else 1)
         return whole
 
     @property

@@ -1,7 +1,8 @@
-"""Labels or queries: what the commands, which are written once, have to know of the rows that they are given."""
+"""Labels, many labels or queries: what commands, written once, have to know of the rows that they are given."""
 
-from .base import Kind, Worth
+from .base import Kind, SingleKind, Worth
 from .labels import Labels
+from .many import ManyLabels
 from .which import check_training, kind_of_model, kind_of_rows
 
-__all__ = ["Kind", "Labels", "Worth", "check_training", "kind_of_model", "kind_of_rows"]
+__all__ = ["Kind", "Labels", "ManyLabels", "SingleKind", "Worth", "check_training", "kind_of_model", "kind_of_rows"]

@@ -37,6 +37,8 @@ class Worth:
         Said below the tables.
     counts : dict
         By measure, how many of the unit count; empty if all do.
+    each : list of dict
+        What scores are worth for each of many labels, the best first; empty for others.
     """
 
     measures: Callable[[NDArray[Any] | None], dict[str, float]]
@@ -44,6 +46,7 @@ class Worth:
     tables: dict[str, dict[str, str]]
     footnote: str
     counts: dict[str, int] = field(default_factory=dict)
+    each: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,6 @@ class Kind(ABC):
         The form of files.
     default_measure : str
         The measure by default.
-    compared_by_default : tuple of str
-        The measures that models are compared by, by default.
     unit : str
         The name of what is held out and counted.
     ranks : bool
@@ -70,13 +71,12 @@ class Kind(ABC):
     form: Form
 
     default_measure: ClassVar[str]
-    compared_by_default: ClassVar[tuple[str, ...]]
     unit: ClassVar[str]
     ranks: ClassVar[bool]
 
     @abstractmethod
     def refuse(self, **options: Any) -> None:
-        """Fail if an option is given that only makes sense for the other kind."""
+        """Fail if an option is given that only makes sense for other kinds."""
 
     @abstractmethod
     def title(self, measure: Any) -> str:
@@ -110,12 +110,6 @@ class Kind(ABC):
             self.screen.say(line)
         if like is None and data.encoder is not None:
             tell_columns(self.screen, data.encoder)
-
-    def others(self, path: Path, examples: Dataset, measures: Sequence[str]) -> Dataset:
-        """Read rows of the same kind as those to train on: the same features, indices that count alike."""
-        like = Likeness.of_data(examples)
-        rows = read_rows(self.screen, path, form_as(self.form, examples), like=like)
-        return self.checked(rows, measures, like=like)
 
     def read_for(self, model: Any, path: Path, *, labelled: bool = True) -> Dataset:
         """Read rows that fit a model: the same features and, if labelled, what the model can be judged by.
@@ -151,6 +145,54 @@ class Kind(ABC):
     @abstractmethod
     def known(self, data: Dataset) -> dict[str, Any]:
         """Return what fit gets beside X."""
+
+    # --- models
+
+    @abstractmethod
+    def unscale(self, scaling: Scaling, model: Any) -> None:
+        """Turn a model of scaled rows into one of rows as they are."""
+
+    @abstractmethod
+    def scores(self, model: Any, X: Any) -> NDArray[Any]:
+        """Return scores of rows; higher is more positive, or a better place."""
+
+    @abstractmethod
+    def predictions(
+        self, model: Any, rows: Dataset, *, what: str, with_ranks: bool, cut: Callable[[Any], float]
+    ) -> dict[str, list[Any]]:
+        """Return the columns of predictions by name: "label", "score" or "probability", or what there is of a ranking.
+
+        ``cut`` says above which of all scores labels are positive.
+        """
+
+    def predicted(self, columns: dict[str, list[Any]]) -> dict[str, Any]:
+        """Return predictions for machines."""
+        return {f"{name[:-1]}ies" if name[-1] == "y" else f"{name}s": column for name, column in columns.items()}
+
+    @abstractmethod
+    def worth(self, model: Any, data: Dataset, scores: NDArray[Any]) -> Worth:
+        """Return what scores are worth by all measures."""
+
+
+@dataclass(frozen=True)
+class SingleKind(Kind):
+    """A kind of rows that have one answer each: labels of two kinds, or documents of queries.
+
+    Attributes
+    ----------
+    compared_by_default : tuple of str
+        The measures that models are compared by, by default.
+    """
+
+    compared_by_default: ClassVar[tuple[str, ...]]
+
+    # --- rows
+
+    def others(self, path: Path, examples: Dataset, measures: Sequence[str]) -> Dataset:
+        """Read rows of the same kind as those to train on: the same features, indices that count alike."""
+        like = Likeness.of_data(examples)
+        rows = read_rows(self.screen, path, form_as(self.form, examples), like=like)
+        return self.checked(rows, measures, like=like)
 
     @abstractmethod
     def count(self, data: Dataset) -> int:
@@ -211,10 +253,6 @@ class Kind(ABC):
     ) -> tuple[Compared[Any], Any, Any, bool]:
         """Return columns and lines of a comparison, rows, others to judge on, perhaps, and whether trees suit them."""
 
-    @abstractmethod
-    def unscale(self, scaling: Scaling, model: Any) -> None:
-        """Turn a model of scaled rows into one of rows as they are."""
-
     # --- models
 
     @abstractmethod
@@ -222,22 +260,5 @@ class Kind(ABC):
         """Return what a model was trained for, and with."""
 
     @abstractmethod
-    def scores(self, model: Any, X: Any) -> NDArray[Any]:
-        """Return scores of rows; higher is more positive, or a better place."""
-
-    @abstractmethod
     def score(self, model: Any, data: Dataset, scores: NDArray[Any]) -> float:
         """Return what scores are worth by the measure of a model."""
-
-    @abstractmethod
-    def predictions(
-        self, model: Any, rows: Dataset, *, what: str, with_ranks: bool, cut: Callable[[Any], float]
-    ) -> dict[str, list[Any]]:
-        """Return the columns of predictions by name: "label", "score" or "probability", or what there is of a ranking.
-
-        ``cut`` says above which of all scores labels are positive.
-        """
-
-    @abstractmethod
-    def worth(self, model: Any, data: Dataset, scores: NDArray[Any]) -> Worth:
-        """Return what scores are worth by all measures."""

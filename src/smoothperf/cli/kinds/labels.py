@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .._errors import fail
 from .._files import Likeness, shape_line
 from .._visible import visible
-from .base import Kind, Worth
+from .base import SingleKind, Worth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,7 @@ MOST_LABELS = 100
 DECISIONS = ("f1", "precision", "recall", "false_positive_rate", "accuracy")
 
 
-class Labels(Kind):
+class Labels(SingleKind):
     """Rows with labels of two kinds."""
 
     default_measure: ClassVar[str] = "roc_area"
@@ -258,7 +258,7 @@ def _one_against_the_rest(data: Dataset, pos_label: str | None, label: str | Non
         fail(
             f"{data.path}: there are {labels.size} labels where a measure needs two; train for one against the rest, "
             f"first smoothperf train {data.path}{column} --pos-label {first} -o {first}.model and then the same for "
-            f"{', '.join(others)}."
+            f"{', '.join(others)}; or train all of them with --average macro."
         )
     positive = label_named(data, pos_label)
     return replace(data, y=np.where(data.y == positive, str(positive), rest_of(positive)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from .._errors import fail
 from .._files import Likeness, shape_line
 from .._visible import visible
-from .base import Kind, Worth
+from .base import SingleKind, Worth
 from .labels import Labels
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LISTED = 6
 TABLES = ("csv", "parquet")
 
 
-class Rankings(Kind):
+class Rankings(SingleKind):
     """Documents of queries, which are put in order."""
 
     default_measure: ClassVar[str] = "ndcg@10"
