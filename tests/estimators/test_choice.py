@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smoothperf import PRBEP, FBeta, LogLoss, PartialROCArea, ROCArea, SquaredHinge
-from smoothperf.estimators.choice import ALIKE, LEVELS, MORE, Choice, typical_size
+from smoothperf.estimators.choice import ALIKE, MORE, N_STRENGTHS, Choice, typical_size
 from smoothperf.measures import MEASURE_NAMES, Examples, get_measure
 from smoothperf.optimise import LBFGS
 from smoothperf.optimise.elastic_net import ElasticNet
@@ -158,7 +158,7 @@ class FakePath:
 
 def followed(candidate: LabelCandidate, worth: list[float | None], *, literal: bool = False) -> int:
     """The number of levels that a split tries, if they are worth so much."""
-    choice = choice_for(PRBEP(), [candidate], 10.0 ** -np.arange(LEVELS), literal=literal)
+    choice = choice_for(PRBEP(), [candidate], 10.0 ** -np.arange(N_STRENGTHS), literal=literal)
     training = SimpleNamespace(
         candidate=candidate, path=FakePath(), penalty=Quadratic(1.0), risk=SimpleNamespace(score_scale=1.0)
     )
@@ -172,29 +172,29 @@ RISING = [0.05 * k for k in range(1, 20)]
 
 
 def test_a_split_goes_on_beyond_the_last_level_while_its_score_rises():
-    assert followed(BASELINE, RISING) == LEVELS + MORE
-    assert followed(BASELINE, RISING, literal=True) == LEVELS
-    assert followed(BASELINE, [0.5] * 20) == LEVELS
-    assert followed(BASELINE, [*RISING[: LEVELS + 1], *[0.1] * 9]) == LEVELS + 2
+    assert followed(BASELINE, RISING) == N_STRENGTHS + MORE
+    assert followed(BASELINE, RISING, literal=True) == N_STRENGTHS
+    assert followed(BASELINE, [0.5] * 20) == N_STRENGTHS
+    assert followed(BASELINE, [*RISING[: N_STRENGTHS + 1], *[0.1] * 9]) == N_STRENGTHS + 2
 
 
 @pytest.mark.parametrize("candidate", [OTHER, LabelCandidate(PRBEP())], ids=str)
 def test_others_than_baselines_are_followed_as_long_as_they_get_better(candidate):
-    assert followed(candidate, RISING) == LEVELS + MORE
+    assert followed(candidate, RISING) == N_STRENGTHS + MORE
     assert followed(candidate, [0.1, 0.5, 0.5, 0.5, 0.9]) == 4
     assert followed(candidate, [0.1, 0.5, 0.4, 0.6, 0.6, 0.5, 0.9]) == 6
     # Those that were given are all tried: scores may not change before the regulariser is weak.
-    assert followed(candidate, [0.5] * 20, literal=True) == LEVELS
+    assert followed(candidate, [0.5] * 20, literal=True) == N_STRENGTHS
 
 
 def test_models_that_tell_nothing_do_not_try_patience():
     """A convex risk that collapses may tell something with a smaller alpha; if it never does, it ends with the rest."""
     collapsing = LabelCandidate(PRBEP())
-    assert followed(collapsing, [None, None, None, 0.5, 0.5, 0.5, 0.9]) == LEVELS
+    assert followed(collapsing, [None, None, None, 0.5, 0.5, 0.5, 0.9]) == N_STRENGTHS
     assert followed(collapsing, [None, 0.5, 0.4, 0.4, 0.9, 0.9]) == 4
     assert followed(collapsing, [0.5, None, None, 0.9, 0.9, 0.9]) == 3
-    assert followed(collapsing, [*[None] * 4, *RISING]) == LEVELS + MORE
-    assert followed(collapsing, [None] * 20) == LEVELS
+    assert followed(collapsing, [*[None] * 4, *RISING]) == N_STRENGTHS + MORE
+    assert followed(collapsing, [None] * 20) == N_STRENGTHS
 
 
 def test_a_level_has_one_alpha_however_far_its_path_was_followed():
@@ -204,11 +204,11 @@ def test_a_level_has_one_alpha_however_far_its_path_was_followed():
     (candidate,) = task.candidates("convex")
     rows = LabelRows(X, np.array([False, True]), X[:, 0] > rng.normal(size=100))
     training = Training(task, candidate, rows, LBFGS(tol=1e-3), choosing=True)
-    choice = Choice(task, [candidate], 10.0 ** -np.arange(LEVELS))
-    alphas = [choice.alpha(training, index) for index in range(LEVELS)]
+    choice = Choice(task, [candidate], 10.0 ** -np.arange(N_STRENGTHS))
+    alphas = [choice.alpha(training, index) for index in range(N_STRENGTHS)]
     for alpha in alphas:
         training.path.solve(alpha)
-    assert [choice.alpha(training, index) for index in range(LEVELS)] == alphas
+    assert [choice.alpha(training, index) for index in range(N_STRENGTHS)] == alphas
 
 
 @pytest.mark.parametrize("name", MEASURE_NAMES)

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold
 
 from .._arrays import Array
-from ..estimators.choice import levels_for
+from ..estimators.choice import strengths_for
 from ..estimators.ranker import MeasureRanker
 from ..estimators.ranker_cv import MeasureRankerCV
 from ..evaluation import QueryScores, query_resamples, title_of
@@ -151,7 +151,7 @@ def _grades(rows: Any) -> Array:
 def _pairs(rows: Any, estimator: MeasureRanker) -> list[Model]:
     """Pairs, along falling alphas."""
     model, found = clone(estimator), []
-    for alpha in levels_for(rows.X, None, None, N_ALPHAS).tolist():
+    for alpha in strengths_for(rows.X, None, None, N_ALPHAS).tolist():
         fitted = deepcopy(model.set_params(alpha=alpha).fit(rows.X, _grades(rows), qid=rows.known.numbers))
         found.append((f"alpha {alpha:.2g}", fitted.predict))
     return found

@@ -92,7 +92,7 @@ class Fitted(NamedTuple):
     converged: bool = True
 
 
-#: The one candidate, and level, that held-out scores are of.
+#: The one candidate, and strength, that held-out scores are of.
 MODEL: Any = ("", 0)
 
 

@@ -268,7 +268,7 @@ class GroupChoice(Choice[Examples, LabelCandidate]):
         solver: ConvexSolver,
         callback: Callback | None,
     ) -> Chosen[LabelCandidate]:
-        """Have all members fit the model of a candidate at a level; its scores are gathered here."""
+        """Have all members fit the model of a candidate at a strength; its scores are gathered here."""
         assert isinstance(rows, DistantRows)
         fold = Fold(
             task=self.task,
@@ -281,8 +281,8 @@ class GroupChoice(Choice[Examples, LabelCandidate]):
 
         def lead(part: LabelPart, communicator: Communicator) -> Chosen[LabelCandidate]:
             [(training, _)] = fold.trainings(part, communicator)
-            for level in range(index + 1):
-                alpha = self.alpha(training, level)
+            for place in range(index + 1):
+                alpha = self.alpha(training, place)
                 communicator.broadcast(np.array([alpha]))
                 weights = training.path.solve(alpha).coef
             communicator.broadcast(np.array([math.nan]))

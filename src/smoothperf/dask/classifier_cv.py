@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._arrays import Array
 from ..cuts.targets import check_count
 from ..estimators import classifier_cv as local
-from ..estimators.choice import LEVELS, Choice, Step, levels_from
+from ..estimators.choice import N_STRENGTHS, Choice, Step, strengths_from
 from ..estimators.problem import label_task
 from ..measures import Measure, get_measure
 from ..optimise import Callback, ConvexSolver, Solver
@@ -75,7 +75,7 @@ class_count_, coef_, intercept_, objective_, lower_bound_, gap_, n_iter_, statio
         *,
         bound: str | Sequence[Any] = "auto",
         alphas: ArrayLike | None = None,
-        n_alphas: int = LEVELS,
+        n_alphas: int = N_STRENGTHS,
         cv: Any = 5,
         features: Any = None,
         positive: bool = False,
@@ -141,14 +141,14 @@ class_count_, coef_, intercept_, objective_, lower_bound_, gap_, n_iter_, statio
             task = label_task(self, self.n_features_in_, (0.0,))
             self._fit_best(task, rows, rows, label_splits(self.cv, rows.positive), solver, point)
 
-    def _levels(self, rows: Rows[Any]) -> Array:
+    def _strengths(self, rows: Rows[Any]) -> Array:
         assert isinstance(rows, DistantRows)
-        return levels_from(rows.mean_squares, self.alphas, self.n_alphas)
+        return strengths_from(rows.mean_squares, self.alphas, self.n_alphas)
 
     def _choice(
-        self, task: Any, candidates: Mapping[Any, Any], levels: Array, rows: Any, solver: ConvexSolver
+        self, task: Any, candidates: Mapping[Any, Any], strengths: Array, rows: Any, solver: ConvexSolver
     ) -> Choice[Any, Any]:
-        return GroupChoice(task, candidates, levels, literal=self.alphas is not None)
+        return GroupChoice(task, candidates, strengths, literal=self.alphas is not None)
 
     def to_local(self) -> Any:
         """Return the fitted model as one that needs no cluster; it shares the arrays.

@@ -1,16 +1,16 @@
 """The choice among candidates and strengths of the regulariser, by a measure on held-out rows.
 
-Candidates are trained on the training part of every split along falling *levels*, each model from where the last one
+Candidates are trained on the training part of every split along falling *strengths*, each model from where the last one
 ended, and scored on the part that is held out. The first two splits look at all of them, and go on beyond the last
-level while their own score still rises. In the other splits baselines are followed as far as in these, as they cost
-little, and each of the rest to one level beyond its best mean; those that were behind the best baseline in both of the
-first splits are dropped. No split leaves out levels on the way, as the minimum that a tight bound ends in depends on
-where it came from.
+strength while their own score still rises. In the other splits baselines are followed as far as in these, as they cost
+little, and each of the rest to one strength beyond its best mean; those that were behind the best baseline in both of
+the first splits are dropped. No split leaves out strengths on the way, as the minimum that a tight bound ends in
+depends on where it came from.
 
 With scores that are s times as large where loss and margins balance (``Risk.score_scale``), the same strength of the
-regulariser is ``alpha = level / s^2``. Where the penalty has absolute values, what matters is how far alpha is below
+regulariser is ``alpha = strength / s^2``. Where the penalty has absolute values, what matters is how far alpha is below
 the one at which all weights are zero, and weights come in within a few powers of ten: there
-``alpha = strongest * largest alpha * sqrt(level / first level)``.
+``alpha = strongest * largest alpha * sqrt(strength / first strength)``.
 
 The rule is cautious. Differences between good candidates are small, and positives that decide on them are often few.
 So the best *baseline* (log loss or squared hinge) is taken, unless another is better by more than the standard error of
@@ -21,7 +21,7 @@ the differences over the splits:
 K is the number of splits. Where folds are repeated it is that of one repetition: the same rows again are no new
 evidence. For rankings the best mean wins (:class:`~smoothperf.tasks.queries.QueryTask`).
 
-Where the measure cannot tell levels apart, as precision at few places often cannot, a finer score does.
+Where the measure cannot tell strengths apart, as precision at few places often cannot, a finer score does.
 
 Measures of decisions (F-beta, error rates) need a cut: the one that is best for the scores of all held-out rows
 together, the same for all splits. A row that was held out several times counts each time, which makes the cut
@@ -55,9 +55,9 @@ from ..threads import use_threads
 from .messages import ZeroModelWarning
 from .path import checked_alphas
 
-#: Factor from one level to the next, how many there are at first, and how many more at most.
+#: Factor from one strength to the next, how many there are at first, and how many more at most.
 STEP: float = 0.1
-LEVELS: int = 6
+N_STRENGTHS: int = 6
 MORE: int = 4
 #: Splits that look at everything.
 FIRST = 2
@@ -111,10 +111,10 @@ class Step:
 
 
 class Chosen(NamedTuple, Generic[C]):
-    """The winner, its level, and its fit to all rows."""
+    """The winner, the place of its strength among all, and its fit to all rows."""
 
     candidate: C
-    level: int
+    place: int
     training: Any
     result: Result
 
@@ -149,51 +149,50 @@ class Choice(Generic[K, C]):
         The task; its measure judges.
     candidates : iterable or mapping
         The candidates to compare; the values of a mapping are what users call them.
-    levels : ndarray
+    strengths : ndarray
         Strengths to begin with, descending.
     literal : bool
-        Whether levels are alphas, as a user has given them, whatever the candidate; else smaller ones may be added.
+        Whether strengths are alphas, as a user has given them, whatever the candidate; else smaller ones may be added.
 
     Attributes
     ----------
     splits : list of HeldOut
         The rows held out, with scores.
     last : dict
-        The last level of each candidate to try once the first splits have been looked at; -1 if it is out.
+        The last strength of each candidate to try once the first splits have been looked at; -1 if it is out.
     """
 
     #: The first alpha for a penalty with absolute values, as a share of the one at which all weights are zero.
     strongest: ClassVar[float] = 0.3
-    #: Levels in a row without a better score after which a candidate is not followed further, unless it is a baseline,
-    #: or the levels were given: those may begin where the regulariser is so strong that scores stay as they are for
-    #: long.
+    #: Strengths in a row without a better score after which a candidate is not followed further, unless it is a
+    #: baseline, or they were given: those may begin where scores stay as they are for long.
     patience: ClassVar[int] = 2
 
     def __init__(
-        self, task: Task[K, C], candidates: Iterable[C] | Mapping[C, C], levels: Array, *, literal: bool = False
+        self, task: Task[K, C], candidates: Iterable[C] | Mapping[C, C], strengths: Array, *, literal: bool = False
     ):
         self.task = task
         self.candidates = list(candidates)
         self.named = candidates if isinstance(candidates, Mapping) else {one: one for one in candidates}
-        self.levels = levels
+        self.strengths = strengths
         self.literal = literal
         self.splits: list[HeldOut[K, C]] = []
         self.last: dict[C, int] = {}
-        self._known: dict[tuple[C, int, int], Array] = {}  # by candidate, level and number of splits
+        self._known: dict[tuple[C, int, int], Array] = {}  # by candidate, strength and number of splits
 
-    def level(self, index: int) -> float:
-        """The level with an index, which may lie beyond those to begin with."""
-        last = self.levels.size - 1
-        return float(self.levels[min(index, last)] * STEP ** max(0, index - last))
+    def strength(self, index: int) -> float:
+        """The strength with an index, which may lie beyond those to begin with."""
+        last = self.strengths.size - 1
+        return float(self.strengths[min(index, last)] * STEP ** max(0, index - last))
 
     def alpha(self, training: PathTraining[K, C], index: int) -> float:
-        """The alpha of a level for a candidate."""
-        level = self.level(index)
+        """The alpha of a strength for a candidate."""
+        strength = self.strength(index)
         if self.literal:
-            return level
+            return strength
         if not training.penalty.has_absolute_values:
-            return level / training.risk.score_scale**2
-        return self.strongest * training.largest_convex_alpha * math.sqrt(level / float(self.levels[0]))
+            return strength / training.risk.score_scale**2
+        return self.strongest * training.largest_convex_alpha * math.sqrt(strength / float(self.strengths[0]))
 
     def compare(
         self,
@@ -267,7 +266,7 @@ class Choice(Generic[K, C]):
         score: Callable[[Array], Array],
         tell: Callable[[float], None],
     ) -> None:
-        """Train a candidate for all its levels in a split; ``tell`` hears every alpha.
+        """Train a candidate for all its strengths in a split; ``tell`` hears every alpha.
 
         ``score`` makes scores of the rows held out from the weights of a model.
         """
@@ -286,12 +285,12 @@ class Choice(Generic[K, C]):
                     return
 
     def is_allowed(self, candidate: C, index: int) -> bool:
-        """Whether a candidate may be followed to a level."""
+        """Whether a candidate may be followed to a strength."""
         return True
 
     def _is_enough(self, candidate: C, worth: list[float]) -> bool:
         """Whether one of the first splits has gone far enough, given what its models were worth so far."""
-        beyond = len(worth) - self.levels.size
+        beyond = len(worth) - self.strengths.size
         if self.literal:
             return beyond == 0
         before, newest = max(worth[: -self.patience], default=-math.inf), max(worth[-self.patience :])
@@ -316,17 +315,17 @@ class Choice(Generic[K, C]):
                 self.last[candidate] = min(best[1] + 1, furthest)
 
     def tried(self, candidate: C) -> list[int]:
-        """Levels that all splits so far have tried."""
+        """Strengths that all splits so far have tried."""
         tried = ({index for one, index in split.scores if one == candidate} for split in self.splits)
         return sorted(set.intersection(*tried))
 
     def tried_anywhere(self, candidate: C) -> set[int]:
-        """Levels that some split has tried."""
+        """Strengths that some split has tried."""
         return {index for split in self.splits for one, index in split.scores if one == candidate}
 
     def at_the_end(self, candidate: C, index: int) -> bool:
-        """Whether a level is the last that may be tried, and better than the one before."""
-        furthest = self.levels.size - 1 + (0 if self.literal else MORE)
+        """Whether a strength is the last that may be tried, and better than the one before."""
+        furthest = self.strengths.size - 1 + (0 if self.literal else MORE)
         return index == furthest > 0 and self.mean((candidate, index)) > self.mean((candidate, index - 1)) + ALIKE
 
     def split_scores(self, candidate: C, index: int) -> Array:
@@ -337,7 +336,7 @@ class Choice(Generic[K, C]):
         return self._known[key]
 
     def ranked(self) -> list[tuple[C, int]]:
-        """The best level of each candidate that is left: the winner by the rule, then by mean score."""
+        """The best strength of each candidate that is left: the winner by the rule, then by mean score."""
         left = [one for one in self.candidates if self.last[one] >= 0]
         best = {one: self._best([one]) for one in left}
         pairs = sorted((pair for pair in best.values() if pair is not None), key=self.mean, reverse=True)
@@ -353,7 +352,7 @@ class Choice(Generic[K, C]):
         return float(self.split_scores(*pair).mean())
 
     def _best(self, among: Iterable[C]) -> tuple[C, int] | None:
-        """Candidate and level with the best mean; of those that are alike the one with the best finer score."""
+        """Candidate and strength with the best mean; of those that are alike the one with the best finer score."""
         means = {(one, index): self.mean((one, index)) for one in among for index in self.tried(one)}
         if not means:
             return None
@@ -395,31 +394,31 @@ class Choice(Generic[K, C]):
     def fit_to_all(
         self, rows: Rows[K], candidate: C, index: int, solver: ConvexSolver, callback: Callback | None
     ) -> Chosen[C]:
-        """The model of a candidate at a level, from those at the levels before."""
+        """The model of a candidate at a strength, from those at the strengths before."""
         training, alpha, weights = self.followed(rows, candidate, index, solver)
         return Chosen(candidate, index, training, training.finish(alpha, weights, solver, callback))
 
     def followed(
         self, rows: Rows[K], candidate: C, index: int, solver: ConvexSolver
     ) -> tuple[PathTraining[K, C], float, Array]:
-        """Training of a candidate on some rows that has come to a level, the alpha there, and the weights."""
+        """Training of a candidate on some rows that has come to a strength, the alpha there, and the weights."""
         training = PathTraining(self.task, candidate, rows, loosened(solver), choosing=True)
-        for level in range(index + 1):
-            alpha = self.alpha(training, level)
+        for place in range(index + 1):
+            alpha = self.alpha(training, place)
             weights = training.path.solve(alpha).coef
         return training, alpha, weights
 
     def results(self, rows: Rows[K], solver: ConvexSolver, chosen: Chosen[C]) -> Tried:
         """All that was tried, in the form of scikit-learn's searches; warns if the best lies at the edge."""
-        tried = [(one, level) for one in self.candidates for level in sorted(self.tried_anywhere(one))]
+        tried = [(one, place) for one in self.candidates for place in sorted(self.tried_anywhere(one))]
         trainings = {
             one: PathTraining(self.task, one, rows, loosened(solver), choosing=True) for one in self.candidates
         }
-        params = [{**self.named[one].words(), "alpha": self.alpha(trainings[one], level)} for one, level in tried]
-        best = tried.index((chosen.candidate, chosen.level))
+        params = [{**self.named[one].words(), "alpha": self.alpha(trainings[one], place)} for one, place in tried]
+        best = tried.index((chosen.candidate, chosen.place))
         table = self._table(tried, params)
         alpha = params[best]["alpha"]
-        if self.at_the_end(chosen.candidate, chosen.level):
+        if self.at_the_end(chosen.candidate, chosen.place):
             remedy = "Give smaller alphas" if self.literal else "Scale the features, or give alphas"
             warn(
                 f"The best alpha, {alpha:.3g}, is the smallest that was tried for {chosen.candidate}. {remedy}.",
@@ -458,12 +457,12 @@ def loosened(solver: ConvexSolver) -> ConvexSolver:
     return replace(solver, tol=max(solver.tol, LOOSE_TOL), max_iter=min(solver.max_iter, FEW_ITERATIONS))
 
 
-def levels_for(X: Any, weights: Array | None, alphas: ArrayLike | None, n_alphas: int) -> Array:
+def strengths_for(X: Any, weights: Array | None, alphas: ArrayLike | None, n_alphas: int) -> Array:
     """Strengths of the regulariser to begin with: given alphas, or such as follow from the size of the features."""
-    return levels_from(lambda: _mean_squares(X, weights), alphas, n_alphas)
+    return strengths_from(lambda: _mean_squares(X, weights), alphas, n_alphas)
 
 
-def levels_from(mean_squares: Callable[[], Array], alphas: ArrayLike | None, n_alphas: int) -> Array:
+def strengths_from(mean_squares: Callable[[], Array], alphas: ArrayLike | None, n_alphas: int) -> Array:
     """Strengths to begin with, given what makes the mean squares of the columns of X, if they are needed."""
     if alphas is not None:
         return checked_alphas(alphas)

@@ -24,7 +24,7 @@ from ..tasks.labels import LabelRows, LabelTask
 from ..threads import check_n_threads
 from .calibration import METHODS, fitted_calibration
 from .chance import cut_beyond_chance
-from .choice import LEVELS, Choice, Chosen, Step
+from .choice import N_STRENGTHS, Choice, Chosen, Step
 from .classifier import MeasureClassifier
 from .cross_validated import CrossValidated
 from .effects import bends
@@ -168,7 +168,7 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         *,
         bound: str | Sequence[Any] = "auto",
         alphas: ArrayLike | None = None,
-        n_alphas: int = LEVELS,
+        n_alphas: int = N_STRENGTHS,
         cv: Any = 5,
         features: Any = None,
         l1_ratio: float | Sequence[float] = 0.0,
@@ -288,15 +288,15 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         return self.max_features is not None or bool(self.sparsest)
 
     def _choice(
-        self, task: Any, candidates: Mapping[Any, Any], levels: Array, rows: Any, solver: ConvexSolver
+        self, task: Any, candidates: Mapping[Any, Any], strengths: Array, rows: Any, solver: ConvexSolver
     ) -> Choice[Any, Any]:
         """One of models of few features, where these are wanted."""
         if not self._is_sparse:
-            return super()._choice(task, candidates, levels, rows, solver)
+            return super()._choice(task, candidates, strengths, rows, solver)
         return SparseChoice(
             task,
             candidates,
-            levels,
+            strengths,
             literal=self.alphas is not None,
             rows=rows,
             solver=solver,
@@ -308,7 +308,7 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         self, task: LabelTask, tried: Choice[Examples, LabelCandidate], chosen: Chosen[LabelCandidate]
     ) -> _HeldOutScores:
         """The fitted model; where to cut it, and what probabilities it has, held-out rows say."""
-        key, result = (chosen.candidate, chosen.level), chosen.result
+        key, result = (chosen.candidate, chosen.place), chosen.result
         bias = task.bias(chosen.candidate)
         threshold = cut_beyond_chance(task, tried.splits, key) if self.fit_intercept else 0.0
         self._keep(result, *bias.cut_at(result.coef, threshold))

@@ -17,7 +17,7 @@ from ..tasks.base import C, K, Rows, Task
 from ..tasks.features import R, with_transformer
 from ..tasks.training import Training
 from ..threads import use_threads
-from .choice import Choice, Chosen, Step, levels_for
+from .choice import Choice, Chosen, Step, strengths_for
 from .feature_choice import settled, ways_to_make
 from .linear import CertifiedModel
 
@@ -92,24 +92,24 @@ class CrossValidated(CertifiedModel, Generic[M]):
         """
         for candidate in candidates.values():
             Training(task, candidate, whole, solver).check()
-        levels = self._levels(whole)
+        strengths = self._strengths(whole)
         with use_threads(self.n_threads):
-            choice = self._choice(task, candidates, levels, whole, solver)
+            choice = self._choice(task, candidates, strengths, whole, solver)
         choice.compare(rows, splits, solver, self)
         with use_threads(self.n_threads):
             chosen = choice.winner(whole, solver, self._callback())
         self._report(chosen.result, solver.tol, rows.offset)
         return choice, chosen
 
-    def _levels(self, rows: Rows[Any]) -> Array:
+    def _strengths(self, rows: Rows[Any]) -> Array:
         """Strengths of the regulariser to begin with, for all rows, with their features."""
-        return levels_for(rows.X, rows.known.weights, self.alphas, self.n_alphas)
+        return strengths_for(rows.X, rows.known.weights, self.alphas, self.n_alphas)
 
     def _choice(
-        self, task: Task[K, C], candidates: Mapping[C, C], levels: Array, rows: Rows[K], solver: ConvexSolver
+        self, task: Task[K, C], candidates: Mapping[C, C], strengths: Array, rows: Rows[K], solver: ConvexSolver
     ) -> Choice[K, C]:
         """Ways that are about to be compared; rows are all, with their features."""
-        return Choice(task, candidates, levels, literal=self.alphas is not None)
+        return Choice(task, candidates, strengths, literal=self.alphas is not None)
 
     def _keep_choice(self, choice: Choice[K, C], rows: Rows[K], solver: ConvexSolver, chosen: Chosen[C]) -> None:
         """Make what was tried and chosen attributes of the fitted model."""

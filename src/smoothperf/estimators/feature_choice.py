@@ -22,7 +22,7 @@ from ..features import KernelFeatures, Leaves, Shapes, TableEncoder, TableShapes
 from ..optimise import ConvexSolver
 from ..tasks.base import Rows, Task
 from ..tasks.features import prepared, with_transformer
-from .choice import Choice, clearly_better, levels_for
+from .choice import Choice, clearly_better, strengths_for
 from .problem import any_named, is_table
 
 R = TypeVar("R", bound=Rows[Any])
@@ -127,9 +127,9 @@ def settled(
         before = with_transformer(rows, way.transformer)
         whole, _ = prepared(before)
         task, baseline = task_for(whole).finely()
-        levels = levels_for(whole.X, rows.known.weights, estimator.alphas, estimator.n_alphas)
+        strengths = strengths_for(whole.X, rows.known.weights, estimator.alphas, estimator.n_alphas)
         del whole
-        trial = Choice(task, [baseline], levels, literal=estimator.alphas is not None)
+        trial = Choice(task, [baseline], strengths, literal=estimator.alphas is not None)
         trial.compare(before, splits, solver, estimator, features=way.name)
         worth[way.name] = trial.split_scores(*trial.ranked()[0])
         difference = worth[way.name] - worth[best.name]

@@ -65,7 +65,7 @@ def band_of_weights(
 
     def weights(train: Indices) -> Array:
         with use_threads(estimator.n_threads):
-            training, _, found = choice.followed(rows.part(train), chosen.candidate, chosen.level, solver)
+            training, _, found = choice.followed(rows.part(train), chosen.candidate, chosen.place, solver)
             return training.task.coef(chosen.candidate, found)
 
     at_once = Parallel(n_jobs=estimator.n_jobs, prefer="threads")

@@ -14,7 +14,7 @@ from .._arrays import Array
 from ..measures import Measure, get_measure
 from ..tasks.label_choice import LabelCandidate
 from ..tasks.label_sets import LabelSetRows
-from .choice import LEVELS
+from .choice import N_STRENGTHS
 from .classifier import MeasureClassifier
 from .classifier_cv import MeasureClassifierCV
 from .multilabel import MultilabelMeasureClassifier, MultilabelModel, constant_labels, micro_thresholds
@@ -78,7 +78,7 @@ class MultilabelMeasureClassifierCV(MultilabelModel):
         *,
         bound: str | Sequence[Any] = "auto",
         alphas: ArrayLike | None = None,
-        n_alphas: int = LEVELS,
+        n_alphas: int = N_STRENGTHS,
         cv: Any = 3,
         features: Any = None,
         tol: float = 1e-3,

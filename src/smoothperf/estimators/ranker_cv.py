@@ -32,7 +32,7 @@ from ..optimise.smoothing import Smoothing
 from ..tasks.queries import QueryRows, QueryTask
 from ..tasks.query_choice import RankingCandidate
 from ..threads import check_n_threads, use_threads
-from .choice import LEVELS, Choice, Chosen, Step
+from .choice import N_STRENGTHS, Choice, Chosen, Step
 from .cross_validated import CrossValidated
 from .problem import solver_of
 from .ranker import LinearRanker, MeasureRanker
@@ -130,7 +130,7 @@ class MeasureRankerCV(CrossValidated[MeasureRanker], LinearRanker):
         *,
         bound: str | Sequence[Any] = "auto",
         alphas: ArrayLike | None = None,
-        n_alphas: int = LEVELS,
+        n_alphas: int = N_STRENGTHS,
         cv: Any = 5,
         average: bool = True,
         features: Any = None,
@@ -212,11 +212,11 @@ class MeasureRankerCV(CrossValidated[MeasureRanker], LinearRanker):
         """Candidates to average with the winner: their shares beside its 1, and their fits to all rows."""
         others: dict[RankingCandidate, tuple[float, Result]] = {}
         result = chosen.result
-        for (candidate, level), share in shares_of(choice, chosen.candidate, chosen.level).items():
+        for (candidate, place), share in shares_of(choice, chosen.candidate, chosen.place).items():
             if candidate == chosen.candidate or result.status is Status.STOPPED:
                 continue
             with use_threads(self.n_threads):
-                result = choice.fit_to_all(rows, candidate, level, solver, self._callback()).result
+                result = choice.fit_to_all(rows, candidate, place, solver, self._callback()).result
             self._report(result, solver.tol)
             others[candidate] = share, result
         return others
@@ -260,7 +260,7 @@ def _deviation(queries: Queries, result: Result) -> float:
 def shares_of(
     choice: Choice[Queries, RankingCandidate], winner: RankingCandidate, index: int
 ) -> dict[tuple[RankingCandidate, int], float]:
-    """Share of each candidate in an average, at its best level, beside the winner's 1; (average-shares)."""
+    """Share of each candidate in an average, at its best strength, beside the winner's 1; (average-shares)."""
     measure, splits = choice.task.measure, choice.splits
 
     def of_queries(key: tuple[RankingCandidate, int]) -> Array:

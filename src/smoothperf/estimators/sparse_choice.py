@@ -1,6 +1,6 @@
 """The choice of a model of few features: at most so many, or the sparsest that may be as good as the best.
 
-Levels are closer to each other than in other choices (:mod:`.choice`), and begin where the first features come in.
+Strengths are closer to each other than in other choices (:mod:`.choice`), and begin where the first features come in.
 With ``max_features``, a candidate is followed as far as its model of all rows has no more features than that. With
 ``sparsest``, the winner of the usual rule sets the standard, and the model with the fewest features is taken of all
 whose score on held-out rows is at most a standard error below:
@@ -29,7 +29,7 @@ from ..tasks.labels import LabelRows, LabelTask
 from ..tasks.path import PathTraining
 from .choice import MORE, Choice, Chosen, standard_error
 
-#: Levels in place of one, as a number of features wants to be met more closely than a score.
+#: Strengths in place of one, as a number of features wants to be met more closely than a score.
 FINER = 2.5
 #: The coarsest tolerance of models whose features are counted.
 TOL = 1e-4
@@ -40,7 +40,7 @@ class SparseChoice(Choice[Examples, LabelCandidate]):
 
     Parameters
     ----------
-    task, candidates, levels, literal
+    task, candidates, strengths, literal
         As in :class:`~smoothperf.estimators.choice.Choice`.
     rows : Rows
         All rows, with their features: their models count.
@@ -60,7 +60,7 @@ class SparseChoice(Choice[Examples, LabelCandidate]):
         self,
         task: LabelTask,
         candidates: Mapping[LabelCandidate, LabelCandidate],
-        levels: Array,
+        strengths: Array,
         *,
         literal: bool,
         rows: LabelRows,
@@ -69,8 +69,8 @@ class SparseChoice(Choice[Examples, LabelCandidate]):
         sparsest: bool,
     ):
         if not literal:
-            levels = np.geomspace(levels[0], levels[-1], round(FINER * levels.size))
-        super().__init__(task, candidates, levels, literal=literal)
+            strengths = np.geomspace(strengths[0], strengths[-1], round(FINER * strengths.size))
+        super().__init__(task, candidates, strengths, literal=literal)
         self.max_features, self.sparsest = max_features, sparsest
         finer = _finer(solver)
         self._trainings = {one: PathTraining(task, one, rows, finer, choosing=True) for one in candidates}
@@ -78,7 +78,7 @@ class SparseChoice(Choice[Examples, LabelCandidate]):
         if max_features is None:
             return
         for one in self.candidates:
-            while len(self._counts[one]) < self.levels.size + MORE and self.is_allowed(one, len(self._counts[one])):
+            while len(self._counts[one]) < self.strengths.size + MORE and self.is_allowed(one, len(self._counts[one])):
                 pass
         self.candidates = [one for one in self.candidates if self.is_allowed(one, 0)]
         if not self.candidates:
@@ -88,7 +88,7 @@ class SparseChoice(Choice[Examples, LabelCandidate]):
             )
 
     def count(self, candidate: LabelCandidate, index: int) -> int:
-        """Return the number of features in the model of all rows at a level."""
+        """Return the number of features in the model of all rows at a strength."""
         training, counts = self._trainings[candidate], self._counts[candidate]
         while len(counts) <= index:
             weights = training.path.solve(self.alpha(training, len(counts))).coef
@@ -96,9 +96,9 @@ class SparseChoice(Choice[Examples, LabelCandidate]):
         return counts[index]
 
     def is_allowed(self, candidate: LabelCandidate, index: int) -> bool:
-        """Whether the models of all rows up to a level have no more features than they may."""
+        """Whether the models of all rows up to a strength have no more features than they may."""
         return self.max_features is None or all(
-            self.count(candidate, level) <= self.max_features for level in range(index + 1)
+            self.count(candidate, place) <= self.max_features for place in range(index + 1)
         )
 
     def ranked(self) -> list[tuple[LabelCandidate, int]]:
@@ -119,7 +119,7 @@ class SparseChoice(Choice[Examples, LabelCandidate]):
         solver: ConvexSolver,
         callback: Callback | None,
     ) -> Chosen[LabelCandidate]:
-        """The model of a candidate at a level, or before it, where a finer solution has too many features."""
+        """The model of a candidate at a strength, or before it, where a finer solution has too many features."""
         chosen = super().fit_to_all(rows, candidate, index, _finer(solver), callback)
         count = self._in_model(candidate, chosen.result.coef)
         if self.max_features is None or count <= self.max_features or index == 0:

@@ -131,7 +131,7 @@ class Rows(ABC, Generic[K]):
 
 @dataclass(frozen=True)
 class HeldOut(Generic[K, C]):
-    """Rows of one split that are held out, and their scores for each candidate and level that was tried there.
+    """Rows of one split that are held out, and their scores for each candidate and strength that was tried there.
 
     Attributes
     ----------
@@ -267,7 +267,7 @@ class Task(ABC, Generic[K, C]):
         return self.judge(held_out.judged, scores)
 
     def judge_together(self, splits: Sequence[HeldOut[K, C]], key: tuple[C, int]) -> Array:
-        """The measure in every split; NaN where a split has not tried a candidate at a level."""
+        """The measure in every split; NaN where a split has not tried a candidate at a strength."""
         found = [self.judge(split.judged, split.scores[key]) if key in split.scores else np.nan for split in splits]
         return np.array(found)
 
