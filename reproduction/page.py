@@ -137,16 +137,11 @@ def _comparisons(results: Results, verdicts: Sequence[Verdict]) -> list[str]:
             f"## {name}: figures {objective} and {score}",
             f"![Figure {objective}: objective for {name} against CPU time](figure{objective}.png)",
             f"![Figure {score}: {name} on test rows against CPU time](figure{score}.png)",
-            f"CPU seconds until the exact objective is within eps = {EPS:g} of the best that any method found, and how "
-            "many times as long BMRM took (more than, if it was stopped before):",
             _times_to_eps(comparisons),
             " ".join(filter(None, (_bmrm_ahead(comparisons), _edges(results.candidates[measure])))),
-            f"The claims: {', '.join(f'{sign} {kind}' for kind, sign in SIGNS.items())}.",
             _verdicts([verdict for verdict in verdicts if verdict.measure == measure and verdict.claim in RULES]),
         ]
-    if parts:
-        parts += ["## Rules of the verdicts", _rules()]
-    return parts
+    return ["## How to read the tables", _rules(), *parts] if parts else []
 
 
 def _verdicts(verdicts: Sequence[Verdict]) -> str:
@@ -161,6 +156,9 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
 
 def _rules() -> str:
     return (
+        "For each measure: first CPU seconds until the exact objective is within "
+        f"eps = {EPS:g} of the best that any method found, and how many times as long BMRM took (more than, if it was "
+        f"stopped before); then the claims, {', '.join(f'{sign} {kind}' for kind, sign in SIGNS.items())}:\n\n"
         "- *faster*: BMRM's CPU time divided by that with 1, 100 and 1000 mu, each to its own best objective plus eps "
         '(">": BMRM was stopped before).\n'
         "- *within eps*: the best objectives with 1 and 100 mu, less the best of all methods.\n"
@@ -179,7 +177,9 @@ def _times_to_eps(comparisons: Sequence[Comparison]) -> str:
         cells = [comparison.dataset, f"{comparison.alpha:g}", f"{comparison.reference:.5f}"]
         for method in SMOOTHING:
             mine, _, ratio, at_least = ratio_to_eps(comparison, method)
-            cells.append("never" if math.isnan(mine) else f"{_seconds(mine)} ({times(ratio, at_least)})")
+            cells.append(
+                "never" if math.isnan(mine) else f"{_seconds(mine)} ({times(ratio, at_least)})".replace(" x", "x")
+            )
         theirs = ratio_to_eps(comparison, ONE)[1]
         limit = comparison.curves[CUTTING_PLANES].run.cpu_seconds
         cells.append(f"> {_seconds(limit)}" if math.isnan(theirs) else _seconds(theirs))
