@@ -13,8 +13,6 @@ PAGE = Path("docs/benchmarks.md")
 RESULTS = Path("benchmarks/results")
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 MACHINE = ("processor", "cores", "python", "numpy", "scipy", "scikit-learn")
-#: Accuracies and alpha of the rates that the page shows.
-EPS, ALPHA = ("0.1", "0.01", "0.001"), "0.0001"
 #: Columns of files that the page shows in part.
 DASK = (
     "rows",
@@ -140,7 +138,7 @@ def rows_table(name: str, columns: Sequence[str] | None = None) -> str:
 
 def results() -> str:
     """All sections, as Markdown."""
-    optima, rates, kernels = read("reference_values"), read("rates"), read("kernels")
+    optima, kernels = read("reference_values"), read("kernels")
     passes = pivot(
         [row for row in optima if row["solver"] != "L-BFGS tight"],
         ("data", "measure"),
@@ -152,12 +150,6 @@ def results() -> str:
         ("data", "measure"),
         "alpha",
         lambda row: f"{row['passes']} ({row['seconds']} s)",
-    )
-    counts = pivot(
-        [{**row, "eps": f"eps {row['eps']}"} for row in rates if row["eps"] in EPS and row["alpha"] == ALPHA],
-        ("measure", "solver"),
-        "eps",
-        lambda row: f"{row['iterations']} ({row['certified']})" + (f" / {row['bound']}" if row["bound"] else ""),
     )
     planes = read("cutting_planes")
     faster = pivot(shown(planes), ("data", "measure"), "alpha", lambda row: row["times_faster"])
@@ -197,13 +189,6 @@ Nesterov / BMRM.
 ### Passes (and seconds) of L-BFGS to a certified 1e-5
 
 {tight}
-
-### Iterations to accuracy eps on a9a, alpha {ALPHA}
-
-Until the exact objective is within eps of the best value known (until that is certified) / bound of the theory.
-"Theorem" is the accelerated method as analysed: fixed mu = eps / (2 D) and one global Lipschitz constant.
-
-{counts}
 
 ### Times relative to others
 

@@ -134,19 +134,3 @@ def test_speed():
 def test_iterations():
     for row in rows_of("ranking_iterations.csv"):
         assert line(row["case"], row["products ms"], row["ms"], row["ratio"]) in PAGE
-
-
-def kernel_cells():
-    """Milliseconds of each measure's risk, exact and smoothed, and of its score."""
-    found = {}
-    for row in rows_of("ranking_kernels.csv"):
-        if row["case"].startswith("100 documents, 5 grades: ") and "gradient" not in row["case"]:
-            measure, _ = row["case"].split(": ")[1].split(", ")
-            found.setdefault(measure, []).append(f"{row['ms']} ({row['ratio']})")
-    return found
-
-
-def test_kernels():
-    assert len(kernel_cells()) == 3
-    for measure, cells in kernel_cells().items():
-        assert line(measure, *cells) in PAGE
