@@ -73,6 +73,8 @@ def test_texts_with_topics_from_training_to_use(run, run_json, tables, tmp_path)
     assert [row["label"] for row in top] == sorted(TOPICS)
     assert top[0]["feature"] in ("body: wheat", "body: harvest", "body: crop")
     assert "label  feature " in run("weights", model, "--top", "1").stdout
+    run("report", model, test, "--labels", "topics", "--bootstrap", "5", "-o", tmp_path / "report.html")
+    assert "The worst: " in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "other programs read models of one" in run("export", model, "--to", "sql", code=2).stderr
 
 

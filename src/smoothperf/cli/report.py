@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,7 @@ from .. import load
 from . import _options as options
 from ._files import check_writable
 from ._screen import Screen
-from .kinds import kind_of_model
+from .kinds import ManyLabels, kind_of_model
 
 
 def report(
@@ -32,21 +32,23 @@ def report(
 
     A threshold to move or to set by a goal, precision/recall and ROC curves,
     what the features weigh, the certificate and how training went. For a
-    ranker, how NDCG is spread over queries, and which are the worst. It is one
-    file that opens in any browser without a network.
+    ranker, how NDCG is spread over queries, and which are the worst; for many
+    labels a table of them, the worst first, and each by itself. It is one file
+    that opens in any browser without a network.
     """
     check_writable(output)
     fitted = load(model)
 
     from .._files import written_whole
-    from ..report import gather, gather_ranking, render_report
+    from ..report import gather, gather_many, gather_ranking, render_report
 
     kind = kind_of_model(screen, fitted, form)
     # Reading may take names of columns from the model.
     names = fitted.feature_names if kind.ranks else getattr(fitted, "feature_names_in_", None)
     rows = kind.read_for(fitted, data)
     with screen.progress.status("Writing the report"):
-        gathered = (gather_ranking if kind.ranks else gather)(
+        gathering: Any = gather_ranking if kind.ranks else gather_many if isinstance(kind, ManyLabels) else gather
+        gathered = gathering(
             fitted,
             rows.X,
             **kind.known(rows),

@@ -177,7 +177,7 @@ def gather(
         constant=is_constant(scores),
         empty=weights.n_used == 0,
         measures=measures,
-        curve=_curve(ranking, raw_scores, shift),
+        curve=curve_of(ranking, raw_scores, shift),
         precision_band=bands[0],
         recall_band=bands[1],
         histogram=_histogram(positive, scores),
@@ -214,7 +214,8 @@ def _judged(
     return measures, (Band.of(recalls, precisions), Band.of(rates, heights))
 
 
-def _curve(ranking: Ranking, raw_scores: Array, shift: float) -> CutTables:
+def curve_of(ranking: Ranking, raw_scores: Array, shift: float) -> CutTables:
+    """Return counts at some of the cuts of scores, which are raw ones and this shift."""
     cuts = ranking.cuts()
     operating_point = ranking.cut_at(0.0)
     break_even = int(np.abs(cuts.tp + cuts.fp - cuts.tp[-1]).argmin())

@@ -6,17 +6,17 @@ content security policy with the hash of the one script forbids whatever else a 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from html import escape
-from importlib import resources
 
 from ..evaluation import title_of
 from .charts import capital
 from .contents import Parts, ReportContents, ValueAndInterval
 from .curves import MARKS, lowest_rate
+from .frame import framed, resource
 from .labels import LabelContents
+from .many import ManyContents
+from .many_page import many_page
 from .rankings import RankingContents
 from .rankings_page import ranking_parts
 from .shapes import shapes_data, shapes_section
@@ -28,13 +28,14 @@ from .weights import weights_section
 UNKNOWN = "not known"
 
 
-def render_report(contents: ReportContents) -> str:
+def render_report(contents: ReportContents | ManyContents) -> str:
     """Return the page as text.
 
     Parameters
     ----------
-    contents : ReportContents
-        From :func:`smoothperf.report.gather` or :func:`smoothperf.report.gather_ranking`.
+    contents : ReportContents or ManyContents
+        From :func:`smoothperf.report.gather`, :func:`smoothperf.report.gather_ranking` or
+        :func:`smoothperf.report.gather_many`.
 
     Returns
     -------
@@ -52,6 +53,8 @@ def render_report(contents: ReportContents) -> str:
     >>> "breast &lt;cancer&gt;" in page, "https://" in page
     (True, False)
     """
+    if isinstance(contents, ManyContents):
+        return many_page(contents)
     assert isinstance(contents, (LabelContents, RankingContents))
     parts = ranking_parts(contents) if isinstance(contents, RankingContents) else _label_parts(contents)
     training = contents.training
@@ -63,7 +66,8 @@ def render_report(contents: ReportContents) -> str:
 {convergence(training)}
 <h2>What was trained</h2>
 {_facts(contents, parts)}"""
-    return _framed(contents, parts, main)
+    header = _header(contents, parts)
+    return framed(_title(contents), contents.made, header, main, parts.script, parts.data)
 
 
 def _label_parts(contents: LabelContents) -> Parts:
@@ -92,45 +96,9 @@ def _label_parts(contents: LabelContents) -> Parts:
         sections,
         rows={"Training rows": _training_rows(training)},
         labels={"Positive label": contents.classes[1], "Negative label": contents.classes[0]},
-        script=_resource("page.js"),
+        script=resource("page.js"),
         data=_data(contents),
     )
-
-
-def _framed(contents: ReportContents, parts: Parts, main: str) -> str:
-    """Return a whole page; the one script that may run is that of its parts."""
-    allowed, scripts = "'none'", ""
-    if parts.script is not None:
-        allowed = f"'sha256-{base64.b64encode(hashlib.sha256(parts.script.encode()).digest()).decode()}'"
-        scripts = f"""<script type="application/json" id="data">{parts.data}</script>
-<script>{parts.script}</script>
-"""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
-script-src {allowed}; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(_title(contents))}</title>
-<style>
-{_resource("page.css")}</style>
-</head>
-<body>
-<header>
-{_header(contents, parts)}
-</header>
-<main>
-{main}
-</main>
-<footer>Made {escape(contents.made)}. This page needs no network.</footer>
-{scripts}</body>
-</html>
-"""
-
-
-def _resource(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _data(contents: LabelContents) -> str:
