@@ -30,6 +30,12 @@ LONG = (
 )
 
 
+if sparse := os.environ.get("SPARSE_INTERFACE"):  # scikit-learn 1.9 on: what it returns, in all threads
+    import sklearn
+
+    sklearn.set_config(sparse_interface=sparse)
+
+
 def pytest_configure(config):
     """Generated cases are the same in every run, and others for each ``--hypothesis-seed``."""
     alike = config.getoption("--hypothesis-seed", None) is None

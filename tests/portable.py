@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import sklearn
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 TESTS = Path(__file__).parent
@@ -64,6 +65,7 @@ KINDS = {
     "one-core": Kind(FITS, {}, prefix=("taskset", "--cpu-list", "0")),
     "lang-c": Kind(FILES, {"LANG": "C"}),
     "ascii": Kind(FILES, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+    "sparse-arrays": Kind("features design estimators test_scorers.py", {"SPARSE_INTERFACE": "sparray"}),
     # Nothing can be made below a file, not even by root.
     "read-only-home": Kind(FILES, {"HOME": f"{__file__}/home"}),
 }
@@ -105,6 +107,8 @@ def why_not(name: str, kind: Kind, seen: dict[str, str]) -> str | None:
     for feature in kind.needs:
         if not __cpu_features__.get(feature):
             return f"the processor has no {feature}"
+    if "SPARSE_INTERFACE" in kind.environment and "sparse_interface" not in sklearn.get_config():
+        return "scikit-learn returns sparse matrices only, before 1.9"
     if kind.prefix and shutil.which(kind.prefix[0]) is None:
         return f"there is no {kind.prefix[0]}"
     if "GLIBC_TUNABLES" in kind.environment and platform.libc_ver()[0] != "glibc":
