@@ -60,7 +60,7 @@ def test_texts_with_topics_from_training_to_use(run, run_json, tables, tmp_path)
         assert value["value"] == pytest.approx(f1_score(*indicators, average=average, zero_division=0))
         assert 0.5 < value["low"] <= value["value"] <= value["high"]
     assert [row["f1"] for row in found["labels"]] == sorted((row["f1"] for row in found["labels"]), reverse=True)
-    shown = run("evaluate", model, test, "--labels", "topics", "--bootstrap", "5").stdout
+    shown = run("evaluate", model, test, "--bootstrap", "5").stdout
     assert "label  rows  predicted  precision  recall" in shown
 
     scores = list(csv.reader(run("predict", model, test, "--scores").stdout.splitlines()))

@@ -66,6 +66,21 @@ def test_columns_that_lack_are_named(run, model, tmp_path):
     assert "it lacks the column 'town' of training; new are 'id'" in run("predict", model, new, code=2).stderr
 
 
+def test_the_column_of_labels_is_remembered(run, run_json, model, test_file, tmp_path):
+    rows = table_of(60, 1)
+    test = write(tmp_path / "test.csv", rows)
+    told = run("evaluate", model, test, "--bootstrap", "2").stdout
+    assert told.startswith("Labels: column bought, as in training\n")
+    named = run("evaluate", model, test, "--label", "bought", "--bootstrap", "2").stdout
+    assert told.split("\n", 1)[1] == named
+    run("report", model, test, "-o", tmp_path / "report.html", "--bootstrap", "2")
+    other = write(tmp_path / "other.csv", [["id", "age", "town", "buys"], *rows[1:]])
+    assert "there is no column 'bought' for the labels" in run("evaluate", model, other, code=2).stderr
+    assert run_json("evaluate", model, other, "--label", "buys", "--bootstrap", "2")["measures"]["f1"]["value"] > 0.5
+    result = run("evaluate", model, test_file, code=2)  # which has labels, but no columns
+    assert "no named columns" in result.stderr
+
+
 def test_other_commands_take_such_tables(run, train, tmp_path):
     other = write(tmp_path / "other.csv", table_of(100, 2, columns=("bought", "town", "age")))
     options = ["--label", "bought", "-q"]

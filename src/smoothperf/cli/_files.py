@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..estimators.ranker import MeasureRanker
     from ..features import TableEncoder
     from ..io import Dataset
+    from ..io.named import Named
     from ._screen import Screen
 
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class Likeness:
     """Features and labels that other rows have to agree with, and the positive label if it is the smaller one.
 
-    ``several`` says that rows may have any number of labels.
+    ``several`` says that rows may have any number of labels, ``named`` which columns of a table were no features.
     """
 
     n_features: int
@@ -35,6 +36,7 @@ class Likeness:
     labels: tuple[Any, ...] | None
     positive: str | None = None
     several: bool = False
+    named: Named | None = None
 
     @classmethod
     def of_data(cls, data: Dataset) -> Likeness:
@@ -52,6 +54,8 @@ class Likeness:
         The names of features are taken from the model: files are compared with them here, and scikit-learn would warn
         that the arrays that follow have none.
         """
+        from ..io.named import Named
+
         encoder = encoder_of(model)
         names = model.__dict__.pop("feature_names_in_", None) if encoder is None else None
         classes = getattr(model, "classes_", None)  # which rankers do not have
@@ -62,6 +66,7 @@ class Likeness:
             None if classes is None else tuple(classes.tolist()),
             None if getattr(model, "_sign", 1.0) > 0.0 else str(model.label_pair[1]),
             getattr(model, "label_kind_", "") == "sets",
+            Named.remembered(getattr(model, "origin_", {})),
         )
 
 
@@ -77,8 +82,12 @@ def read_rows(
     """Read a file; of a table to learn from, say what its columns are taken for."""
     with screen.progress.status(reading(path)):
         data = _read(path, form, like, labelled=labelled, columns=columns or ColumnOptions())
+    from ..io.columns import TABLES
+
     if labelled and data.sample_weight is not None:
         fail(f"{path}: its rows have weights, which commands do not look at; in Python fit(path) does.")
+    if labelled and like is not None and like.named is not None and data.format in TABLES and not form.names_labels:
+        screen.say(f"Labels: column {visible(like.named.of_labels)}, as in training")
     if data.encoder is not None and like is not None:
         note_unseen(screen, data.encoder, data)
     return data
@@ -100,6 +109,8 @@ def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, colu
         encoder = None if like is None else like.encoder
         return _columns_as(stored, like) if encoder is None else _as_numbers(stored, encoder)
     options["zero_based"] = zero_based
+    if like is not None and like.named is not None and labelled:
+        options["usual"] = like.named
     if like is None:
         encoder = TableEncoder(**columns.settings())
         found = read_file(path, **options, **encoder.reading)
@@ -179,15 +190,18 @@ def form_as(form: Form, examples: Dataset) -> Form:
     return form if examples.zero_based is None else replace(form, zero_based=examples.zero_based)
 
 
-def remember_data(model: MeasureClassifier | MeasureRanker, examples: Dataset) -> None:
+def remember_data(model: MeasureClassifier | MeasureRanker, examples: Dataset, form: Form) -> None:
     """Keep in a model what files for it have to agree with."""
     import numpy as np
+
+    from ..io.named import Named
 
     if examples.feature_names is not None:
         model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
     if examples.zero_based is not None:
         model.zero_based_ = examples.zero_based
-    model.origin_ = {**getattr(model, "origin_", {}), "data": Path(examples.path).name}
+    named = Named.to_remember(asdict(form))
+    model.origin_ = {**getattr(model, "origin_", {}), "data": Path(examples.path).name, **named}
 
 
 def form_for(model: MeasureClassifier | MeasureRanker, form: Form) -> Form:

@@ -81,7 +81,7 @@ def train_many(
     score = model.score(examples.X, examples.y)
     held_out = getattr(fitted, "label_scores_", None)
     model.set_params(n_threads=None)
-    remember_data(model, examples)
+    remember_data(model, examples, kind.form)
     model.save(output)
     labels = _labels(model, held_out)
     if held_out is not None:

@@ -103,7 +103,12 @@ class Form(Queried, Options):
     """The form of a file, as far as the user says so: options of all commands that read one."""
 
     label: Annotated[
-        str | None, typer.Option("--label", metavar="COLUMN", help="Column with the labels, for CSV and Parquet.")
+        str | None,
+        typer.Option(
+            "--label",
+            metavar="COLUMN",
+            help="Column with the labels, for CSV and Parquet; MODEL remembers that of its training.",
+        ),
     ] = None
     format: Annotated[
         str | None,
@@ -131,6 +136,11 @@ class Form(Queried, Options):
         ),
     ] = None
 
+    @property
+    def names_labels(self) -> bool:
+        """Whether the user says where the labels are."""
+        return self.label is not None
+
 
 @dataclass(frozen=True)
 class LabelForm(Form):
@@ -146,6 +156,11 @@ class LabelForm(Form):
         ),
     ] = None
     separator: Annotated[str, typer.Option("--separator", metavar="SIGN", help="Between the labels of a row.")] = ";"
+
+    @property
+    def names_labels(self) -> bool:
+        """Whether the user says where the labels are."""
+        return super().names_labels or bool(self.labels)
 
 
 @dataclass(frozen=True)

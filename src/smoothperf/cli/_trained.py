@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +54,7 @@ class Trained:
 
     def save(self, output: Path) -> None:
         """Write the model, without what is of this machine."""
-        _save(self.model, self.examples, output)
+        _save(self.model, self.examples, self.kind, output)
 
     def tell(self, output: Path) -> None:
         """Say how it ended, as certified, and what the model is worth."""
@@ -166,7 +166,7 @@ class Checkpoints:
                 "name another."
             )
 
-    def prepare(self, model: Any, examples: Dataset, scaling: Scaling, unscale: Callable[[Any], None]) -> None:
+    def prepare(self, kind: SingleKind, model: Any, examples: Dataset, scaling: Scaling) -> None:
         """Have a model begin where the earlier one ended, and be kept on the way, for features as they are."""
         from .. import load
 
@@ -174,8 +174,8 @@ class Checkpoints:
             file = self.checkpoint
 
             def keep(model: Any) -> None:
-                unscale(model)
-                _save(model, examples, file)
+                kind.unscale(scaling, model)
+                _save(model, examples, kind, file)
 
             model.set_params(checkpoint=keep)
         if self.resume is not None:
@@ -189,9 +189,9 @@ class Checkpoints:
             model.set_params(warm_start=True)
 
 
-def _save(model: Any, examples: Dataset, output: Path) -> None:
+def _save(model: Any, examples: Dataset, kind: SingleKind, output: Path) -> None:
     model.set_params(callback=None, checkpoint=None, n_threads=None, warm_start=False)
-    remember_data(model, examples)
+    remember_data(model, examples, kind.form)
     model.save(output)
 
 

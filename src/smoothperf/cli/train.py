@@ -277,7 +277,7 @@ def _train(
             X = scaling.apply(X)
         else:
             model.set_params(features=bends.made(examples, features_for(examples, scaled)))
-        checkpoints.prepare(model, examples, scaling, lambda model: kind.unscale(scaling, model))
+        checkpoints.prepare(kind, model, examples, scaling)
         model.fit(X, **kind.known(examples))
         kind.unscale(scaling, model)
         if others is not None:

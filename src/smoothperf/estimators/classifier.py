@@ -142,7 +142,7 @@ class MeasureClassifier(LinearMeasureClassifier):
         ends with the weight of the constant feature.
     origin_ : dict
         When the model was fitted ("date", UTC) and by which version ("smoothperf"); the command line adds the name of
-        the file of the training rows ("data").
+        the file of the training rows ("data"), and of a table the column with the labels ("label").
 
     Examples
     --------

@@ -12,8 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.kernel_approximation import Nystroem
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Array
@@ -79,6 +77,9 @@ class KernelFeatures(Transformer):
         -------
         self
         """
+        from sklearn.kernel_approximation import Nystroem  # slow, and models from files need not
+        from sklearn.preprocessing import StandardScaler
+
         width = positive_number("width", self.width)
         landmarks = whole_number("n_components", self.n_components, at_least=1)
         X = validate_data(self, X, dtype=np.float64)

@@ -14,7 +14,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Indices
@@ -93,6 +92,7 @@ class Leaves(Transformer):
         self
         """
         from sklearn.ensemble import RandomForestRegressor  # which takes a while, and models from files need not
+        from sklearn.preprocessing import StandardScaler
 
         forest = RandomForestRegressor(
             whole_number("n_trees", self.n_trees, at_least=1),

@@ -18,14 +18,12 @@ import re
 import warnings
 import zipfile
 from dataclasses import dataclass, field, fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.kernel_approximation import Nystroem
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from .. import __version__, measures
@@ -51,9 +49,15 @@ PARTS: dict[str, Any] = {
     for name, value in vars(module).items()
     if isinstance(value, type) and is_dataclass(value)
 }
-#: Transformers that make features, by name.
-TRANSFORMERS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (MaxAbsScaler, MinMaxScaler, Nystroem, Pipeline, StandardScaler)
+#: Our own transformers that make features, by name.
+TRANSFORMERS: dict[str, type[Any]] = {}
+#: Those of scikit-learn, with their modules, which are imported when a file has one: that takes a quarter of a second.
+OF_SKLEARN = {
+    "MaxAbsScaler": "preprocessing",
+    "MinMaxScaler": "preprocessing",
+    "Nystroem": "kernel_approximation",
+    "Pipeline": "pipeline",
+    "StandardScaler": "preprocessing",
 }
 #: Attribute of scikit-learn's transformers whose features have numbers for names.
 NAMES = "_n_features_out"
@@ -253,7 +257,7 @@ def encode(value: Any, arrays: Arrays, name: str) -> Any:
     if isinstance(value, type) and issubclass(value, np.number):
         return {"type": "dtype", "value": np.dtype(value).str}
     is_model = MODELS.get(type(value).__name__) is type(value)
-    if is_model or TRANSFORMERS.get(type(value).__name__) is type(value):
+    if is_model or _is_transformer(value):
         kept = {key: child for key, child in value.get_params(deep=False).items() if key not in NOT_KEPT}
         fitted = {key: child for key, child in vars(value).items() if is_fitted_attribute(key) or key == NAMES}
         return {
@@ -324,7 +328,8 @@ def decode(value: Any, archive: zipfile.ZipFile) -> Any:
             if "table_encoder_" in fitted:  # of earlier versions, whose models did not have it as their features
                 encoder = fitted["features_"] = fitted.pop("table_encoder_")
                 fitted |= {name: getattr(encoder, name) for name in ("n_features_in_", "feature_names_in_")}
-            model = (MODELS if kind == "model" else TRANSFORMERS)[value["class"]](**parameters)
+            name = value["class"]
+            model = (MODELS[name] if kind == "model" else _transformer(name))(**parameters)
             for key, child in fitted.items():
                 if not (is_fitted_attribute(key) or (kind == "transformer" and key == NAMES)):
                     raise ValueError(f"{key!r} is not the name of a fitted attribute")
@@ -372,12 +377,23 @@ def _check_shapes(model: Any) -> None:
         raise ValueError("pos_label_ must be one of classes_")
 
 
+def _transformer(name: str) -> type[Any]:
+    """A class of transformers that files may have; a KeyError if there is none."""
+    own = TRANSFORMERS.get(name)
+    return getattr(import_module(f"sklearn.{OF_SKLEARN[name]}"), name) if own is None else own
+
+
+def _is_transformer(value: Any) -> bool:
+    name = type(value).__name__
+    return name in (TRANSFORMERS | OF_SKLEARN) and type(value) is _transformer(name)
+
+
 def _width(features: Any, n_columns: int) -> int:
     """Number of features that a transformer makes, which it shows with a row of so many columns; any error if not."""
-    if type(features) not in TRANSFORMERS.values():
+    if not _is_transformer(features):
         raise ValueError(f"features_ cannot be a {type(features).__name__}")
     check_is_fitted(features)
-    first = features[0] if isinstance(features, Pipeline) else features
+    first = features[0] if hasattr(features, "steps") else features
     row = first.row_without_values() if hasattr(first, "row_without_values") else np.zeros((1, n_columns))
     with warnings.catch_warnings(action="ignore"):  # rows without names of columns
         made = check_array(features.transform(row), accept_sparse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -40,6 +40,30 @@ class Named(NamedTuple):
         """Return names as arguments give them."""
         several = (labels,) if isinstance(labels, str) else () if isinstance(labels, bool) else tuple(labels or ())
         return cls(label, query, several, separator)
+
+    @classmethod
+    def remembered(cls, origin: Mapping[str, str]) -> Self:
+        """Return the names that a model remembers of the table that it has learnt from."""
+        label, query, labels, separator = map(origin.get, cls._fields)
+        return cls.of(label, query, labels, separator or SEPARATOR)
+
+    @classmethod
+    def to_remember(cls, options: Mapping[str, Any]) -> dict[str, str]:
+        """Return names for :meth:`remembered`."""
+        names = cls._fields if options.get("labels") else ("label", "query")
+        given = {name: options[name] for name in names if options.get(name)}
+        return {name: value if isinstance(value, str) else ",".join(value) for name, value in given.items()}
+
+    @property
+    def of_labels(self) -> str:
+        """The column or columns of labels."""
+        return self.label or ",".join(self.labels)
+
+    def with_usual(self, usual: Self) -> Self:
+        """Return the same with the usual columns, if no labels are named."""
+        if self.of_labels:
+            return self
+        return usual._replace(query=self.query or usual.query)
 
     @property
     def columns(self) -> list[str]:

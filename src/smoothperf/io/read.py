@@ -210,11 +210,12 @@ def read_file(
     encoding: str | None = None,
     only: list[str] | None = None,
     text: Collection[str] | None = (),
+    usual: Named = Named(),  # noqa: B008 (a tuple)
 ) -> Dataset | Table:
     """Read a file as :func:`read_data` does, but CSV, Parquet and Excel as a table, with columns of any kind.
 
     Of a table, ``only`` some columns are read, if they are given, and those of ``text``, all for None, as they are
-    written; ``n_features`` is not for them.
+    written; ``n_features`` is not for them. Where no columns are named, labels and queries are the ``usual`` ones.
     """
     path, named = Path(path), Named.of(label, query, labels, separator)
     if is_store(path, format):
@@ -222,6 +223,7 @@ def read_file(
     with uncompressed(path) as file:
         format = format_of(file, path, format, named)
         if format in TABLES:
+            named = named.with_usual(usual)
             return read_columns(file, path, format, named, labelled=labelled, encoding=encoding, only=only, text=text)
         if format == "svmlight":
             X, y, zero_based, qid = read_svmlight(
