@@ -112,3 +112,11 @@ def test_features_of_words_are_chosen(run, people, tmp_path):
     assert [each.split()[0] for each in worth.split(", ")] == ["linear", "additive", *["kernel"] * 3, "leaves"]
     run(*many, "--features", "leaves", "--alpha", 0.01)
     assert scores(run, tmp_path / "m", tmp_path / "streets.csv").std() > 0.0
+
+
+def test_curves_are_compared_with_lines(run_json, people):
+    options = ("--label", "bought", "-m", "roc_area", "--test", people, "--bootstrap", 2)
+    found = run_json("compare", people, *options, "--features", "additive")
+    areas = {model["name"]: model["measures"]["roc_area"]["value"] for model in found["models"]}
+    assert found["features"] == "additive"
+    assert areas["for ROC area"] > areas["LogisticRegression"] + 0.1

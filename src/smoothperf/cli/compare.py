@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import _options as options
+from ._bends import Bends
 from ._errors import MISSED_TOLERANCE
 from ._features import features_for
 from ._files import check_figure, read_rows
@@ -44,6 +45,15 @@ def compare(
     folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Folds of the cross-validation.")] = 5,
     bound: options.Bound = "auto",
     scale: options.Scale = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            "--features",
+            metavar="KIND",
+            show_default="linear",
+            help="Of our models, as in 'smoothperf train': linear, additive, kernel, leaves or auto.",
+        ),
+    ] = None,
     bootstrap: options.Resamples = 1000,
     seed: options.Seed = 0,
     figure: options.Figure = None,
@@ -74,6 +84,7 @@ def compare(
     check_training(measures, solvers, form, tol=effort.tol, max_iter=effort.max_iter)
     solvers = list(dict.fromkeys(map(solver_for_classes, solvers)))  # a choice among rankers has no other
     scaling = options.kind_of_scaling(scale)
+    bends = Bends(features).checked(alone=False)
     check_figure(figure)
     rows = read_rows(screen, data, form, columns=columns)
 
@@ -85,8 +96,10 @@ def compare(
     examples = kind.checked(rows, measures, pos_label=pos_label)
     others = None if test is None else kind.others(test, examples, measures)
     compared, train, judging, trees = kind.compared(examples, others, measures, folds, pos_label)
-    splits = _splits(compared, train, judging, folds=folds, seed=seed, features=features_for(examples, scaling))
-    methods = compared.methods(solvers, trees=trees, bound=bound, **effort.settings())
+    plain = features_for(examples, scaling)
+    splits = _splits(compared, train, judging, folds=folds, seed=seed, features=plain)
+    ours = {"features": bends.made(examples, plain)} if bends.asked else {}
+    methods = compared.methods(solvers, trees=trees, bound=bound, **ours, **effort.settings())
     times = f", {len(splits)} times" if len(splits) > 1 else ""
     screen.say(f"Training {len(methods)} kinds of models on {splits[0][0].size_words()}{times}")
     # No warnings: missed tolerances are counted, and the table says the rest.
@@ -122,6 +135,7 @@ def compare(
             "splits": len(splits),
             "seed": seed,
             "scale": scaling,
+            "features": features or "linear",
             "bound": bound,
             "tol": effort.tol,
             "bootstrap": bootstrap,

@@ -136,7 +136,8 @@ def suits_lambdarank(grades: Array) -> bool:
 
 def _chosen(estimator: MeasureRankerCV, rows: Any) -> list[Fitted]:
     """Our way: the one model that is chosen for the measure."""
-    model = clone(estimator).set_params(features=rows.features).fit(rows.X, _grades(rows), qid=rows.known.numbers)
+    model = clone(estimator).set_params(features=rows.features if estimator.features is None else estimator.features)
+    model.fit(rows.X, _grades(rows), qid=rows.known.numbers)
     others = len(model.averaged_) - 1
     averaged = f", averaged with {others} more" if others else ""
     strength = f"{model.trained_for_}{averaged}, alpha {model.alpha_:.2g}"

@@ -231,7 +231,7 @@ def suits_trees(X: Any) -> bool:
 
 def _chosen(estimator: MeasureClassifierCV, rows: Any) -> list[Fitted]:
     """Our way: the one model that is chosen for the measure."""
-    model = clone(estimator).set_params(features=rows.features)
+    model = clone(estimator).set_params(features=rows.features if estimator.features is None else estimator.features)
     found = model._fit(rows.X, rows.positive)
     known = Examples(found.positive)
     held_out: HeldOut[Any, Any] = HeldOut(np.arange(known.count), known, known, {MODEL: found.raw_scores})
