@@ -1,4 +1,4 @@
-"""What docs/other-tools.md says of other packages runs, where these are installed."""
+"""Code of docs/other-tools.md, run where the tool is installed."""
 
 import re
 from pathlib import Path
