@@ -235,16 +235,16 @@ def table_of(rows: list[dict[str, str]], kind: str) -> str:
 def write_page() -> None:
     """Put the numbers of the CSV file into docs/growth.md."""
     rows = read("dask_growth")
+    constants = ", ".join(f"{row['name'].replace('_', ' ')} {row['value']}" for row in rows if row["kind"] == "seconds")
     text = "\n\n".join(
         [
-            f"Measured on: {machine(rows)}.",
-            "Seconds, each:",
-            table_of(rows, "seconds"),
-            "An iteration of a fit, on average, with bytes over a connection beside gradients and directions:",
-            table_of(rows, "iteration"),
             f"The estimate, for {ROWS:,} rows of {NONZEROS} entries, {POSITIVES:,} of them positive, {FEATURES:,} "
             f"features and {WORKERS} workers with a thread each:",
             table_of(rows, "estimate"),
+            "What it is made of: an iteration of a fit, on average, with bytes over a connection beside gradients and "
+            "directions,",
+            table_of(rows, "iteration"),
+            f"and seconds of one thread: {constants}. Measured with {machine(rows)}.",
         ]
     )
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
