@@ -129,6 +129,23 @@ def test_one_label_of_three_for_each_row(run, run_json, csv_file, tmp_path):
     assert "--average is for many labels, and" in refused
 
 
+def test_rows_of_length_one_are_not_scaled_and_labels_that_tell_nothing_are_named(run, run_json, tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(60, 12))) * (rng.random((60, 12)) < 0.2)
+    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
+    path, model = tmp_path / "rows.svm", tmp_path / "model"
+    Y = np.column_stack([X[:, 0] > 0.0, X[:, 1] > 0.0, X[:, 2] > 0.0]).astype(int)
+    dump_svmlight_file(X, Y, str(path), multilabel=True)
+    said = run("train", path, "-a", "1e-3", "-o", model)
+    assert "All rows have length 1, as those of texts have, and stay as they are (--scale)" in said.stdout
+    assert run_json("train", path, "-a", "1e-3", "--scale", "maxabs", "-o", model)["scale"] == "maxabs"
+    found = run_json("train", path, "-a", "1e3", "-o", model, code=1)
+    assert (found["scale"], found["constant"]) == ("none", [0, 1, 2])
+    assert found["notes"] == [
+        "all rows have the same score for 3 of the labels (0, 1, 2): leave out --alpha, or give a smaller one."
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

@@ -169,7 +169,7 @@ def train(
         many.refuse(solver=None if solver == AUTO else solver, features=bends.asked, monotone=bends.monotone)
         wanted = {"measure": measure or many.default_measure, "average": average or "macro", "bound": bound}
         wanted |= effort.settings()
-        train_many(many, rows, wanted, strength=strength, folds=folds, scaled=scaled, output=output)
+        train_many(many, rows, wanted, strength=strength, folds=folds, scale=scale, output=output)
         return
     kind = kind_of_rows(screen, rows, [measure], form)
     kind.refuse(at=at, balanced=balanced, pos_label=pos_label, l1_ratio=l1_ratio, nonnegative=nonnegative)
