@@ -9,7 +9,7 @@ from problems import graded
 from smoothperf import NDCG
 from smoothperf.comparison import ComparedRankings, Fitted, Method, compare, rankings, table, verdict
 from smoothperf.comparison.table import MODEL
-from smoothperf.evaluation import QueryScores, query_resamples
+from smoothperf.evaluation import QueryScores, multiplicities
 from smoothperf.measures import Queries
 from smoothperf.tasks.base import HeldOut
 from smoothperf.tasks.queries import QueryRows
@@ -92,6 +92,6 @@ def test_lines_are_paired_and_choose_for_each_column():
     assert good.values["ndcg@3"] == pytest.approx(NDCG(3).mean_score(test.known, test.X[:, 0].copy()))
     assert good.values["ndcg@3"] > bad.values["ndcg@3"]
     worth = QueryScores.of(NDCG(3), test.known, test.X[:, 2])
-    draws = query_resamples(test.known.sizes.size, 30, seed=0)
+    draws = multiplicities(test.known.sizes.size, 30, seed=0)
     np.testing.assert_allclose(bad.samples["ndcg@3"], [worth.mean(draw) for draw in draws])
     assert verdict([good, bad], "ndcg@3").startswith("NDCG@3: training for NDCG@3 pays")

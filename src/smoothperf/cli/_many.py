@@ -17,7 +17,7 @@ from ._progress import Watch
 from ._screen import number
 from ._trained import notes_of
 from ._visible import visible
-from .kinds import ManyLabels
+from .kinds import ManyLabels, Rankings
 
 if TYPE_CHECKING:
     from ..io import Dataset
@@ -45,7 +45,7 @@ def are_many(rows: Dataset, average: str | None) -> bool:
 
     if are_sets(rows.y):
         return True
-    if average is not None and (rows.qid is not None or np.unique(rows.y).size < 3):
+    if average is not None and (Rankings.has(rows) or np.unique(rows.y).size < 3):
         fail(f"--average is for many labels, and {rows.path} has not so many: leave it out, or say --labels.")
     return average is not None
 

@@ -18,7 +18,7 @@ from .._arrays import Array
 from ..estimators.choice import strengths_for
 from ..estimators.ranker import MeasureRanker
 from ..estimators.ranker_cv import MeasureRankerCV
-from ..evaluation import QueryScores, query_resamples, title_of
+from ..evaluation import QueryScores, multiplicities, title_of
 from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
 from ..tasks.base import HeldOut
 from ..tasks.queries import QueryRows, QueryTask
@@ -99,7 +99,7 @@ class ComparedRankings(Compared[Queries]):
 
     def draws(self, judged: Queries, number: int, seed: int) -> Iterator[Array]:
         """Draw queries, as multiplicities."""
-        return query_resamples(judged.sizes.size, number, seed)
+        return multiplicities(judged.sizes.size, number, seed)
 
     def methods(self, solvers: Sequence[str] = ("lbfgs",), *, trees: bool = True, **settings: Any) -> list[Method]:
         """Those of :class:`~smoothperf.MeasureRankerCV`, pairs, scikit-learn's, and LightGBM's if it is installed."""

@@ -1,6 +1,6 @@
 """Measures of scores, of labels and of queries, and bootstrap."""
 
-from .bootstrap import interval, resamples
+from .bootstrap import interval, multiplicities, resamples
 from .labels import Ranking, is_constant
 from .names import NAMES, column_of, title_of
 from .queries import QUERY_COLUMNS, QueryScores, drawn_interval, query_columns, query_resamples
@@ -14,6 +14,7 @@ __all__ = [
     "drawn_interval",
     "interval",
     "is_constant",
+    "multiplicities",
     "query_columns",
     "query_resamples",
     "resamples",

@@ -46,6 +46,33 @@ def resamples(y: ArrayLike, n_resamples: int, seed: int) -> Iterator[Array]:
         yield draw.astype(np.float64)
 
 
+def multiplicities(n: int, n_resamples: int, seed: int) -> Iterator[Array]:
+    """Draw rows, or whole queries, with replacement, as multiplicities.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows or queries.
+    n_resamples : int
+        Number of draws.
+    seed : int
+        Seed of the draws.
+
+    Yields
+    ------
+    ndarray of shape (n,)
+        The number of times that each was drawn.
+
+    Examples
+    --------
+    >>> [int(draw.sum()) for draw in multiplicities(5, n_resamples=2, seed=0)]
+    [5, 5]
+    """
+    rng = np.random.default_rng(seed)
+    for _ in range(whole_number("n_resamples", n_resamples, at_least=1)):
+        yield np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+
+
 def interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
     """Return the middle ``level`` of bootstrap values (the percentile interval).
 

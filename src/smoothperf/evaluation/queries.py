@@ -5,17 +5,19 @@ Documents of a query stand and fall together, so it is queries that a bootstrap 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Array
-from .._validation import vector, whole_number
+from .._validation import vector
 from ..measures import Queries, QueryMeasure, get_query_measure
-from .bootstrap import interval
+from .bootstrap import interval, multiplicities
 
+#: Whole queries are drawn; the name of 0.1.0.
+query_resamples = multiplicities
 #: The measures of every table of rankings, by name.
 QUERY_COLUMNS = ("ndcg@10", "ndcg", "precision@10", "average_precision", "reciprocal_rank", "roc_area")
 
@@ -123,33 +125,6 @@ class QueryScores:
             weights = weights * multiplicity
         total = float(weights.sum())
         return float((weights * np.nan_to_num(self.values)).sum()) / total if total > 0.0 else float("nan")
-
-
-def query_resamples(n_queries: int, n_resamples: int, seed: int) -> Iterator[Array]:
-    """Draw queries with replacement, as multiplicities.
-
-    Parameters
-    ----------
-    n_queries : int
-        Number of queries.
-    n_resamples : int
-        Number of draws.
-    seed : int
-        Seed of the draws.
-
-    Yields
-    ------
-    ndarray of shape (n_queries,)
-        The number of times that each query was drawn.
-
-    Examples
-    --------
-    >>> [int(draw.sum()) for draw in query_resamples(5, n_resamples=2, seed=0)]
-    [5, 5]
-    """
-    rng = np.random.default_rng(seed)
-    for _ in range(whole_number("n_resamples", n_resamples, at_least=1)):
-        yield np.bincount(rng.integers(n_queries, size=n_queries), minlength=n_queries).astype(np.float64)
 
 
 def drawn_interval(values: Sequence[float] | Array) -> tuple[float, float]:

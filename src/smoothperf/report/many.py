@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..estimators.weights import most_important, names_of, scaling_of
-from ..evaluation import Ranking, interval, query_resamples
+from ..evaluation import Ranking, interval, multiplicities
 from ..evaluation.decisions import Decisions
 from ..measures import get_measure
 from .contents import ValueAndInterval
@@ -125,7 +125,7 @@ def gather_many(
     scores = model.decision_function(X)
     members, predicted = model._members(y), model._predicted(scores)
     decisions = Decisions(members, predicted)
-    drawn = [decisions.measures(draw) for draw in query_resamples(members.shape[1], n_resamples, seed)]
+    drawn = [decisions.measures(draw) for draw in multiplicities(members.shape[1], n_resamples, seed)]
     measures = {
         name: (value, *interval([draw[name] for draw in drawn])) for name, value in decisions.measures().items()
     }

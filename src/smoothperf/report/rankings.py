@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._arrays import Array
-from ..evaluation import QueryScores, drawn_interval, is_constant, query_columns, query_resamples
+from ..evaluation import QueryScores, drawn_interval, is_constant, multiplicities, query_columns
 from ..measures import NDCG, Queries, QueryMeasure, get_query_measure
 from .contents import ReportContents, ValueAndInterval
 from .shapes import ShapeFacts, shapes_of
@@ -231,7 +231,7 @@ def _judged(
     found = {name: QueryScores.of(measure, queries, scores) for name, measure in columns.items()}
     found = {name: worth for name, worth in found.items() if worth.count}
     others = {name: QueryScores.of(columns[name], queries, single) for name in found}
-    draws = list(query_resamples(queries.sizes.size, n_resamples, seed))
+    draws = list(multiplicities(queries.sizes.size, n_resamples, seed))
     measures, gains = {}, {}
     for name, worth in found.items():
         drawn = np.array([worth.mean(draw) for draw in draws])

@@ -3,6 +3,17 @@
 from .base import Kind, SingleKind, Worth
 from .labels import Labels
 from .many import ManyLabels
+from .rankings import Rankings
 from .which import check_training, kind_of_model, kind_of_rows
 
-__all__ = ["Kind", "Labels", "ManyLabels", "SingleKind", "Worth", "check_training", "kind_of_model", "kind_of_rows"]
+__all__ = [
+    "Kind",
+    "Labels",
+    "ManyLabels",
+    "Rankings",
+    "SingleKind",
+    "Worth",
+    "check_training",
+    "kind_of_model",
+    "kind_of_rows",
+]

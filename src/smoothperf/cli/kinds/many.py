@@ -110,7 +110,7 @@ class ManyLabels(Kind):
 
     def worth(self, model: MultilabelMeasureClassifier, data: Dataset, scores: NDArray[Any]) -> Worth:
         """Return what decisions are worth for each label and in all, and the measure of the model."""
-        from ...evaluation import query_resamples
+        from ...evaluation import multiplicities
         from ...evaluation.decisions import Decisions
 
         members, predicted = model._members(data.y), model._predicted(scores)
@@ -123,7 +123,7 @@ class ManyLabels(Kind):
         nothing = dict.fromkeys(own, float("nan"))  # of draws: labels would have to be ranked again in each
         return Worth(
             lambda draw: {**(own if draw is None else nothing), **decisions.measures(draw)},
-            lambda number, seed: query_resamples(members.shape[1], number, seed),
+            lambda number, seed: multiplicities(members.shape[1], number, seed),
             {f"of {members.shape[0]:,} labels": titles},
             "A label that no row has counts as 0 in the mean.",
             each=decisions.each(model.classes_),

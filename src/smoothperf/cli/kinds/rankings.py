@@ -200,7 +200,7 @@ class Rankings(SingleKind):
 
     def worth(self, model: MeasureRanker, data: Dataset, scores: NDArray[Any]) -> Worth:
         """Return what scores are worth by all measures of a ranking, as means over queries."""
-        from ...evaluation import QueryScores, query_columns, query_resamples, title_of
+        from ...evaluation import QueryScores, multiplicities, query_columns, title_of
 
         queries = queries_of(data)
         measures = query_columns(self.measure_of(model.measure), queries.grades)
@@ -209,7 +209,7 @@ class Rankings(SingleKind):
         found = {name: worth for name, worth in found.items() if worth.count or name == own}
         return Worth(
             lambda draw: {name: worth.mean(draw) for name, worth in found.items()},
-            lambda number, seed: query_resamples(queries.sizes.size, number, seed),
+            lambda number, seed: multiplicities(queries.sizes.size, number, seed),
             {"mean over queries": {name: title_of(name) for name in found}},
             "Queries that every order suits alike are left out, and measures for which none remain.",
             {name: worth.count for name, worth in found.items()},
