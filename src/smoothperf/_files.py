@@ -22,10 +22,10 @@ if sys.platform != "win32":
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str], *, buffering: int = -1) -> Iterator[BinaryIO]:
+def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a temporary file beside ``path`` that takes its name when the block ends without an error.
 
-    Whoever looks at the path sees the old file or the new one, never half of one. ``buffering`` is that of ``open``.
+    Whoever looks at the path sees the old file or the new one, never half of one.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def written_whole(path: str | os.PathLike[str], *, buffering: int = -1) -> Itera
     _remove_leftovers(target)
     temporary, lock = _new(target, folder=False)
     try:
-        with temporary.open("r+b", buffering) as file:
+        with temporary.open("r+b") as file:
             yield file
         os.replace(temporary, target)
     finally:

@@ -190,3 +190,13 @@ def test_an_encoder_that_does_not_fit_the_model_is_damage(model, tmp_path):
             archive.writestr(name, content)
     with pytest.raises(ModelFileError, match=r"coef_ must be an array of float64 of shape \(1, 2\)"):
         smoothperf.load(tmp_path / "other")
+
+
+def test_columns_beside_the_rows_have_the_encoding_of_the_file(run, run_json, model, tmp_path):
+    rows = [[*row, "price" if number == 0 else "1.5"] for number, row in enumerate(table_of(40, 1))]
+    rows[1][0] = "Zoë"
+    (tmp_path / "new.csv").write_text("\n".join(",".join(map(str, row)) for row in rows), encoding="latin-1")
+    given = (tmp_path / "new.csv", "--encoding", "latin-1")
+    assert run("predict", model, *given, "--id", "id").stdout.splitlines()[1].startswith("Zoë,")
+    found = run_json("evaluate", model, *given, "--label", "bought", "--cost", "price", "--bootstrap", "5")
+    assert found["costs"]["column"] == "price"

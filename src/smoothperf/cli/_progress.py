@@ -40,17 +40,14 @@ class Watch:
     ----------
     screen : Screen
         The console it is shown on.
-    what : str
-        A prefix that names what is being trained; may be changed on the way.
     """
 
-    def __init__(self, screen: Screen, what: str = ""):
+    def __init__(self, screen: Screen):
         self.interrupted = False
         self._acknowledged = False
         self._choosing_since: float | None = None
         self._console = screen.progress
         self._live = self._console.is_terminal and not screen.quiet
-        self.what = what
         self._shown_at = -float("inf")
         self._last: TraceRow | None = None
         self._last_shown: TraceRow | None = None
@@ -107,11 +104,10 @@ class Watch:
             self._last_shown = row
 
     def _show(self, text: str) -> None:
-        line = f"{self.what}: {text}" if self.what else text
         if self._status is not None:
-            self._status.update(line)
+            self._status.update(text)
         else:
-            self._console.print(line, soft_wrap=True)
+            self._console.print(text, soft_wrap=True)
 
     def _acknowledge(self) -> None:
         """Say once that Ctrl-C was noticed."""

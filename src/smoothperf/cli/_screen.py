@@ -105,14 +105,12 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1, title: str | None = None) -> Table:
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> Table:
     """Return a plain table whose first ``words`` columns are text and the others numbers.
 
     Cells are shown as they are, square brackets included. Where there is little room, words wrap; numbers never do.
     """
-    made = Table(
-        box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, title=title, title_justify="left"
-    )
+    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     heads, cells = [*map(visible_lines, headers)], [[*map(visible, row)] for row in rows]
     for place, (head, *column) in enumerate(zip(heads, *cells, strict=True)):
         if place < words:
@@ -125,6 +123,6 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, words: int =
     return made
 
 
-def number(value: float, digits: int = 4) -> str:
+def number(value: float) -> str:
     """Return a measure as text, a dash for what is not defined."""
-    return f"{value:.{digits}f}" if math.isfinite(value) else "-"
+    return f"{value:.4f}" if math.isfinite(value) else "-"

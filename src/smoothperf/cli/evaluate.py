@@ -51,7 +51,7 @@ def evaluate(
     kind = kind_of_model(screen, fitted, form)
     kind.refuse(cost=cost)
     examples = kind.read_for(fitted, data)
-    costs = None if cost is None else _costs(data, cost, form.format)
+    costs = None if cost is None else _costs(data, cost, form)
 
     from ..evaluation import drawn_interval, is_constant
 
@@ -93,10 +93,10 @@ def evaluate(
     )
 
 
-def _costs(data: Path, column: str, format: str | None) -> NDArray[Any]:
+def _costs(data: Path, column: str, form: options.Form) -> NDArray[Any]:
     from ..io.ids import read_costs
 
-    return read_costs(data, column, format=format)
+    return read_costs(data, column, format=form.format, encoding=form.encoding)
 
 
 def _show_each(screen: Screen, each: list[dict[str, Any]]) -> None:

@@ -85,7 +85,7 @@ def predict(
     if output is not None:
         check_writable(output)
     fitted = load(model)
-    ids = None if id_column is None else _ids(data, id_column, form.format)
+    ids = None if id_column is None else _ids(data, id_column, form)
     kind = kind_of_model(screen, fitted, form)
     kind.refuse(at=at, threshold=threshold, proba=proba)
     if proba and not hasattr(fitted, "predict_proba"):
@@ -118,10 +118,10 @@ def predict(
         screen.say(f"Saved: {output}")
 
 
-def _ids(data: Path, column: str, format: str | None) -> list[str]:
+def _ids(data: Path, column: str, form: options.Form) -> list[str]:
     from ..io.ids import read_ids
 
-    return read_ids(data, column, format=format)
+    return read_ids(data, column, format=form.format, encoding=form.encoding)
 
 
 def _cut(scores: Any, *, threshold: float | None, point: dict[str, Any] | None) -> float:

@@ -61,7 +61,9 @@ def read_ids(
             return [text for columns, _ in source.parts([name], [name], ROWS) for text in columns[name].tolist()]
 
 
-def read_costs(path: str | os.PathLike[str], name: str, *, format: str | None = None) -> Array:
+def read_costs(
+    path: str | os.PathLike[str], name: str, *, format: str | None = None, encoding: str | None = None
+) -> Array:
     r"""Return a column of a CSV or Parquet file that has a cost, 0 or more, in every row.
 
     Parameters
@@ -70,7 +72,7 @@ def read_costs(path: str | os.PathLike[str], name: str, *, format: str | None = 
         The file.
     name : str
         Name of the column.
-    format : str, optional
+    format, encoding : str, optional
         As for :func:`~smoothperf.io.read_data`.
 
     Examples
@@ -81,7 +83,7 @@ def read_costs(path: str | os.PathLike[str], name: str, *, format: str | None = 
     >>> read_costs(file, "amount")
     array([100. ,   2.5])
     """
-    texts = read_ids(path, name, format=format)
+    texts = read_ids(path, name, format=format, encoding=encoding)
     costs = numbers_from_text(texts)
     if costs is None:  # there are words; those are the wrong ones
         costs = np.array([float(text) if is_number(text) else np.nan for text in texts])

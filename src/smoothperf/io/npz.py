@@ -80,8 +80,8 @@ def check_columns(shape: tuple[int, int], names: list[str] | None, path: Path) -
         raise data_error(path, f"it names {len(names)} features but X has {shape[1]}")
 
 
-def check_numbers(X: Any, path: Path, *, first_row: int = 1) -> None:
-    """Refuse what is not a real number, or not finite, and name the row then; rows count from the first."""
+def check_numbers(X: Any, path: Path) -> None:
+    """Refuse what is not a real number, or not finite, and name the row then."""
     if X.dtype.kind not in "biuf":
         raise data_error(path, f"X holds {X.dtype} values; real numbers are needed")
     starts: Any = getattr(X, "indptr", None)
@@ -89,7 +89,7 @@ def check_numbers(X: Any, path: Path, *, first_row: int = 1) -> None:
     if not np.isfinite(values).all():
         at = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
         row = at // X.shape[1] if starts is None else int(np.searchsorted(starts, at, side="right")) - 1
-        raise data_error(path, f"row {row + first_row} of X holds a value that is not finite; remove or replace it")
+        raise data_error(path, f"row {row + 1} of X holds a value that is not finite; remove or replace it")
 
 
 def as_floats(X: Any) -> Any:

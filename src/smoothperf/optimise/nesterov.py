@@ -116,7 +116,7 @@ class Nesterov(ConvexSolver):
             coef, scores, theta = new_coef, new_scores, new_theta
 
 
-def squared_spectral_norm(objective: RegularizedRisk, *, accuracy: float, max_rounds: int = 100) -> float:
+def squared_spectral_norm(objective: RegularizedRisk, *, accuracy: float) -> float:
     """``|C^(1/2) X|^2`` with the sample weights C by power iteration; two passes over the data a round.
 
     For shift-invariant risks it is that of the X whose columns are centred, because their Hessian maps constants to
@@ -125,7 +125,7 @@ def squared_spectral_norm(objective: RegularizedRisk, *, accuracy: float, max_ro
     n_features = objective.design.shape[1]
     v = np.random.default_rng(0).standard_normal(n_features)
     estimate = 0.0
-    for _ in range(max_rounds):
+    for _ in range(100):
         (length,) = objective.agreed(float(np.linalg.norm(v)))
         if length == 0.0:
             break
