@@ -1,0 +1,1 @@
+"""Code that the objective and solvers share; a name that benchopt knows."""
