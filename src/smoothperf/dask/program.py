@@ -113,7 +113,7 @@ class Resumable:
 
 
 class Notes:
-    """Notes of how far a fit has come; the client alone has them.
+    """Notes of how far a fit has come; those of the client count.
 
     Parameters
     ----------
@@ -162,7 +162,8 @@ class Notes:
 
 
 def train(job: Job, part: Part, communicator: Communicator, notes: Notes | None = None) -> GroupFit:
-    """Fit to the rows of all members; those of this one are ``part``. Every member calls it; member 0 has notes."""
+    """Fit to the rows of all members; those of this one are ``part``. Every member calls it; member 0's notes count."""
+    notes = notes or Notes()
     task, candidate = job.task, job.candidate
     examples = part.examples(communicator)
     risk = task.risk(candidate, examples)
@@ -172,35 +173,30 @@ def train(job: Job, part: Part, communicator: Communicator, notes: Notes | None 
     if job.tight:
         result = _minimise_tight(job, examples, objective, notes)
     else:
-        observer = _checkpoint(job, examples, objective, notes)
-        result = _run(job.solver, objective, None if notes is None else notes.main(), observer)
+        result = _run(job.solver, objective, notes.main(), _checkpoint(job, examples, objective, notes))
     ending = task.ending(candidate, examples, objective, result, job.solver.tol)
     return GroupFit(replace(result, scores=None), ending, task.instead(candidate, risk))
 
 
-def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Result:
-    if any(objective.agreed(notes is not None and notes.needs_convex_start())):
-        solver = cast(ConvexSolver, _Resumed(job.solver, None if notes is None else notes.before()))
-        first, start = first_run(job.task, job.candidate, examples, objective, solver)
-        if notes is not None:
-            notes.begin_with(first, start)
-    observer = _checkpoint(job, examples, objective, notes)
+def _minimise_tight(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes) -> Result:
+    if any(objective.agreed(notes.needs_convex_start())):
+        solver = cast(ConvexSolver, _Resumed(job.solver, notes.before()))
+        notes.begin_with(*first_run(job.task, job.candidate, examples, objective, solver))
     method = Retargeting.with_steps_of(job.solver)
-    result = _run(method, objective, None if notes is None else notes.main(), observer)
-    return result if notes is None else notes.complete(result)
+    return notes.complete(_run(method, objective, notes.main(), _checkpoint(job, examples, objective, notes)))
 
 
-def _checkpoint(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes | None) -> Observer | None:
+def _checkpoint(job: Job, examples: Supervision, objective: RegularizedRisk, notes: Notes) -> Observer | None:
     """Observer that keeps the model so far, if the client wants that: all members work on where it cuts."""
     communicator = objective.communicator
-    if not any(objective.agreed(notes is not None and notes.checkpoint is not None)):
+    if not any(objective.agreed(notes.checkpoint is not None)):
         return None
 
     def observe(row: TraceRow, weights: Weights) -> None:
-        if any(objective.agreed(notes is not None and notes.checkpoint is not None and notes.checkpoint.due())):
+        if any(objective.agreed(notes.checkpoint is not None and notes.checkpoint.due())):
             result = so_far(row, communicator.broadcast(weights(best=True)).copy(), objective, tight=job.tight)
             ending = job.task.ending(job.candidate, examples, objective, result, job.solver.tol)
-            if notes is not None and notes.checkpoint is not None:
+            if notes.checkpoint is not None:
                 notes.checkpoint.keep(replace(result, scores=None), ending)
 
     return observe
@@ -211,20 +207,18 @@ class _Resumed:
     """A solver that goes on where the client says."""
 
     solver: Solver
-    resumable: Resumable | None
+    resumable: Resumable
 
     def run(self, objective: RegularizedRisk, callback: Callback | None = None) -> Result:
         return _run(self.solver, objective, self.resumable)
 
 
 def _run(
-    solver: Solver, objective: RegularizedRisk, resumable: Resumable | None, checkpoint: Observer | None = None
+    solver: Solver, objective: RegularizedRisk, resumable: Resumable, checkpoint: Observer | None = None
 ) -> Result:
     """Run a solver from the weights that the client sends, for as many iterations as are left."""
     spent, begin = _whereabouts(objective, resumable)
     rest: Solver = replace(cast(Any, solver), max_iter=max(0, cast(Any, solver).max_iter - spent))
-    if resumable is None:
-        return rest.run(objective, begin, observer=checkpoint)
 
     def observe(row: TraceRow, weights: Weights) -> None:
         resumable.observe(row, weights)
@@ -235,14 +229,11 @@ def _run(
     return resumable.joined.complete(rest.run(objective, begin, resumable.joined.add, observer=observe))
 
 
-def _whereabouts(objective: RegularizedRisk, resumable: Resumable | None) -> tuple[int, Start]:
+def _whereabouts(objective: RegularizedRisk, resumable: Resumable) -> tuple[int, Start]:
     """Iterations that are spent, and weights and mu to go on from, all as the client has them."""
     communicator = objective.communicator
-    start = None if resumable is None else resumable.start
-    spent, begun, mu = objective.agreed(
-        0 if resumable is None else resumable.joined.iterations,
-        start is not None,
-        math.nan if resumable is None or resumable.mu is None else resumable.mu,
-    )
+    start = resumable.start
+    mu = math.nan if resumable.mu is None else resumable.mu
+    spent, begun, mu = objective.agreed(resumable.joined.iterations, start is not None, mu)
     coef = communicator.broadcast(np.zeros(objective.design.shape[1]) if start is None else start) if begun else None
     return int(spent), Start(coef, mu=None if math.isnan(mu) else mu)
