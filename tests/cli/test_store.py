@@ -1,6 +1,7 @@
 """``smoothperf convert``, and the commands that take a store."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import smoothperf
@@ -153,9 +154,35 @@ def test_damage_is_one_line(run, store, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["train.store"]
 
 
-def test_words_stay_in_the_table(run, tmp_path):
-    (tmp_path / "towns.csv").write_text("town,bought\nRome,1\nOslo,0\n")
-    told = run("convert", tmp_path / "towns.csv", tmp_path / "towns.store", "--label", "bought", code=2).stderr
-    assert "column 'town' holds 'Rome', which is not a number; encode such columns first, as a store holds" in told
-    assert "smoothperf train takes the file as it is" in told
-    assert not (tmp_path / "towns.store").exists()
+def test_words_become_numbers_and_their_encoder_stays(run, run_json, tmp_path):
+    rng = np.random.default_rng(0)
+    towns, ages = rng.choice(["Rome", "Oslo", "Bonn"], 300), rng.integers(20, 70, 300)
+    labels = np.where((towns == "Rome") + (ages < 40) + 0.3 * rng.normal(size=300) > 0.8, "yes", "no")
+    rows = [
+        f"c-{n},{town},{age if n % 7 else ''},{label}"
+        for n, (town, age, label) in enumerate(zip(towns, ages, labels, strict=True))
+    ]
+    table, store = tmp_path / "towns.csv", tmp_path / "towns.store"
+    table.write_text("\n".join(["id,town,age,bought", *rows]))
+    told = run("convert", table, store, "--label", "bought", "--id", "id").stdout
+    assert "town    words   3 words" in told
+    assert open_store(store).feature_names == ["town=Bonn", "town=Oslo", "town=Rome", "age", "age missing"]
+    assert run("convert", "--verify", store).stdout.endswith("as they were written\n")
+    for scale in ("none", "standard"):
+        run("train", store, "-m", "f1", "--scale", scale, "-q", "-o", tmp_path / "model")
+        found = run_json("evaluate", tmp_path / "model", table, "--label", "bought", "--bootstrap", "2")
+        assert found["measures"]["f1"]["value"] > 0.7
+    frame = pd.read_csv(table)
+    predicted = smoothperf.load(tmp_path / "model").predict(frame)
+    assert run("predict", tmp_path / "model", table).stdout.split() == predicted.tolist()
+    assert "its rows are features already" in run("evaluate", tmp_path / "model", store, code=2).stderr
+    run("convert", table, store, "--label", "bought", "--drop", "town")  # in its place
+    assert open_store(store).shape == (300, 2)
+    run("train", store, "-m", "f1", "--folds", "2", "--features", "additive", "-q", "-o", tmp_path / "model")
+    assert smoothperf.load(tmp_path / "model").predict(frame).shape == (300,)
+
+
+def test_options_of_columns_are_for_tables(run, train_file, tmp_path):
+    told = run("convert", train_file, tmp_path / "some.store", "--drop", "town", code=2).stderr
+    assert "a file of the svmlight format has no columns that options could be about" in told
+    assert not (tmp_path / "some.store").exists()

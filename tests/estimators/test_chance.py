@@ -41,3 +41,22 @@ def test_copies_of_rows_and_weights_count_the_same():
         for weight in (None, np.full(600, 2.0))
     ]
     assert cuts[0] == pytest.approx(cuts[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("measure", ["f1", "jaccard", "mcc"])
+@pytest.mark.parametrize("positives", [2, 5, 14])
+def test_with_very_few_positives_as_many_are_found_as_there_are(measure, positives):
+    X, y = rows(positives, 2.0, n=1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        clf = MeasureClassifierCV(measure, **SAFE, cv=2)
+        held_out = clf._fit(X, y)
+    called = held_out.raw_scores > -clf.intercept_[0]
+    assert called.sum() <= 3 * positives  # folds are drawn three times, of which this is one
+    assert clf.predict(NEW).mean() <= 0.05
+
+
+def test_recall_may_ask_for_more():
+    X, y = rows(10, 3.0)
+    counts = [int(MeasureClassifierCV(name, **SAFE, cv=2).fit(X, y).predict(X).sum()) for name in ("f2", "f1")]
+    assert counts[0] > counts[1]

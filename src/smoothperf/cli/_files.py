@@ -105,7 +105,7 @@ def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, colu
         options["labels"] = options.get("labels") or True
     zero_based = options.pop("zero_based")  # which tables and stores have not
     if is_store(path, form.format):
-        stored = read_data(path, **options)
+        stored = with_encoder(read_data(path, **options))
         encoder = None if like is None else like.encoder
         return _columns_as(stored, like) if encoder is None else _as_numbers(stored, encoder)
     options["zero_based"] = zero_based
@@ -132,6 +132,16 @@ def _read(path: Path, form: Form, like: Likeness | None, *, labelled: bool, colu
     return _columns_as(found, like)
 
 
+def with_encoder(stored: Dataset) -> Dataset:
+    """Rows of a store with what has made them of a table, if anything."""
+    from .. import features  # noqa: F401  (which files may hold)
+    from ..io.model_file import load_transformer
+    from ..io.store.layout import ENCODER
+
+    path = Path(stored.path, ENCODER)
+    return replace(stored, made_by=load_transformer(path)) if path.is_file() else stored
+
+
 def _as_numbers(data: Dataset, encoder: TableEncoder) -> Dataset:
     """Take columns of numbers for those of a table of training, by name or, if these were all numbers, by place."""
     import numpy as np
@@ -139,6 +149,10 @@ def _as_numbers(data: Dataset, encoder: TableEncoder) -> Dataset:
     from ..io.dataset import data_error
     from ..io.frames import table_of
 
+    if data.made_by is not None:
+        fail(
+            f"{data.path}: its rows are features already, which MODEL makes of the columns of a table: give the table."
+        )
     X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
     names = data.feature_names
     if names is None:
@@ -196,12 +210,25 @@ def remember_data(model: MeasureClassifier | MeasureRanker, examples: Dataset, f
 
     from ..io.named import Named
 
-    if examples.feature_names is not None:
+    if examples.made_by is not None:
+        _take_tables(model, examples.made_by)
+    elif examples.feature_names is not None:
         model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
     if examples.zero_based is not None:
         model.zero_based_ = examples.zero_based
     named = Named.to_remember(asdict(form))
     model.origin_ = {**getattr(model, "origin_", {}), "data": Path(examples.path).name, **named}
+
+
+def _take_tables(model: Any, encoder: TableEncoder) -> None:
+    """Have a model of features that an encoder has made take what that takes."""
+    from sklearn.base import clone
+    from sklearn.pipeline import Pipeline
+
+    own = getattr(model, "features_", None)
+    whole = encoder if own is None else Pipeline([("table", encoder), ("features", own)])
+    model._keep_transformer(whole, encoder.n_features_in_)
+    model.set_params(features=clone(whole))
 
 
 def form_for(model: MeasureClassifier | MeasureRanker, form: Form) -> Form:

@@ -10,7 +10,8 @@ import typer
 
 from . import _options as options
 from ._errors import fail
-from ._files import check_writable, reading
+from ._features import tell_columns
+from ._files import check_writable, read_rows, reading
 from ._screen import Screen
 from .kinds import kind_of_rows
 from .kinds.labels import summary_lines
@@ -30,6 +31,7 @@ def convert(
     verify: Annotated[
         bool, typer.Option("--verify", help="Make no store, but compare the checksums of DATA, which is one.")
     ] = False,
+    columns: options.ColumnOptions,
     form: options.Form,
     screen: Screen,
 ) -> None:
@@ -44,6 +46,10 @@ def convert(
     wrong, a store of that name stays as it was. Anything else of that name is
     an error.
 
+    A table with words, dates or missing values is read into memory. The store has
+    the numbers that they become, learnt from all rows but not from the labels, and
+    models that are trained from it predict tables.
+
     Later: smoothperf convert --verify huge.store
     """
     if verify:
@@ -57,15 +63,22 @@ def convert(
 
     from ..io import convert as make_store
     from ..io import open_store, read_data
+    from ..io.dataset import NotNumbersError
 
-    with screen.progress.status(reading(data)) as status:
-        make_store(
-            data,
-            output,
-            **asdict(form),
-            dtype="float32" if float32 else "float64",
-            progress=lambda share, rows: status.update(f"{reading(data)}: {share:.0%}, {rows:,} rows"),
-        )
+    dtype = "float32" if float32 else "float64"
+    try:
+        if columns != options.ColumnOptions():
+            raise NotNumbersError
+        with screen.progress.status(reading(data)) as status:
+            make_store(
+                data,
+                output,
+                **asdict(form),
+                dtype=dtype,
+                progress=lambda share, rows: status.update(f"{reading(data)}: {share:.0%}, {rows:,} rows"),
+            )
+    except NotNumbersError:
+        _encode(screen, data, output, dtype, columns, form)
     found, size = read_data(output), open_store(output).n_bytes
     for line in summary_lines(found):
         screen.say(line)
@@ -86,6 +99,24 @@ def convert(
             "bytes": size,
         }
     )
+
+
+def _encode(
+    screen: Screen, data: Path, output: Path, dtype: str, columns: options.ColumnOptions, form: options.Form
+) -> None:
+    """Make a store of what an encoder makes of a table, and keep the encoder with it."""
+    from ..io import StoreWriter
+
+    rows = read_rows(screen, data, form, columns=columns)
+    if rows.encoder is None:
+        fail(f"{data}: a file of the {rows.format} format has no columns that options could be about.")
+    encoder = rows.encoder
+    tell_columns(screen, encoder)
+    with StoreWriter(output, dtype=dtype) as writer:
+        writer.add(encoder.transform(rows.X), rows.y, rows.qid)
+        writer.feature_names = encoder.get_feature_names_out().tolist()
+        writer.encoder = encoder
+        writer.source = {"name": data.name, "format": rows.format}
 
 
 def _verify(screen: Screen, path: Path) -> None:

@@ -137,7 +137,7 @@ class MeasureClassifierCV(CrossValidated[MeasureClassifier], LinearMeasureClassi
         As in :class:`~smoothperf.MeasureClassifier`, of the fit to all rows with what was chosen; but the threshold is
         the one that the measure chose on the scores of held-out rows. With fewer than 200 positives, where chance
         could have led to one as good by F-beta, the Jaccard index or mcc, it is where as many are called positive as
-        there are, and a warning says so.
+        there are, and a warning says so; by F1, Jaccard and mcc it always is with fewer than 15.
     coef_band_ : ndarray of shape (n_splits, n_features)
         B, such that what weights add up to, ``a.w``, has a band of 95 % of ``|B a|`` to both sides: for what
         other training rows would lead to on average, by models of the splits. Only of models with

@@ -47,6 +47,8 @@ class Dataset:
         has none.
     sample_weight : ndarray of shape (n,) or None
         The weight of each row; None if there are none, which only stores may have.
+    made_by : transformer or None
+        The encoder that has made X of a table, which a store may have.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Dataset:
     encoder: Any = None
     qid: Any = None
     sample_weight: Any = None
+    made_by: Any = None
 
     def chunk(self, rows: slice, share: float) -> Chunk:
         """Return some of the rows.
@@ -219,14 +222,17 @@ class Table:
     def plain(self, hint: str = "") -> Dataset:
         """Return the numbers as they are; a word, or a value that is missing, is an error."""
         X = np.empty((self.n_rows, len(self.columns)))
-        for place, name in enumerate(self.columns):
-            if name == INDEX:
-                reason = "column 1 has no name; name it, or leave it out if it only counts the rows"
-                raise data_error(self.path, reason)
-            X[:, place] = self.numbers(name, f"; encode such columns first{hint}")
-            missing = np.isnan(X[:, place])
-            if missing.any():
-                raise self.error(int(missing.argmax()), f"column {name!r} has no value; remove or fill such rows")
+        try:
+            for place, name in enumerate(self.columns):
+                if name == INDEX:
+                    reason = "column 1 has no name; name it, or leave it out if it only counts the rows"
+                    raise data_error(self.path, reason)
+                X[:, place] = self.numbers(name, f"; encode such columns first{hint}")
+                missing = np.isnan(X[:, place])
+                if missing.any():
+                    raise self.error(int(missing.argmax()), f"column {name!r} has no value; remove or fill such rows")
+        except DataError as error:
+            raise NotNumbersError(*error.args) from error
         return Dataset(X, self.y, self.format, list(self.columns), self.path, qid=self.qid)
 
     def typed(self) -> Table:
@@ -288,6 +294,10 @@ class DataError(ValueError):
     ...     print(error)
     nowhere.svm: it cannot be read: No such file or directory
     """
+
+
+class NotNumbersError(DataError):
+    """A table has more than numbers."""
 
 
 def data_error(path: str | os.PathLike[str], reason: str, *, line: int | None = None) -> DataError:

@@ -127,6 +127,15 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     if type(model) not in MODELS.values():
         known = " or ".join(sorted(MODELS))
         raise _error(path, f"a {type(model).__name__} cannot be saved, only a {known}.")
+    return _write(model, path)
+
+
+def save_transformer(transformer: Any, path: str | os.PathLike[str]) -> Path:
+    """Write one of our fitted transformers, whole or not at all, as :func:`save_model` writes a model."""
+    return _write(transformer, path)
+
+
+def _write(model: Any, path: str | os.PathLike[str]) -> Path:
     check_is_fitted(model)
     arrays = Arrays()
     try:
@@ -164,6 +173,15 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If there is no such file, or it is truncated, damaged, of another kind, or of a later version.
     """
+    return _read(path, MODELS, "model")
+
+
+def load_transformer(path: str | os.PathLike[str]) -> Any:
+    """Read what :func:`save_transformer` has written."""
+    return _read(path, TRANSFORMERS, "transformer")
+
+
+def _read(path: str | os.PathLike[str], kinds: dict[str, type[Any]], what: str) -> Any:
     try:
         with zipfile.ZipFile(path) as archive:
             if HEADER not in archive.namelist():
@@ -171,8 +189,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             header = json.loads(archive.read(HEADER))
             _check_version(header, path)
             model = decode(header["model"], archive)
-            if type(model) not in MODELS.values():
-                raise ValueError(f"there is a {type(model).__name__} in place of a model")
+            if type(model) not in kinds.values():
+                raise ValueError(f"there is a {type(model).__name__} in place of a {what}")
             return model
     except ModelFileError:
         raise
@@ -182,8 +200,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         kind = "truncated or damaged" if _begins_like_an_archive(path) else "not a model file of smoothperf"
         raise _error(path, f"{kind}: {error}.") from error
     except Exception as error:  # whatever a damaged file can lead to, it is the file that is wrong
-        what = f"{type(error).__name__}: {error}"
-        raise _error(path, f"damaged, or written by another version of smoothperf: {what}.") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise _error(path, f"damaged, or written by another version of smoothperf: {reason}.") from error
 
 
 @dataclass

@@ -23,7 +23,9 @@ ARRAYS = {
     "queries": ("|b1", "<i8", "<u8", "<f8", "<i4"),
     "weights": ("<f8",),
 }
-FILES = {INDEX, *(f"{name}.npy" for name in ARRAYS)}
+#: What has made the features of a table, as a model file.
+ENCODER = "encoder.model"
+FILES = {INDEX, ENCODER, *(f"{name}.npy" for name in ARRAYS)}
 
 
 class StoreError(DataError):

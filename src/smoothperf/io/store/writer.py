@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from ... import __version__
 from ..._files import folder_written_whole
 from ..._validation import choice, vector, whole_number
+from ..model_file import save_transformer
 from ..streams import explain
 from .columns import Column
 from .former import begins_as_former_store
-from .layout import FILES, FORMAT, INDEX, VERSION, StoreError, store_error
+from .layout import ENCODER, FILES, FORMAT, INDEX, VERSION, StoreError, store_error
 
 LARGEST_INT32 = (1 << 31) - 1
 #: Numbers that are changed together in a file.
@@ -131,6 +132,8 @@ class StoreWriter:
         self.feature_names: list[str] | None = None
         self.zero_based: bool | None = None
         self.source: dict[str, str] = {}
+        #: The transformer that has made the features of a table, for models of them to predict tables.
+        self.encoder: Any = None
 
     def __enter__(self) -> Self:
         _check_target(self._path)
@@ -281,6 +284,8 @@ class StoreWriter:
                 self._append_whole(name, numbers)
                 if found is not None:
                     words[name] = found
+        if self.encoder is not None:
+            save_transformer(self.encoder, self._folder / ENCODER)
         if self._weights:
             self._append_whole("weights", np.concatenate(self._weights))
         index = {
