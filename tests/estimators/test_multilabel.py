@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import smoothperf
 from smoothperf import MeasureClassifier, MultilabelMeasureClassifier, MultilabelMeasureClassifierCV
+from smoothperf.tasks.label_sets import shared_folds
 
 
 # Some of scikit-learn's checks fit labels that are noise, where the optimum is w = 0, or labels that all rows have.
@@ -145,3 +146,69 @@ def test_unknown_labels_of_new_rows(topics):
     clf = MultilabelMeasureClassifier(alpha=1e-2).fit(X, named(Y))
     with pytest.raises(ValueError, match="'omega', which there was not in fit"):
         clf.score(X, [{"omega"}] * 200)
+
+
+@pytest.fixture(scope="module")
+def rare():
+    """Labels of 1, 2, 4, 40 and 100 rows of 300."""
+    rng = np.random.default_rng(0)
+    Y = np.zeros((300, 5), dtype=int)
+    for label, size in enumerate((1, 2, 4, 40, 100)):
+        Y[rng.permutation(300)[:size], label] = 1
+    X = rng.normal(size=(300, 12))
+    X[:, :5] += 3.0 * Y
+    return X, Y
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+def test_labels_of_few_rows_share_what_others_chose(rare, average):
+    X, Y = rare
+    heard = []
+    clf = MultilabelMeasureClassifierCV("f1", average, progress=heard.append).fit(X, Y)
+    assert {line.split(":")[0] for line in heard} == {f"label {label} of 5" for label in range(1, 6)}
+    assert np.isfinite(clf.label_scores_[2:]).all()
+    assert {(each.measure.name, each.bound) for each in clf.trained_for_} <= {
+        ("log_loss", "convex"),
+        ("squared_hinge", "convex"),
+    }
+    found = clf.predict(X)
+    assert (found & Y)[:, 2:].any(axis=0).all()  # the rows of each are found, and not all rows with them
+    assert (found.sum(axis=0) <= 2 * Y.sum(axis=0) + 5).all()
+    alone = clf.as_classifier()
+    np.testing.assert_array_equal(alone.decision_function(X), clf.decision_function(X))
+    again = MultilabelMeasureClassifierCV("f1", average, n_jobs=2).fit(X, Y)
+    np.testing.assert_array_equal(again.predict(X), found)
+
+
+def test_splits_of_ones_own_and_other_measures(rare):
+    X, Y = rare
+    half = np.arange(300) % 2 == 0
+    for measure in ("roc_area", "error_rate"):
+        clf = MultilabelMeasureClassifierCV(measure, bound="convex", alphas=[1e-1, 1e-2], cv=[(half, ~half)])
+        assert set(clf.fit(X, Y[:, 2:]).alpha_) <= {1e-1, 1e-2}
+        assert 0.5 < clf.score(X, Y[:, 2:]) <= 1.0
+    clf = MultilabelMeasureClassifierCV(bound=[("prbep", "tight"), ("log_loss", "convex")], n_alphas=3).fit(X, Y[:, 2:])
+    assert clf.score(X, Y[:, 2:]) > 0.6
+
+
+def test_scores_of_classes_are_log_odds():
+    X, y = load_iris(return_X_y=True)
+    clf = MultilabelMeasureClassifierCV(cv=3).fit(X[::2], y[::2])
+    assert clf.score(X[1::2], y[1::2]) > 0.9
+    odds = clf.decision_function(X[1::2])
+    chances = 1.0 / (1.0 + np.exp(-odds))
+    assert chances.sum(axis=1).mean() == pytest.approx(1.0, abs=0.2)
+
+
+def test_nothing_to_choose_by():
+    X, Y = np.arange(20.0).reshape(-1, 1), np.eye(20, 2, dtype=int)
+    with pytest.raises(ValueError, match="Use MultilabelMeasureClassifier with a given alpha"):
+        MultilabelMeasureClassifierCV().fit(X, Y)
+
+
+def test_folds_have_as_many_rows_of_each_label():
+    rng = np.random.default_rng(0)
+    members = rng.random((6, 600)) < np.array([[0.005], [0.01], [0.05], [0.2], [0.5], [0.9]])
+    fold = shared_folds(members, 3)
+    counts = np.array([np.bincount(fold[mine], minlength=3) for mine in (*members, np.ones(600, dtype=bool))])
+    assert (np.ptp(counts, axis=1) <= [1, 1, 2, 6, 12, 12, 3]).all()

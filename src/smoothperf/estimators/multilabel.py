@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -352,7 +351,7 @@ class MultilabelMeasureClassifier(MultilabelModel):
         if self.average == "micro" and self.fit_intercept:
             scores = np.asarray([scores_of(rows.X, coef) for coef in self.coef_])
             several = np.flatnonzero(~constant)
-            self.intercept_[several] = -micro_thresholds(get_measure(self.measure), members[several], scores[several])
+            self.intercept_[several] = -_micro_thresholds(get_measure(self.measure), members[several], scores[several])
 
     def _single(self, alpha: float) -> MeasureClassifier:
         """The classifier of one label."""
@@ -374,9 +373,10 @@ def constant_labels(members: NDArray[np.bool_], classes: NDArray[Any]) -> NDArra
     return constant
 
 
-def micro_thresholds(measure: Any, members: Iterable[NDArray[np.bool_]], scores: Iterable[Array]) -> Array:
-    """Thresholds of the scores of labels that are best together."""
+def _micro_thresholds(measure: Measure, members: NDArray[np.bool_], scores: Array) -> Array:
+    """Thresholds of the scores of labels, both of shape (L, n), that are best together."""
+    assert isinstance(measure, FractionalMeasure)
     sorted_scores = [SortedScores(*each) for each in zip(members, scores, strict=True)]
     tables = [one.cuts() for one in sorted_scores]
-    cuts, _ = cuts_together(tables, lambda table: measure.parts_of_counts(table.tp, table.fp, float(table.tp[-1])))
+    cuts = cuts_together([measure.parts_of_counts(each.tp, each.fp, float(each.tp[-1])) for each in tables])
     return np.array([one.threshold_at(cut) for one, cut in zip(sorted_scores, cuts, strict=True)])

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
-from ..measures import Measure, get_measure
-from ..tasks.label_choice import LabelCandidate
-from ..tasks.label_sets import LabelSetRows
-from .choice import N_STRENGTHS
+from .._validation import whole_number
+from ..io.model_file import is_fitted_attribute
+from ..measures import Measure
+from ..measures.fractional import FractionalMeasure
+from ..tasks.choosing import checked_splits
+from ..tasks.features import split_rows
+from ..tasks.label_choice import BASELINES, LabelCandidate
+from ..tasks.label_sets import CLASSES, LabelSetRows, shared_folds
+from ..threads import check_n_threads
+from .calibration import Sigmoid, fitted_calibration
+from .choice import N_STRENGTHS, strengths_for
 from .classifier import MeasureClassifier
-from .classifier_cv import MeasureClassifierCV
-from .multilabel import MultilabelMeasureClassifier, MultilabelModel, constant_labels, micro_thresholds
-
-#: Labels of fewer rows share what the others chose.
-FEWEST = 6
+from .multilabel import MultilabelMeasureClassifier, MultilabelModel, constant_labels
+from .problem import label_task, solver_of
+from .shared_choice import Part, SharedChoice
 
 
 class MultilabelMeasureClassifierCV(MultilabelModel):
@@ -105,52 +111,68 @@ class MultilabelMeasureClassifierCV(MultilabelModel):
         self.progress = progress
 
     def _fit_to(self, rows: LabelSetRows) -> None:
-        rows = self._prepare(rows)
-        members = rows.labels.members
+        check_n_threads(self.n_threads)
+        whole = self._prepare(rows)
+        whole.design  # noqa: B018 (made once, before threads ask for it)
+        members = whole.labels.members
         n_labels = members.shape[0]
         constant = constant_labels(members, self.classes_)
-        self.coef_ = np.zeros((n_labels, rows.X.shape[1]))
-        self.intercept_ = np.where(members.all(axis=1), 1.0, -1.0)
+        self.coef_ = np.zeros((n_labels, whole.X.shape[1]))
+        self.intercept_ = np.where(members.all(axis=1), 1.0, -1.0)  # of labels that all rows have, or none
+        labels = np.flatnonzero(~constant)
+        choice = self._choice(rows, whole)
+        choice.compare(labels)
+        keys, thresholds = choice.settle(labels, micro=self.average == "micro")
+        if not self.fit_intercept:
+            thresholds[:] = 0.0
+        fits = choice.at_once(choice.fit_to_all, labels.tolist(), keys)
+        default = keys[0][0]
+        self.trained_for_ = [default] * n_labels
         self.alpha_, self.label_scores_ = np.ones(n_labels), np.full(n_labels, np.nan)
         self.n_iter_ = np.ones(n_labels, dtype=np.int64)
+        for label, key, threshold, (training, result) in zip(labels.tolist(), keys, thresholds, fits, strict=True):
+            candidate, strength = key
+            self.trained_for_[label], self.alpha_[label] = candidate, choice.alpha(training, strength)
+            self.n_iter_[label] = max(1, result.n_iter)
+            self.label_scores_[label] = choice.worth(label, key, threshold)
+            bias = choice.task.bias(candidate)
+            coef, intercept = bias.cut_at(result.coef, threshold)
+            if self.label_kind_ == CLASSES and n_labels > 1:
+                slope, offset = _log_odds(*choice.held_out(label, key))
+                _, constant_part = bias.split(result.coef)
+                coef, intercept = slope * coef, slope * constant_part + offset
+            self.coef_[label], self.intercept_[label] = coef, intercept
+
+    def _choice(self, rows: LabelSetRows, whole: LabelSetRows) -> SharedChoice:
+        """The choice, with everything that all labels share."""
         own = self.get_params(deep=False)
-        shared = {name: own[name] for name in MeasureClassifierCV().get_params() if name in own}
-        shared |= {"features": None, "progress": None}
-        found: dict[int, LabelCandidate] = {}
-        held_out: dict[int, Any] = {}
-        fewest = np.minimum(members.sum(axis=1), (~members).sum(axis=1))
-        for label in np.argsort(-fewest, kind="stable").tolist():
-            if constant[label]:
-                continue
+        shared = {name: own[name] for name in MeasureClassifier().get_params() if name in own}
+        single = MeasureClassifier(**shared | {"features": None, "bound": "auto"})
+        task = label_task(single, whole.X.shape[1], columns=whole.columns)
+        task = replace(task, measure=task.measure.as_share(whole.labels.members.shape[1]))
+        measure = task.measure
+        few = self.bound == "auto" and isinstance(measure, FractionalMeasure)
+        parts = [Part(*split_rows(rows, train, test), test) for train, test in _splits(self.cv, rows)]
+        for before, _, _ in parts:
+            before.design  # noqa: B018 (as above)
+        n_labels = whole.labels.members.shape[0]
+
+        def tell(label: int) -> None:
             if self.progress is not None:
                 self.progress(f"label {label + 1} of {n_labels}: {self.classes_[-n_labels:][label]}")
-            if fewest[label] < FEWEST and found:
-                candidate = Counter(found.values()).most_common(1)[0][0]
-                alphas = [self.alpha_[one] for one, chosen in found.items() if chosen == candidate]
-                model: Any = MeasureClassifier(candidate.measure, float(np.median(alphas)), bound=candidate.bound)
-                model.fit(rows.X, members[label])
-                self.alpha_[label] = model.alpha
-                found[label] = candidate
-            elif fewest[label] < 2:
-                model = MeasureClassifier("squared_hinge", 1e-4).fit(rows.X, members[label])
-                self.alpha_[label] = model.alpha
-                found[label] = LabelCandidate(model.trained_with)
-            else:
-                model = MeasureClassifierCV(**shared)
-                held_out[label] = model._fit(rows.X, members[label])
-                self.alpha_[label], found[label] = model.alpha_, model.trained_for_
-                self.label_scores_[label] = model.best_score_
-            self.coef_[label], self.intercept_[label] = model.coef_[0], model.intercept_[0]
-            self.n_iter_[label] = max(1, model.n_iter_)
-        default = next(iter(found.values()))
-        self.trained_for_ = [found.get(label, default) for label in range(n_labels)]
-        if self.average == "micro" and held_out:
-            labels = list(held_out)
-            self.intercept_[labels] = -micro_thresholds(
-                get_measure(self.measure),
-                [held_out[label].positive for label in labels],
-                [held_out[label].raw_scores for label in labels],
-            )
+
+        return SharedChoice(
+            task,
+            whole,
+            parts,
+            BASELINES if few else task.candidates(self.bound),
+            strengths_for(whole.X, None, self.alphas, self.n_alphas),
+            self.alphas is not None,
+            solver_of(single),
+            self.n_jobs,
+            self.n_threads,
+            tell,
+        )
 
     def as_classifier(self) -> MultilabelMeasureClassifier:
         """Return the fitted model as the MultilabelMeasureClassifier with ``alpha_`` that it is.
@@ -162,14 +184,15 @@ class MultilabelMeasureClassifierCV(MultilabelModel):
         """
         check_is_fitted(self)
         own = self.get_params(deep=False)
-        single = MultilabelMeasureClassifier()
-        single.set_params(**{name: own[name] for name in single.get_params() if name in own and name != "bound"})
-        single.set_params(alpha=self.alpha_, features=None if self.features is None else self.features)
-        single.__dict__.update({name: value for name, value in vars(self).items() if name.endswith("_")})
-        del single.label_scores_
+        names = MultilabelMeasureClassifier().get_params()
+        kept = {name: own[name] for name in names if name in own and name != "bound"}
+        single = MultilabelMeasureClassifier(**kept | {"alpha": self.alpha_})
+        single.__dict__.update(
+            {name: value for name, value in vars(self).items() if is_fitted_attribute(name) and name != "label_scores_"}
+        )
         return single
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model that was chosen to a file that :func:`smoothperf.load` reads, as a single estimator.
 
         Parameters
@@ -178,3 +201,24 @@ class MultilabelMeasureClassifierCV(MultilabelModel):
             The file; it is written whole or not at all.
         """
         self.as_classifier().save(path)
+
+
+def _splits(cv: Any, rows: LabelSetRows) -> list[tuple[Any, Any]]:
+    """Numbers of the rows to train on and of those to hold out, for every split."""
+    from sklearn.model_selection import check_cv  # half a second, which those who only use a model need not wait for
+
+    n = rows.labels.members.shape[1]
+    if isinstance(cv, (int, np.integer)):
+        fold = shared_folds(rows.labels.members, min(whole_number("cv", cv, at_least=2), n))
+        return [(np.flatnonzero(fold != each), np.flatnonzero(fold == each)) for each in range(fold.max() + 1)]
+    every_row = np.arange(n)  # a split may be a mask
+    return checked_splits((every_row[a], every_row[b]) for a, b in check_cv(cv).split(every_row, rows.targets))
+
+
+def _log_odds(positive: NDArray[np.bool_], scores: Array) -> tuple[float, float]:
+    """Slope and offset that make log-odds of scores, so that those of several labels can be compared."""
+    if positive.all() or not positive.any():
+        return 1.0, 0.0
+    sigmoid = fitted_calibration("sigmoid", positive, scores, None)
+    assert isinstance(sigmoid, Sigmoid)
+    return (-sigmoid.slope, -sigmoid.offset) if sigmoid.slope < 0.0 else (1.0, 0.0)

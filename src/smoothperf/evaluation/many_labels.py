@@ -81,6 +81,4 @@ def counts_of(members: Mask, predicted: Mask) -> tuple[Array, Array, Array]:
 def _of_counts(measure: FractionalMeasure, hits: Array, false: Array, positives: Array) -> Array:
     """The measure of counts; 0 where nothing is there and nothing is predicted."""
     nothing = hits + false + positives == 0.0
-    # Each label has positives of its own, while the measure of one has a number.
-    found = [float(measure.of_counts(*each)) for each in zip(hits, false, positives + nothing, strict=True)]
-    return np.array(found)
+    return np.asarray(measure.of_counts(hits, false, positives + nothing))

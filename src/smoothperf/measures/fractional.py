@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .._arrays import Array, Numbers
 from .._validation import positive_number
@@ -44,14 +44,14 @@ class FractionalMeasure(Measure):
 
         return steady_cut(examples.version(Ordering)(scores, examples.weights), examples.positive, loss)
 
-    def of_counts(self, hits: Numbers, false: Numbers, positives: float) -> Numbers:
+    def of_counts(self, hits: Numbers, false: Numbers, positives: Any) -> Numbers:
         """``1 - delta``, from the weights of true and of false positives: numbers or arrays.
 
         Parameters
         ----------
         hits, false : float or ndarray
             Weights of true and of false positives.
-        positives : float
+        positives : float or ndarray
             Weight of all positives.
 
         Returns
@@ -62,14 +62,14 @@ class FractionalMeasure(Measure):
         above, below = self.parts_of_counts(hits, false, positives)
         return above / below
 
-    def parts_of_counts(self, hits: Numbers, false: Numbers, positives: float) -> tuple[Numbers, Numbers]:
+    def parts_of_counts(self, hits: Numbers, false: Numbers, positives: Any) -> tuple[Numbers, Numbers]:
         """Numerator and denominator of :meth:`of_counts`: both add up over labels.
 
         Parameters
         ----------
         hits, false : float or ndarray
             Weights of true and of false positives.
-        positives : float
+        positives : float or ndarray
             Weight of all positives.
 
         Returns

@@ -172,3 +172,37 @@ class LabelSetRows(Rows[Examples]):
         rows.columns = self.columns
         rows.design = self.design
         return rows
+
+
+def shared_folds(members: NDArray[np.bool_], n_folds: int) -> NDArray[np.intp]:
+    """Fold of each row, with as many rows of every label in each as can be.
+
+    Rows of the rarest label are dealt out first, one by one to the fold that has fewest of it, then those of the next
+    that are left, as in iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011).
+
+    Parameters
+    ----------
+    members : ndarray of bool, of shape (L, n)
+        The rows that have each label.
+    n_folds : int
+        Number of folds.
+
+    Examples
+    --------
+    >>> members = np.array([[True, True, False, False], [True, True, True, True]])
+    >>> sorted(shared_folds(members, 2)[:2].tolist()), np.bincount(shared_folds(members, 2)).tolist()
+    ([0, 1], [2, 2])
+    """
+    rng = np.random.default_rng(0)
+    fold = np.full(members.shape[1], -1)
+    sizes = np.zeros(n_folds, dtype=np.intp)
+    everything = np.ones((1, members.shape[1]), dtype=bool)
+    for mine in (*members[np.argsort(members.sum(axis=1), kind="stable")], everything[0]):
+        dealt = fold[mine]
+        counts = np.bincount(dealt[dealt >= 0], minlength=n_folds)
+        for row in rng.permutation(np.flatnonzero(mine & (fold < 0))):
+            best = min(range(n_folds), key=lambda each: (counts[each], sizes[each]))
+            fold[row] = best
+            counts[best] += 1
+            sizes[best] += 1
+    return fold
