@@ -162,6 +162,19 @@ def test_options_that_are_for_one_label(run, tables, tmp_path, options, reason):
     assert reason in result.stderr
 
 
+def test_mistakes_of_names_and_signs_are_named(run, tables, tmp_path):
+    rows = [row for row in rows_of(60, 3) if row[2]]
+    path = write(tmp_path / "full.csv", rows)
+    refused = run("train", path, "--label", "topics", "-o", tmp_path / "m", code=2).stderr
+    assert "a row has the label grain;money; if these are several, say --labels in place of --label" in refused
+    path = write(tmp_path / "commas.csv", rows, separator=", ")
+    noted = run("train", path, *OPTIONS, "-a", "1", "-o", tmp_path / "m", code=None).stderr
+    assert "labels have ',' in them; if it separates them, say --separator ','." in noted
+    said = run("train", path, *OPTIONS, "--separator", ",", "-a", "1e-2", "-o", tmp_path / "m")
+    assert "Labels: 3, 1 to 2 a row" in said.stdout
+    assert "separates" not in said.stderr
+
+
 def test_commands_that_are_for_one_label(run, tables, tmp_path):
     rows = tmp_path / "rows.svm"
     rows.write_text("1,2 1:1\n2 1:2\n")

@@ -73,12 +73,17 @@ def train_many(
         screen.say("All rows have length 1, as those of texts have, and stay as they are (--scale)")
     settings = {**settings, "features": features_for(examples, scaled)}
     title = f"{average}-{kind.title(measure)}"
-    with Watch(screen) as watch, warnings.catch_warnings(record=True, action="always") as caught:
+    with warnings.catch_warnings(record=True, action="always") as caught:
         if strength is None:
             screen.say(f"Choosing what to train each label with, to be good at {title}")
             folds = FOLDS if folds is None else folds
-            fitted: Any = MultilabelMeasureClassifierCV(**settings, cv=folds, progress=watch.choosing)
-            fitted.fit(examples.X, **kind.known(examples))
+            try:
+                with Watch(screen) as watch:
+                    fitted: Any = MultilabelMeasureClassifierCV(**settings, cv=folds, progress=watch.choosing)
+                    fitted.fit(examples.X, **kind.known(examples))
+            except KeyboardInterrupt:
+                screen.document({"command": "train", "interrupted": True, "model": None})
+                raise
             model = fitted.as_classifier()
         else:
             screen.say(f"Training for {title}, alpha {strength:g}, tolerance {settings['tol']:g}")

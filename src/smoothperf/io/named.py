@@ -103,7 +103,13 @@ class Named(NamedTuple):
         elif several:
             y = sets_of_columns(several, part.error)
         elif y is not None:
-            y = _known(part, y, f"the label, column {self.label!r}, is missing", {""}, "its labels are")
+            y = _known(
+                part,
+                y,
+                f"the label, column {self.label!r}, is missing; if rows may have none, or several, say --labels (labels=)",
+                {""},
+                "its labels are",
+            )
         if qid is not None:
             subject = f"the queries, column {self.query!r}, are"
             qid = _known(part, qid, f"the query, column {self.query!r}, is missing", MISSING, subject)

@@ -249,7 +249,15 @@ def _one_against_the_rest(data: Dataset, pos_label: str | None, label: str | Non
     """Make two labels of more, one of which was named; say how to name it otherwise."""
     import numpy as np
 
+    from ...io.label_sets import SEPARATOR
+
     labels = np.unique(data.y) if data.y is not None else np.zeros(0)
+    if labels.size > 2 and any(SEPARATOR in str(text) for text in labels.tolist()):
+        several = next(text for text in labels.tolist() if SEPARATOR in str(text))
+        fail(
+            f"{data.path}: a row has the label {visible(several)}; if these are several, say --labels in place of --label "
+            "to 'smoothperf train'."
+        )
     if not 2 < labels.size <= MOST_LABELS:
         return data
     if pos_label is None:

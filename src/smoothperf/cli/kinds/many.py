@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ...estimators.multilabel import MultilabelMeasureClassifier
     from ...io import Dataset
 
+#: What else people write between labels, and in so large a share of the rows.
+OTHER_SIGNS, OFTEN = (",", "|", "/"), 0.05
 #: Labels that are named where there are more.
 LISTED = 5
 
@@ -60,7 +62,21 @@ class ManyLabels(Kind):
         elif are_sets(rows.y) and like is not None:
             fail(f"{rows.path}: its rows have any number of labels, but those of training had one each.")
         self._tell([shape_line(rows), _labels_line(rows.y)], rows, like)
+        if like is None:
+            self._note_other_signs(rows)
         return rows
+
+    def _note_other_signs(self, rows: Dataset) -> None:
+        """Say so if another sign seems to be between labels than the one that was looked for."""
+        labels = [row for row in rows.y.tolist() if isinstance(row, tuple)]
+        if max(map(len, labels), default=2) > 1:
+            return
+        for sign in OTHER_SIGNS:
+            count = sum(sign in str(label) for row in labels for label in row)
+            if count > OFTEN * len(labels):
+                self.screen.note(
+                    f"{count:,} labels have {sign!r} in them; if it separates them, say --separator {sign!r}."
+                )
 
     def _known(self, y: NDArray[Any], labels: Sequence[Any]) -> NDArray[Any]:
         """Return sets of the labels of training, of files that may write numbers as text."""
