@@ -224,9 +224,9 @@ class ComparedLabels(Compared[Examples]):
         return found
 
 
-def suits_trees(X: Any) -> bool:
+def suits_trees(n_rows: int, n_features: int) -> bool:
     """Whether trees, which take X dense, are trained in minutes."""
-    return bool(max(X.shape[0], FEWEST_ROWS) * X.shape[1] <= MOST_ENTRIES)
+    return max(n_rows, FEWEST_ROWS) * n_features <= MOST_ENTRIES
 
 
 def _chosen(estimator: MeasureClassifierCV, rows: Any) -> list[Fitted]:

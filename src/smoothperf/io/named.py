@@ -103,13 +103,9 @@ class Named(NamedTuple):
         elif several:
             y = sets_of_columns(several, part.error)
         elif y is not None:
-            y = _known(
-                part,
-                y,
-                f"the label, column {self.label!r}, is missing; if rows may have none, or several, say --labels (labels=)",
-                {""},
-                "its labels are",
-            )
+            remedy = "if rows may have none, or several, say labels= or --labels"
+            reason = f"the label, column {self.label!r}, is missing; {remedy}"
+            y = _known(part, y, reason, {""}, "its labels are")
         if qid is not None:
             subject = f"the queries, column {self.query!r}, are"
             qid = _known(part, qid, f"the query, column {self.query!r}, is missing", MISSING, subject)

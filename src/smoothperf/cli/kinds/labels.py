@@ -167,7 +167,10 @@ class Labels(SingleKind):
             compared.check(train, folds)
         else:
             judging = LabelRows(others.X, pair, known_labels(others.y, pair, length=others.X.shape[0]))
-        if not (trees := suits_trees(examples.X)):
+        n, d = examples.X.shape
+        if not (
+            trees := suits_trees(n, d if (made := examples.encoder) is None else len(made.get_feature_names_out()))
+        ):
             why = "which would take too long with so many rows and features."
             self.screen.note(f"there are no trees in the table, {why}")
         return compared, train, judging, trees
@@ -255,8 +258,8 @@ def _one_against_the_rest(data: Dataset, pos_label: str | None, label: str | Non
     if labels.size > 2 and any(SEPARATOR in str(text) for text in labels.tolist()):
         several = next(text for text in labels.tolist() if SEPARATOR in str(text))
         fail(
-            f"{data.path}: a row has the label {visible(several)}; if these are several, say --labels in place of --label "
-            "to 'smoothperf train'."
+            f"{data.path}: a row has the label {visible(several)}; if these are several, say --labels in place of "
+            "--label to 'smoothperf train'."
         )
     if not 2 < labels.size <= MOST_LABELS:
         return data
