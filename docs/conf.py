@@ -55,8 +55,8 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-# Pages without neighbours need no list of them.
-html_sidebars: dict[str, list[str]] = {"install": [], "first-steps": [], "scikit-learn": []}
+# Pages without neighbours need no list of them; long formulas need the room.
+html_sidebars: dict[str, list[str]] = {"install": [], "first-steps": [], "scikit-learn": [], "maths": []}
 
 
 #: The gallery, in the order in which it is read.
