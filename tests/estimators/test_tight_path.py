@@ -16,7 +16,7 @@ from smoothperf.io import convert
 from smoothperf.measures import PRBEP, ROCArea, get_measure
 from smoothperf.optimise import LBFGS
 from smoothperf.optimise.elastic_net import ElasticNet
-from smoothperf.optimise.path import ConvexStart, TightPath, relative_strength
+from smoothperf.optimise.path import TightPath, convex_path, relative_strength
 from smoothperf.optimise.penalties import Quadratic
 
 RANKING = ["prbep", "precision@20", "recall@10%", "roc_area", "roc_area@0.2"]
@@ -185,9 +185,9 @@ def test_the_strength_of_a_start_is_that_of_scores_of_its_size():
 def test_where_a_path_begins():
     design, solver = as_design(X), LBFGS()
     risk = PRBEP().bind(Y)
-    convex = ConvexStart(design, lambda: ROCArea().bind(Y), solver)
+    convex = convex_path(design, ROCArea().bind(Y), solver)
     along = TightPath(design, risk, solver, None, convex)
-    assert along.begin(1e-3) == pytest.approx(convex.path.largest_alpha(1e-3) / risk.score_scale**2)
+    assert along.begin(1e-3) == pytest.approx(convex.largest_alpha(1e-3) / risk.score_scale**2)
     path = regularization_path(X, Y, measure="prbep", bound="tight", n_alphas=2)
     assert path.alphas[0] == along.begin(1e-3)
 

@@ -49,7 +49,7 @@ from .._arrays import Array
 from ..design import Design
 from ..kernels import maximise_on_simplex
 from ..measures import Risk
-from ..threads import cached_property, one_blas_thread
+from ..threads import one_blas_thread
 from .base import ConvexSolver, Solver, planes_to_keep
 from .certificate import Bundle, Planes
 from .elastic_net import Separable
@@ -115,6 +115,7 @@ class ConvexPath(ABC):
     def __init__(self, design: Design, risk: Risk, solver: Solver, offset: Array | None = None):
         self._design, self._solver = design, solver
         self._risk = risk if offset is None else with_offset(risk, offset)
+        self._solutions: dict[float, Solution] = {}  # those that several ask for
         self._planes: Planes | None = None
         self._pairs: CurvaturePairs | None = None
         # What it took to find where to begin; charged to the first solution.
@@ -139,6 +140,12 @@ class ConvexPath(ABC):
     @abstractmethod
     def start(self, alpha: float) -> Array:
         """Weights to start from at an alpha; costs no pass over the data."""
+
+    def at(self, alpha: float, callback: Callback | None = None) -> Solution:
+        """The minimiser for an alpha, kept for whoever asks next; the callback watches if it has yet to be found."""
+        if alpha not in self._solutions:
+            self._solutions[alpha] = self.solve(alpha, callback)
+        return self._solutions[alpha]
 
     def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
         """Minimise J for an alpha below the one before."""
@@ -415,50 +422,6 @@ def convex_path(
     return PenalisedPath(design, risk, solver, penalty, offset)
 
 
-class ConvexStart:
-    """Minimisers of a convex risk that does not collapse, which all who start from them on the same rows share.
-
-    Parameters
-    ----------
-    design : Design
-        The rows.
-    make_risk : callable
-        Returns the risk; called when the first minimiser is asked for.
-    solver : ConvexSolver
-        The solver.
-    penalty : Penalty, optional
-        Of the weights, in any strength; quadratic by default.
-    offset : ndarray of shape (n,), optional
-        Offset of the scores.
-    """
-
-    def __init__(
-        self,
-        design: Design,
-        make_risk: Callable[[], Risk],
-        solver: ConvexSolver,
-        penalty: Penalty | None = None,
-        offset: Array | None = None,
-    ):
-        self._design = design
-        self._make_risk = make_risk
-        self._solver = solver
-        self._penalty = penalty
-        self._offset = offset
-        self._known: dict[float, Solution] = {}
-
-    @cached_property
-    def path(self) -> ConvexPath:
-        """The risk along falling alphas."""
-        return convex_path(self._design, self._make_risk(), self._solver, self._penalty, self._offset)
-
-    def at(self, alpha: float, callback: Callback | None = None) -> Solution:
-        """The minimiser for an alpha; the callback watches if it has yet to be found."""
-        if alpha not in self._known:
-            self._known[alpha] = self.path.solve(alpha, callback)
-        return self._known[alpha]
-
-
 class TightPath:
     """Stationary points of ``J_tight`` for one alpha after another, each smaller than the one before.
 
@@ -470,8 +433,8 @@ class TightPath:
         The solver of the convex steps, which says what tolerance they have.
     penalty : Penalty or None
         Of the weights, in any strength; quadratic if None.
-    convex : ConvexStart
-        The start at an alpha.
+    convex : ConvexPath
+        Path of a risk that does not collapse, whose minimisers all who start from them on the same rows share.
     weights : callable, optional
         Makes weights of this design from a solution of ``convex``; those themselves by default.
     offset : ndarray of shape (n,), optional
@@ -488,7 +451,7 @@ class TightPath:
         risk: Risk,
         solver: ConvexSolver,
         penalty: Penalty | None,
-        convex: ConvexStart,
+        convex: ConvexPath,
         weights: Callable[[Solution], Array] | None = None,
         *,
         offset: Array | None = None,
@@ -505,7 +468,7 @@ class TightPath:
 
     def begin(self, tolerance: float) -> float:
         """The first alpha of a path: that of the convex risk, which may be where the first feature comes in."""
-        return self._convex.path.begin(tolerance) / relative_strength(self._risk, self._penalty)
+        return self._convex.begin(tolerance) / relative_strength(self._risk, self._penalty)
 
     def solve(self, alpha: float, callback: Callback | None = None) -> Solution:
         """Find a stationary point for an alpha, no larger than the one before. Passes for its start count."""

@@ -22,7 +22,7 @@ from ..measures import Risk
 from ..measures.examples import Supervision
 from ..optimise import Result
 from ..optimise.objective import RegularizedRisk
-from ..optimise.path import ConvexStart, Solution
+from ..optimise.path import ConvexPath, Solution
 from ..optimise.penalties import Penalty, Quadratic
 from ..threads import cached_property
 
@@ -93,14 +93,14 @@ class Rows(ABC, Generic[K]):
         self.offset = offset
         self.features = features
         self.low_memory = low_memory
-        self._starts: dict[Hashable, ConvexStart] = {}
+        self._starts: dict[Hashable, ConvexPath] = {}
 
     @cached_property
     def design(self) -> Design:
         """X as an operator."""
         return as_design(self.X, low_memory=self.low_memory)
 
-    def start(self, key: Hashable, make: Callable[[], ConvexStart]) -> ConvexStart:
+    def start(self, key: Hashable, make: Callable[[], ConvexPath]) -> ConvexPath:
         """Start of the tight bounds of some candidates; made once for all that have the same key."""
         if key not in self._starts:
             self._starts[key] = make()

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .._arrays import Array
-from ..measures import Risk
 from ..optimise import Callback, ConvexSolver, Result, Retargeting, Solver
-from ..optimise.path import ConvexPath, ConvexStart, Solution, TightPath, convex_path
+from ..optimise.path import ConvexPath, Solution, TightPath, convex_path
 from ..threads import cached_property
 from .base import C, K, Rows, Task
 from .tight import first_solver
@@ -91,20 +90,17 @@ class PathTraining(Training[K, C]):
             thorough=not self._choosing,
         )
 
-    def _own_start(self) -> ConvexStart:
+    def _own_start(self) -> ConvexPath:
         """Minimisers of the candidate's own convex risk, bias included."""
-        return ConvexStart(self.design, lambda: self.risk, self.solver, self.penalty, self.rows.offset)
+        return convex_path(self.design, self.risk, self.solver, self.penalty, self.rows.offset)
 
-    def _shared_start(self) -> ConvexStart:
+    def _shared_start(self) -> ConvexPath:
         """Minimisers of the convex risk that the tight bound starts from, of the features alone."""
         task, candidate, rows = self.task, self.candidate, self.rows
 
-        def risk() -> Risk:
-            found = task.first_risk(candidate, rows.known, self.risk)
-            assert found is not None
-            return found
-
-        def make() -> ConvexStart:
-            return ConvexStart(rows.design, risk, self._first_solver, task.first_penalty(candidate), rows.offset)
+        def make() -> ConvexPath:
+            risk = task.first_risk(candidate, rows.known, self.risk)
+            assert risk is not None
+            return convex_path(rows.design, risk, self._first_solver, task.first_penalty(candidate), rows.offset)
 
         return rows.start(task.first_key(candidate), make)
