@@ -93,7 +93,7 @@ def train_many(
     score = model.score(examples.X, examples.y)
     constant = _constant(model, examples)
     held_out = getattr(fitted, "label_scores_", None)
-    model.set_params(n_threads=None)
+    model.set_params(n_threads=None, n_jobs=None)
     remember_data(model, examples, kind.form)
     model.save(output)
     labels = _labels(model, held_out)
