@@ -66,6 +66,7 @@ GALLERY = (
     "false_alarms_below_1_percent",
     "churn_from_csv_to_report",
     "text_topics",
+    "many_labels",
     "why_w_is_zero",
     "certificate_and_convergence",
     "choosing_alpha",
