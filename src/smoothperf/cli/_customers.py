@@ -114,8 +114,9 @@ class Asked:
 
     def preview(self) -> Table:
         """Return the first rows."""
-        head = self.known.head(4).astype(object)
-        return table(list(head), head.where(head.notna(), "").astype(str).to_numpy().tolist(), words=head.shape[1])
+        head = self.known.head(4)
+        cells = [["" if pd.isna(cell) else str(cell) for cell in row] for row in head.itertuples(index=False)]
+        return table(list(head), cells, words=head.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
