@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 from sklearn.model_selection import StratifiedKFold
 
 from problems import THOROUGH
@@ -26,7 +27,7 @@ def table(n, rng):
         {
             "x": rng.normal(size=n),
             "plan": rng.choice(["a", "b", "c"], size=n),
-            "agent": rng.choice([f"agent {number}" for number in range(n // 8)], size=n),
+            "agent": rng.choice([f"agent {number}" for number in range(50)], size=n),
             "signed": (np.datetime64("2020-01-01") + rng.integers(0, 400, size=n)).astype(str),
         }
     )
@@ -50,18 +51,22 @@ def kept():
             model.set_operating_point(y=held_out.positive, raw_scores=held_out.raw_scores, **point)
             predicted, expected = new > -model.intercept_[0], model.expected_
             [name] = point
-            found[name] += [
-                y_new[predicted].mean() >= expected["precision"]["low"],
-                predicted[y_new].mean() >= expected["recall"]["low"],
-                predicted[~y_new].mean() <= expected["fpr"]["high"],
-            ]
-    return found
+            found[name].append(
+                [
+                    y_new[predicted].mean() >= expected["precision"]["low"],
+                    predicted[y_new].mean() >= expected["recall"]["low"],
+                    predicted[~y_new].mean() <= expected["fpr"]["high"],
+                ]
+            )
+    return {name: np.array(each) for name, each in found.items()}
 
 
 @pytest.mark.parametrize("point", ["k", "precision", "recall", "fpr"])
 def test_bounds_of_90_percent_hold_in_85_percent_of_tables(kept, point):
-    assert len(kept[point]) == 3 * N_TABLES
-    assert np.mean(kept[point]) >= 0.85
+    """All three together in 85 %; each as often as one that holds in 90 % does but for bad luck of 1 in 200."""
+    assert kept[point].shape == (N_TABLES, 3)
+    assert kept[point].mean() >= 0.85
+    assert kept[point].sum(axis=0).min() >= binom.ppf(0.005, N_TABLES, 0.9)
 
 
 @pytest.mark.parametrize("goal", [RecallAtPrecision(0.8), PrecisionAtRecall(0.99), RecallAtFPR(0.005)])
