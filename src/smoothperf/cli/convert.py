@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -113,7 +113,7 @@ def _encode(
     encoder = rows.encoder
     tell_columns(screen, encoder)
     with StoreWriter(output, dtype=dtype) as writer:
-        writer.add(encoder.transform(rows.X), rows.y, rows.qid)
+        writer.add_rows(replace(rows, X=encoder.transform(rows.X)))
         writer.feature_names = encoder.get_feature_names_out().tolist()
         writer.encoder = encoder
         writer.source = {"name": data.name, "format": rows.format}

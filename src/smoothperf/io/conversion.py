@@ -87,7 +87,7 @@ def convert(
             for chunk in chain([first], chunks):
                 if chunk.moved:
                     writer.move_columns()
-                writer.add(chunk.X, chunk.y, chunk.qid, chunk.sample_weight)
+                writer.add_rows(chunk)
                 n_rows += chunk.y.shape[0]
                 if progress is not None:
                     progress(chunk.share, n_rows)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ... import __version__
 from ..._files import folder_written_whole
 from ..._validation import choice, vector, whole_number
+from ..dataset import Chunk, Dataset
 from ..model_file import save_transformer
 from ..streams import explain
 from .columns import Column
@@ -194,6 +195,16 @@ class StoreWriter:
         self._n_rows += n
         self._width = max(self._width, width)
         self._is_broken = False
+
+    def add_rows(self, rows: Dataset | Chunk) -> None:
+        """Append rows of a file, with what is known of them.
+
+        Parameters
+        ----------
+        rows : Dataset or Chunk
+            The rows.
+        """
+        self.add(rows.X, rows.y, rows.qid, rows.sample_weight)
 
     def move_columns(self) -> None:
         """Move the columns of all rows so far by one to the right, in the file as well."""
