@@ -167,7 +167,11 @@ def train(
         many.refuse(calibration=calibration, validation=validation, checkpoint=checkpoint, resume=resume)
         many.refuse(max_features=sparsity.max_features, sparsest=sparsity.sparsest, coef_bounds=bounds.coef_bounds)
         many.refuse(solver=None if solver == AUTO else solver, features=bends.asked, monotone=bends.monotone)
-        wanted = {"measure": measure or many.default_measure, "average": average or "macro", "bound": bound}
+        wanted: dict[str, Any] = {
+            "measure": measure or many.default_measure,
+            "average": average or "macro",
+            "bound": bound,
+        }
         wanted |= {**effort.settings(), "n_jobs": effort.threads or -1}
         train_many(many, rows, wanted, strength=strength, folds=folds, scale=scale, output=output)
         return
