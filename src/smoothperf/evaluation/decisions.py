@@ -31,17 +31,21 @@ class Decisions:
         parts = (members & predicted, predicted, members)
         self._parts = [sp.csr_matrix(part, dtype=np.float64) for part in parts]
         self._ever = members.any(axis=1)
+        hits, called, positives = self._counts()
+        self._f1 = _ratio(2.0 * hits, called + positives)
 
     def measures(self, draw: Array | None = None) -> dict[str, float]:
         """Return F1 as the mean over labels, and of all decisions together.
 
-        Labels that no row has count as 0 in the mean; those that only a draw has missed do not count in it.
+        Labels that no row has count as 0 in the mean. Those that only a draw has missed count as of all rows: with 0,
+        or left out, rare labels would move the mean of draws away from that of the rows.
         """
         hits, predicted, members = self._counts(draw)
         f1 = _ratio(2.0 * hits, predicted + members)
-        counted = (members > 0.0) | ~self._ever
+        if draw is not None:
+            f1 = np.where((members == 0.0) & self._ever, self._f1, f1)
         together = _ratio(2.0 * hits.sum(), predicted.sum() + members.sum())
-        return {"macro_f1": float(f1[counted].mean()) if counted.any() else float("nan"), "micro_f1": float(together)}
+        return {"macro_f1": float(f1.mean()), "micro_f1": float(together)}
 
     def each(self, classes: NDArray[Any]) -> list[dict[str, Any]]:
         """Return what the decisions are worth for each label, the best F1 first."""
@@ -52,7 +56,7 @@ class Decisions:
             "predicted": predicted.astype(int).tolist(),
             "precision": np.where(predicted > 0.0, _ratio(hits, predicted), np.nan).tolist(),
             "recall": np.where(members > 0.0, _ratio(hits, members), np.nan).tolist(),
-            "f1": _ratio(2.0 * hits, predicted + members).tolist(),
+            "f1": self._f1.tolist(),
         }
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return sorted(rows, key=lambda row: (-row["f1"], -row["rows"]))
