@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import make_pipeline
 
-from smoothperf import MeasureClassifier, plots
+from smoothperf import MeasureClassifierCV, plots
 from smoothperf.export import to_sql
 from smoothperf.features import Shapes, TableEncoder
 from smoothperf.scorers import get_scorer
@@ -46,8 +46,8 @@ customers.loc[rng.random(n) < 0.15, "gigabytes"] = np.nan
 # The same measure, the same table: the average precision of new customers.
 
 columns = TableEncoder()
-lines = MeasureClassifier("roc_area", alpha=1e-3, features=columns).fit(customers[:4000], left[:4000])
-curves = MeasureClassifier("roc_area", alpha=1e-3, features=make_pipeline(columns, Shapes()))
+lines = MeasureClassifierCV("roc_area", features=columns).fit(customers[:4000], left[:4000])
+curves = MeasureClassifierCV("roc_area", features=make_pipeline(columns, Shapes()))
 curves.fit(customers[:4000], left[:4000])
 average_precision = get_scorer("average_precision")
 for name, model in (("lines", lines), ("curves", curves)):
@@ -57,9 +57,10 @@ for name, model in (("lines", lines), ("curves", curves)):
 # What the columns add
 # --------------------
 # The column that moves scores most comes first; all have the same scale. What was put into the table is there again:
-# the first months, the thirteenth, and calls that are few or many. (``smoothperf report`` shows the same in a page.)
+# the first months, the thirteenth, and calls that are few or many. The bands, of 95 %, are for the curve that other
+# customers to train on would lead to on average. (``smoothperf report`` shows the same in a page.)
 
-plots.shapes(curves, customers[4000:], figure=plt.figure(figsize=(9.0, 4.6)))
+plots.shapes(curves, customers[4000:], figure=plt.figure(figsize=(9.0, 4.6), layout="constrained"))
 plt.show()
 
 # %%
