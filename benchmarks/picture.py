@@ -15,6 +15,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from smoothperf.cli._customers import LABEL, Asked
 
@@ -28,7 +29,8 @@ def draw_calls(axes: Any) -> None:
     asked = Asked.of_size(4_000, 200)
     said_yes = (asked.new[LABEL] == "yes").to_numpy()
     for name, model in asked.models().items():
-        model.fit(asked.known.drop(columns=LABEL), asked.known[LABEL])
+        with threadpool_limits(1, "openmp"):
+            model.fit(asked.known.drop(columns=LABEL), asked.known[LABEL])
         order = np.argsort(-model.decision_function(asked.new.drop(columns=LABEL)), kind="stable")
         found = np.concatenate([[0], said_yes[order].cumsum()])[: MOST_CALLED + 1]
         axes.plot(found, label=f"{name}: {found[asked.k]} of {asked.k}", linewidth=2 if name == "smoothperf" else 1.2)
