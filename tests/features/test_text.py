@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import smoothperf
@@ -39,6 +40,8 @@ def test_features_are_those_of_scikit_learn_beside_others():
         found = encoder.transform(part)
         assert sp.issparse(found)
         np.testing.assert_array_equal(found[:, 3:].toarray(), peer.transform(part["body"].fillna("")).toarray())
+    at_once = clone(encoder).fit_transform(train).toarray()
+    np.testing.assert_allclose(at_once, encoder.transform(train).toarray(), rtol=1e-12)
     names = [f"body: {word}" for word in peer.get_feature_names_out()]
     assert encoder.get_feature_names_out().tolist() == ["size", "town=Oslo", "town=Rome", *names]
     assert encoder.unseen(new) == {}
@@ -106,8 +109,13 @@ def test_a_model_of_texts_in_a_file(tmp_path):
 
 def test_inside_a_choice_words_are_learnt_from_the_training_part(monkeypatch):
     seen = []
-    fit = TfidfVectorizer.fit
-    monkeypatch.setattr(TfidfVectorizer, "fit", lambda self, given, y=None: seen.append(len(given)) or fit(self, given))
+    fit = TfidfVectorizer.fit_transform
+
+    def seeing(self, texts, y=None):
+        seen.append(len(texts))
+        return fit(self, texts)
+
+    monkeypatch.setattr(TfidfVectorizer, "fit_transform", seeing)
     y = np.array(["crude" in text for text in texts()])
     MeasureClassifierCV("f1", bound="convex", cv=3, features=TableEncoder(text=["body"])).fit(frame(), y)
     assert set(seen) == {60, 90}

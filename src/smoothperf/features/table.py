@@ -207,6 +207,25 @@ class TableEncoder(Transformer):
             return sp.csr_matrix(sp.hstack(parts, format="csr"))
         return np.hstack([_dense(part) for part in parts])
 
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn what columns hold, and return their features; texts are taken apart once for both.
+
+        Parameters
+        ----------
+        X, y
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        sparse matrix or ndarray of shape (n, n_features_out)
+            As of :meth:`transform`.
+        """
+        self._made = dict[str, Any]()  # features of texts
+        try:
+            return self.fit(X, y).transform(X)
+        finally:
+            del self._made
+
     @property
     def makes_sparse(self) -> bool:
         """Whether most of the features are 0."""
@@ -328,7 +347,10 @@ class TableEncoder(Transformer):
             return EncodedColumn(name, "dropped", "as you say")
         if name in self.text:
             given = self.text[name] if isinstance(self.text, Mapping) else {}
-            return learnt_text(name, self._words(table, name), settings_for(name, given))
+            column, made = learnt_text(name, self._words(table, name), settings_for(name, given))
+            if hasattr(self, "_made"):
+                self._made[name] = made
+            return column
         if name in self.words:
             return self._learnt_words(self._words(table, name), name)
         if cells.dtype.kind == "M":
@@ -420,6 +442,8 @@ class TableEncoder(Transformer):
 
     def _features(self, table: Table, column: EncodedColumn) -> Any:
         """The features that a column becomes."""
+        if column.name in getattr(self, "_made", {}):
+            return self._made[column.name]
         values = self._values(table, column)
         if column.kind == "words":
             places, width = places_of(column, values), len(column.feature_names)

@@ -53,24 +53,24 @@ def settings_for(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {**DEFAULTS, **given}
 
 
-def learnt_text(name: str, texts: NDArray[Any], settings: dict[str, Any]) -> EncodedColumn:
-    """Return a column of texts with the words that it has, and what they weigh.
+def learnt_text(name: str, texts: NDArray[Any], settings: dict[str, Any]) -> tuple[EncodedColumn, Any]:
+    """Return a column of texts with the words that it has, and what they weigh, in general and in these texts.
 
     Examples
     --------
-    >>> column = learnt_text("body", np.array(["oil price", "oil and gas", "gas"]), {"min_df": 2})
+    >>> column, _ = learnt_text("body", np.array(["oil price", "oil and gas", "gas"]), {"min_df": 2})
     >>> column.feature_names, column.idf
     (['body: gas', 'body: oil'], [1.2876820724517808, 1.2876820724517808])
     """
     vectorizer = _vectorizer(settings)
     try:
-        vectorizer.fit(texts)
+        made = vectorizer.fit_transform(texts)
     except ValueError as error:
         if not any(words in str(error) for words in NO_WORDS):
             raise
-        return EncodedColumn(name, "dropped", "its texts have no word in common")
+        return EncodedColumn(name, "dropped", "its texts have no word in common"), None
     words = vectorizer.get_feature_names_out().tolist()
-    return EncodedColumn(name, "text", words=words, idf=vectorizer.idf_.tolist(), settings=settings)
+    return EncodedColumn(name, "text", words=words, idf=vectorizer.idf_.tolist(), settings=settings), made
 
 
 def weighed(column: EncodedColumn, texts: NDArray[Any]) -> Any:
