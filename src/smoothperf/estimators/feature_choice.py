@@ -21,9 +21,9 @@ from .._arrays import Array
 from ..features import KernelFeatures, Leaves, Shapes, TableEncoder, TableShapes
 from ..optimise import ConvexSolver
 from ..tasks.base import Rows, Task
-from ..tasks.features import prepared, with_transformer
+from ..tasks.features import is_table, prepared, with_transformer
 from .choice import Choice, clearly_better, strengths_for
-from .problem import any_named, is_table
+from .problem import any_named
 
 R = TypeVar("R", bound=Rows[Any])
 #: Widths of the kernel to choose from.

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
@@ -21,7 +20,7 @@ from ..measures import get_measure
 from ..optimise import BMRM, LBFGS, ConvexSolver, Nesterov, Newton, Solver
 from ..optimise.penalties import Penalty, Quadratic
 from ..optimise.smoothing import Adaptive, Fixed, Smoothing
-from ..tasks.features import Columns
+from ..tasks.features import Columns, is_table
 from ..tasks.labels import LabelRows, LabelTask
 from .penalty import penalty_by_feature
 
@@ -72,14 +71,6 @@ def features_of(estimator: Any) -> Any:
 def any_named(features: Any) -> bool:
     """Whether features are asked for by name, so that they are made of whatever columns there are."""
     return any(isinstance(each, str) for each in (features if isinstance(features, list) else [features]))
-
-
-def is_table(X: Any) -> bool:
-    """Whether a matrix or data frame holds more than numbers: words, dates, missing values."""
-    if issparse(X):
-        return False
-    values = np.asarray(X)
-    return values.dtype.kind not in "biuf" or (values.dtype.kind == "f" and values.size > 0 and np.isnan(values.min()))
 
 
 def checked_rows(estimator: Any, given: Taken, **settings: Any) -> tuple[Any, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_array
 
@@ -30,6 +31,14 @@ class Columns:
 
     names: Any = None
     bounds: Any = None
+
+
+def is_table(X: Any) -> bool:
+    """Whether a matrix or data frame holds more than numbers: words, dates, missing values."""
+    if issparse(X):
+        return False
+    values = np.asarray(X)
+    return values.dtype.kind not in "biuf" or (values.dtype.kind == "f" and values.size > 0 and np.isnan(values.min()))
 
 
 def with_transformer(rows: R, features: Any) -> R:
