@@ -14,7 +14,6 @@ those that training did not have are not looked at.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -35,7 +34,7 @@ from ..io.read import read_table
 from .base import Transformer
 from .cells import bad_date, bad_number, dates_in, numbers_in
 from .column import DAY, EncodedColumn, numbers_of, places_of
-from .text import are_texts, learnt_text, settings_for, weighed
+from .text import HINT, are_texts, learnt_text, remedy_for, settings_for, weighed
 
 #: A column in which so large a share of the words occurs once tells rows apart, and nothing else.
 NEARLY_ALL = 0.9
@@ -43,8 +42,6 @@ NEARLY_ALL = 0.9
 DENSE = 0.25
 #: A column with more words than this, and than this share of the rows, is named in a note.
 MANY, MANY_SHARE = 20, 0.1
-#: What the remedy for a column of texts does that is taken for one of words.
-HINT = "makes features of their words"
 
 
 class DroppedColumnWarning(UserWarning):
@@ -395,8 +392,7 @@ class TableEncoder(Transformer):
         n, rows = len(count), cells.size - n_missing
         if not n:
             return EncodedColumn(name, "dropped", "it has no value")
-        texts = are_texts(list(count))
-        remedy = f"--text {shlex.quote(name)} or text=[{name!r}] {HINT}"
+        texts, remedy = are_texts(list(count)), remedy_for(name)
         if n > 1 and n >= NEARLY_ALL * rows:
             what = "texts" if texts else "words"
             warn(

@@ -6,6 +6,7 @@ divided by what makes the row's length 1. Vocabulary and inverse document freque
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ SETTINGS = frozenset(
 DEFAULTS = {"sublinear_tf": True, "min_df": 2}
 #: Cells with so many words on average are texts.
 WORDS_OF_A_TEXT = 5.0
+#: What the remedy for a column of texts does that is taken for one of words.
+HINT = "makes features of their words"
 #: What scikit-learn says where no word is left.
 NO_WORDS = ("empty vocabulary", "no terms remain", "max_df corresponds")
 
@@ -90,6 +93,17 @@ def are_texts(cells: list[str]) -> bool:
     """
     some = cells[:1000]
     return bool(some) and sum(len(cell.split()) for cell in some) >= WORDS_OF_A_TEXT * len(some)
+
+
+def remedy_for(name: str) -> str:
+    """Return what to do about a column of texts that is taken for one of words.
+
+    Examples
+    --------
+    >>> remedy_for("the body")
+    "--text 'the body' or text=['the body'] makes features of their words"
+    """
+    return f"--text {shlex.quote(name)} or text=[{name!r}] {HINT}"
 
 
 def _vectorizer(settings: Mapping[str, Any]) -> TfidfVectorizer:
