@@ -63,7 +63,7 @@ class ManyContents:
     measures : dict of str to (float, float, float)
         Macro-F1 and micro-F1 with 95 % bootstrap intervals.
     labels : list of OneLabel
-        The worst F1 first.
+        The worst F1 first, of equal ones the label of most rows.
     origin : dict of str to str
         What is known of the training.
     made : str
@@ -148,6 +148,7 @@ def gather_many(
             trained[at] if trained else "",
         )
 
+    each = decisions.each(np.asarray(model.classes_))
     return ManyContents(
         model_name=model_name,
         data_name=data_name,
@@ -156,7 +157,7 @@ def gather_many(
         n_rows=members.shape[1],
         n_features=int(model.coef_.shape[1]),
         measures=measures,
-        labels=[one(worth) for worth in reversed(decisions.each(np.asarray(model.classes_)))],
+        labels=[one(worth) for worth in sorted(each, key=lambda worth: (worth["f1"], -worth["rows"]))],
         origin=dict(getattr(model, "origin_", {})),
         made=made_now(),
     )

@@ -53,7 +53,7 @@ def _tiles(contents: ManyContents) -> str:
     worst = contents.labels[0].worth
     tiles += (
         f'<div class="card tile"><p class="name">The worst: {escape(str(worst["label"]))}</p>'
-        f'<p class="value">{worst["f1"]:.4f}</p><p class="range">F1, of {worst["rows"]:,} examples with it</p></div>'
+        f'<p class="value">{worst["f1"]:.4f}</p><p class="range">F1; examples with it: {worst["rows"]:,}</p></div>'
     )
     note = (
         "The intervals are from a bootstrap of the examples. A label that none of them has counts as 0 in the mean. If "
