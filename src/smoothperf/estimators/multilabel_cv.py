@@ -26,7 +26,7 @@ from .choice import N_STRENGTHS, strengths_for
 from .classifier import MeasureClassifier
 from .multilabel import MultilabelMeasureClassifier, MultilabelModel, constant_labels
 from .problem import label_task, solver_of
-from .shared_choice import Part, SharedChoice
+from .shared_choice import FoldRows, SharedChoice
 
 
 class MultilabelMeasureClassifierCV(MultilabelModel):
@@ -152,7 +152,7 @@ class MultilabelMeasureClassifierCV(MultilabelModel):
         task = replace(task, measure=task.measure.as_share(whole.labels.members.shape[1]))
         measure = task.measure
         few = self.bound == "auto" and isinstance(measure, FractionalMeasure)
-        parts = [Part(*split_rows(rows, train, test), test) for train, test in _splits(self.cv, rows)]
+        parts = [FoldRows(*split_rows(rows, train, test), test) for train, test in _splits(self.cv, rows)]
         for before, _, _ in parts:
             before.design  # noqa: B018 (as above)
         n_labels = whole.labels.members.shape[0]

@@ -1,8 +1,8 @@
 """The choice for many labels: folds, features and strengths that all share, and what one label tells about others.
 
 A choice for one label alone (:mod:`.choice`) takes most of its time for what the other labels know: how strong the
-regulariser has to be in such rows, and which risks are worth their time. So a few labels of all sizes, the *scouts*,
-try every candidate in every strength, and the others what was best for some scout, and one strength more on both sides.
+regulariser has to be in such rows, and which risks are worth their time. So a few labels of all sizes, the *sample*,
+try every candidate in every strength, the others what was best for some of these, and one strength more on both sides.
 All have the same folds, whose rows are taken, and whose features are made, once. (Measured on Reuters-21578, a label of
 19 rows: of 2.4 s that its own choice takes, two thirds go into drawing folds three times, 40 % into products with X,
 half into strengths with which nothing is learnt. Products with blocks of eight vectors, for which X would be read once,
@@ -35,7 +35,7 @@ from ..threads import use_threads
 from .choice import MORE, STEP, loosened
 
 #: Labels that try everything, and how many rows each must have.
-SCOUTS, FEWEST = 10, 6
+SAMPLED, FEWEST = 10, 6
 #: Tolerances of mean losses, as shares of that of the rarer kind of rows, while candidates are compared and in the end.
 #: (Measured there: with a tolerance of 0.001, whatever the share, F1 is .656 in place of .71, and as good as here with
 #: finer ones, which take a third longer.)
@@ -44,7 +44,7 @@ SHARE, FINAL_SHARE = 1.0, 0.05
 Key = tuple[LabelCandidate, int]
 
 
-class Part(NamedTuple):
+class FoldRows(NamedTuple):
     """Rows to train on and rows held out, with their features, and the numbers of the latter."""
 
     before: LabelSetRows
@@ -69,7 +69,7 @@ class SharedChoice:
         The task; its measure judges.
     rows : LabelSetRows
         All rows, with their features.
-    parts : sequence of Part
+    parts : sequence of FoldRows
         Folds.
     candidates : sequence of LabelCandidate
         The candidates.
@@ -87,7 +87,7 @@ class SharedChoice:
 
     task: LabelTask
     rows: LabelSetRows
-    parts: Sequence[Part]
+    parts: Sequence[FoldRows]
     candidates: Sequence[LabelCandidate]
     strengths: Array
     literal: bool
@@ -103,26 +103,26 @@ class SharedChoice:
         self.scores = [{} for _ in self.members]
 
     def compare(self, labels: NDArray[np.intp]) -> None:
-        """Look at these labels: the scouts at everything, the others at what was best for some scout."""
+        """Look at these labels: the sample at everything, the others at what was best for some of it."""
         self._check_rows(labels)
         fewest = np.minimum(self.sizes, self.members.shape[1] - self.sizes)
         order = labels[np.argsort(-self.sizes[labels], kind="stable")]
         able = order[fewest[order] >= FEWEST] if (fewest[order] >= FEWEST).any() else order
-        scouts = able[np.unique(np.linspace(0, able.size - 1, min(SCOUTS, able.size)).round().astype(np.intp))]
+        sample = able[np.unique(np.linspace(0, able.size - 1, min(SAMPLED, able.size)).round().astype(np.intp))]
         wanted = {candidate: list(range(self.strengths.size)) for candidate in self.candidates}
-        self._follow(scouts, wanted)
+        self._follow(sample, wanted)
         if not self.literal:
             for _ in range(MORE):
-                chosen = self.settle(scouts).keys
+                chosen = self.settle(sample).keys
                 longer = {one: [ks[-1] + 1] for one, ks in wanted.items() if (one, ks[-1]) in chosen}
                 if not longer:
                     break
-                self._follow(scouts, longer)
+                self._follow(sample, longer)
                 wanted |= {one: wanted[one] + more for one, more in longer.items()}
-        chosen = self.settle(scouts).keys
+        chosen = self.settle(sample).keys
         near = {one: [index for candidate, index in chosen if candidate == one] for one in self.candidates}
         allowed = {one: wanted[one][max(0, min(at) - 1) : max(at) + 2] for one, at in near.items() if at}
-        self._follow(np.setdiff1d(labels, scouts), allowed)
+        self._follow(np.setdiff1d(labels, sample), allowed)
         for scores in self.scores:  # what only some have tried cannot be compared
             for key in [key for key in scores if key[1] not in allowed.get(key[0], [])]:
                 del scores[key]
