@@ -120,3 +120,13 @@ def test_curves_are_compared_with_lines(run_json, people):
     areas = {model["name"]: model["measures"]["roc_area"]["value"] for model in found["models"]}
     assert found["features"] == "additive"
     assert areas["for ROC area"] > areas["LogisticRegression"] + 0.1
+
+
+def test_paths_of_curves(run, run_json, people):
+    options = ("--label", "bought", "-m", "roc_area", "--n-alphas", 4)
+    best = [
+        max(run_json("path", people, *options, *more)["validation_scores"]) for more in ([], ["--features", "additive"])
+    ]
+    assert best[1] > best[0] + 0.1
+    refused = run("path", people, *options, "--features", "kernel", code=2)
+    assert "linear, additive or leaves" in refused.stderr

@@ -58,7 +58,10 @@ class Bends(Options):
         if self.monotone is not None and self.features not in (None, "additive"):
             fail("--monotone is for curves: leave out --features, or say additive.")
         if alone and self.features in ("kernel", "auto"):
-            fail(f"--features {self.features} is a choice, and with --alpha NUMBER there is none: leave out one.")
+            fail(
+                f"--features {self.features} is a choice, which 'train' makes without --alpha NUMBER; here it can be "
+                "linear, additive or leaves."
+            )
         return self
 
     def by_default(self, examples: Dataset, *, of_columns: bool) -> Bends:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import _options as options
+from ._bends import Bends
 from ._errors import INTERRUPTED, MISSED_TOLERANCE
 from ._features import features_for
 from ._files import check_figure, read_rows
@@ -65,6 +66,10 @@ def path(
     ] = 0.0,
     nonnegative: options.Nonnegative = False,
     scale: options.Scale = None,
+    features: Annotated[
+        str | None,
+        typer.Option("--features", metavar="KIND", show_default="linear", help="linear, additive (curves) or leaves."),
+    ] = None,
     columns: options.ColumnOptions,
     effort: options.Effort,
     solver: options.SolverName = "auto",
@@ -91,6 +96,7 @@ def path(
     choice("--bound", bound, ("auto", "convex", "tight"))
     check_training([measure], [solver], form, tol=effort.tol, max_iter=effort.max_iter)
     scaled = options.kind_of_scaling(scale)
+    bends = Bends(features).checked(alone=True)
     rows = read_rows(screen, data, form, columns=columns)
 
     from .. import regularization_path
@@ -111,10 +117,10 @@ def path(
         elif holdout > 0.0:
             train, judged = (kind.part(examples, part) for part in kind.split(examples, measure, holdout, seed))
         X, judged_X, names = train.X, None if judged is None else judged.X, rows.feature_names
-        if (features := features_for(examples, scaled)) is not None:
-            X = features.fit_transform(X)
-            judged_X = None if judged is None else features.transform(judged_X)
-            names = list(features.get_feature_names_out()) if examples.encoder is not None else names
+        if (made := bends.made(examples, features_for(examples, scaled))) is not None:
+            X = made.fit_transform(X, train.y)
+            judged_X = None if judged is None else made.transform(judged_X)
+            names = list(made.get_feature_names_out()) if examples.encoder is not None or bends.asked else names
         others = None if judged is None else (judged_X, *kind.known(judged).values())
         with watch:
             found = regularization_path(X, **kind.known(train), **settings, validation=others, callback=watch)
@@ -140,6 +146,7 @@ def path(
             "measure": measure,
             "bound": "convex" if found.certified else "tight",
             "scale": scaled,
+            "features": features or "linear",
             "solver": settings["solver"],
             "tol": effort.tol,
             **_document(found),
