@@ -28,7 +28,6 @@ from ..measures import (
     Goal,
     Jaccard,
     LogLoss,
-    MatthewsCorrelation,
     Measure,
     PartialROCArea,
     PositivesAtTop,
@@ -45,9 +44,6 @@ from .choosing import checked_share, checked_splits, given_candidates
 
 #: With fewer examples of the smaller class than the first number, folds are drawn as often as the second says.
 FEW_EXAMPLES, REPEATS = 200, 3
-#: With fewer positives than so many, cuts of held-out rows by these measures are where as many are called positive.
-FEW_TO_CUT = 15
-BALANCED = (FBeta(), Jaccard(), MatthewsCorrelation())
 
 
 @kept_in_files
@@ -119,22 +115,11 @@ class LabelChoice(Task[Examples, LabelCandidate]):
         """Average precision."""
         return AveragePrecision().score(judged.positive, scores, judged.weights)
 
-    def cut_by(self, positive: NDArray[np.bool_]) -> Measure:
-        """The measure that says where scores of rows held out are cut: the break-even point if positives are few.
-
-        (Measured on generated scores of 40 to 2,000 rows with 2 to 60 positives, from noise to clear: with fewer than
-        15 positives F1, Jaccard and mcc on new rows are higher by .004 to .015 than at their own best cut, which calls
-        1.2 to 30 times as many rows positive as there are. F-beta with beta 2 is lower.)
-        """
-        balanced = self.measure.judges_decisions and self.measure in BALANCED
-        return PRBEP() if balanced and np.count_nonzero(positive) < FEW_TO_CUT else self.measure
-
     def judge_alone(self, held_out: HeldOut[Examples, LabelCandidate], scores: Array) -> float:
         """The measure in one split, cut as suits it best there."""
         cut = 0.0
         if self.measure.judges_decisions:
-            cut_by = self.cut_by(held_out.known.positive)
-            cut = cut_by.tuned_threshold(held_out.known.positive, scores, held_out.known.weights)
+            cut = self.measure.tuned_threshold(held_out.known.positive, scores, held_out.known.weights)
         return self.judge(held_out.judged, scores - cut)
 
     def judge_together(
@@ -149,8 +134,7 @@ class LabelChoice(Task[Examples, LabelCandidate]):
     def cut_of(self, splits: Sequence[HeldOut[Examples, LabelCandidate]], key: tuple[LabelCandidate, int]) -> float:
         """Threshold for the scores of held-out rows; what a goal promises, it promises by rows, not splits."""
         promises = isinstance(self.measure, Goal) and not self.measure.judges_decisions
-        cut_by = self.cut_by(stacked_scores(splits, key, once=True)[0])
-        return cut_by.tuned_threshold(*stacked_scores(splits, key, once=promises))
+        return self.measure.tuned_threshold(*stacked_scores(splits, key, once=promises))
 
 
 def stacked_scores(
