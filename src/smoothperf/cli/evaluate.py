@@ -45,7 +45,7 @@ def evaluate(
     The intervals say how much the figures could differ had other rows of the
     same kind been drawn. They come from a bootstrap with a fixed seed, so the
     same command prints the same numbers. For a ranker it is queries that are
-    drawn.
+    drawn. For many labels there are the F1 of all, and a line for each label.
     """
     fitted = load(model)
     kind = kind_of_model(screen, fitted, form)

@@ -67,7 +67,7 @@ def predict(
     form: options.LabelForm,
     screen: Screen,
 ) -> None:
-    """Predict the labels of new examples, one to a line; scores, if MODEL ranks.
+    """Predict the labels of new examples, a row to a line; scores, if MODEL ranks.
 
     Example: smoothperf predict mails.model new.svm -o labels.txt
 
@@ -76,7 +76,9 @@ def predict(
     found by their names, in any order; others are not looked at, but --id
     COLUMN takes one along, to tell the rows apart; of an svmlight file --id
     comment takes what follows a #. Control characters, such as ends of lines,
-    are written as Python writes them: a row is a line.
+    are written as Python writes them: a row is a line. If MODEL is for many
+    labels, there are semicolons (--separator) between those of a row, and
+    --scores is a CSV table.
     """
     if proba and (scores or at is not None or threshold is not None):
         fail("--proba prints probabilities: leave out --scores, --at and --threshold, or --proba.")

@@ -46,7 +46,8 @@ def weights(
     as they are in the data, also where they were scaled for training, so they
     depend on the units; 'smoothperf report' multiplies them by the spread of
     each feature. Those that are exactly 0 are left out. Of a model with curves,
-    what bins of each column add to the score, and --figure draws it.
+    what bins of each column add to the score, and --figure draws it; of one for
+    many labels the top features of each.
     """
     if output is not None:
         check_writable(output)
