@@ -2,12 +2,13 @@
 
 import math
 import os
+import re
 
 import numpy as np
 import pytest
 
 import browsers
-from smoothperf import MeasureClassifier, ZeroModelWarning
+from smoothperf import MeasureClassifier, MeasureClassifierCV, ZeroModelWarning
 from smoothperf.cuts.targets import threshold_for_target
 from smoothperf.features import Shapes
 from smoothperf.report import gather, render_report
@@ -342,16 +343,19 @@ def test_hostile_names_do_nothing(open_page, contents, fitted, judged, tmp_path)
 def test_a_curve_says_what_its_column_adds_where_the_pointer_is(open_page, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.uniform(0.0, 10.0, size=(300, 2))
-    y = np.abs(X[:, 0] - 5.0) > 2.5
-    contents = gather(MeasureClassifier("log_loss", alpha=1e-3, features=Shapes()).fit(X, y), X, y, n_resamples=2)
+    y = np.abs(X[:, 0] - 5.0) + rng.normal(size=300) > 2.5
+    model = MeasureClassifierCV("log_loss", cv=3, features=Shapes()).fit(X, y).as_classifier()
+    contents = gather(model, X, y, n_resamples=2)
     (tmp_path / "shapes.html").write_text(render_report(contents), encoding="utf-8")
     page = open_page((tmp_path / "shapes.html").as_uri())
     plot, readout = page.locator("#shape0 .plot"), page.locator("[data-shape='0'] .readout")
     before = readout.text_content()
     plot.hover(position={"x": plot.bounding_box()["width"] / 2, "y": 20})
-    at, added = map(float, readout.text_content().replace("\u2212", "-").removeprefix("at ").split(": "))
+    text = readout.text_content().replace("\u2212", "-").removeprefix("at ")
+    at, added, half = map(float, re.split(": | \u00b1 ", text))
     shape = contents.shapes.shapes[0]
     assert at == pytest.approx(np.mean(shape.places[[0, -1]]), abs=0.1)
-    assert added == pytest.approx(np.interp(at, shape.places, shape.heights), abs=0.02)
+    assert added == pytest.approx(np.interp(at, shape.places, shape.heights), rel=0.02)
+    assert half == pytest.approx(np.interp(at, shape.places, shape.half_width), rel=0.1)
     page.mouse.move(0, 0)
     assert readout.text_content() == before
