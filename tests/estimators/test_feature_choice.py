@@ -134,6 +134,14 @@ def test_tables_as_they_are(features):
         np.testing.assert_array_equal(again.fit(frame[:300], y[:300]).coef_, model.coef_)
 
 
+def test_tables_of_polars_as_they_are():
+    polars = pytest.importorskip("polars")
+    frame, y = people(300)
+    options = {"features": "additive", "cv": 2, "bound": [("log_loss", "convex")]}
+    same = [MeasureClassifierCV(**options).fit(X, y).decision_function(X) for X in (frame, polars.from_pandas(frame))]
+    np.testing.assert_allclose(*same, rtol=1e-6)
+
+
 def test_tables_of_many_words_stay_linear():
     frame = pd.DataFrame({"street": [f"{k % 90} High Street" for k in range(2000)], "age": np.arange(2000.0)})
     [only] = ways_to_make("auto", frame)

@@ -37,7 +37,10 @@ def is_table(X: Any) -> bool:
     """Whether a matrix or data frame holds more than numbers: words, dates, missing values."""
     if issparse(X):
         return False
-    values = np.asarray(X)
+    try:
+        values = np.asarray(X)
+    except TypeError:  # columns of Polars that have no type in common
+        return True
     return values.dtype.kind not in "biuf" or (values.dtype.kind == "f" and values.size > 0 and np.isnan(values.min()))
 
 
