@@ -172,7 +172,7 @@ class MultilabelModel(ClassifierMixin, FittedModel):  # type: ignore[misc]
         list of ndarray
             For each row its labels, of which there may be none.
         """
-        predicted = self._predicted(self.decision_function(X))
+        predicted = self.decisions(self.decision_function(X))
         return [self.classes_[np.flatnonzero(row)] for row in predicted.T]
 
     def score(self, X: Any, y: Any, *, top_k: int | None = None) -> float:
@@ -195,7 +195,7 @@ class MultilabelModel(ClassifierMixin, FittedModel):  # type: ignore[misc]
         """
         scores = self.decision_function(X)
         check_lengths(X, y)
-        members = self._members(y)
+        members = self.members_of(y)
         if top_k is not None:
             whole_number("top_k", top_k, at_least=1)
             if self.label_kind_ != CLASSES:
@@ -203,21 +203,43 @@ class MultilabelModel(ClassifierMixin, FittedModel):  # type: ignore[misc]
             both = np.stack([-scores, scores]) if scores.ndim == 1 else scores.T
             return float((members & _highest(both, top_k)).any(axis=0).mean())
         measure = get_measure(self.measure)
-        predicted = self._predicted(scores)
+        predicted = self.decisions(scores)
         if scores.ndim == 1:
             return float(label_scores(measure, members[1:], scores[None, :])[0])
         if self.average == "micro" and isinstance(measure, FractionalMeasure):
             return micro_score(measure, members, predicted)
         return float(np.nanmean(label_scores(measure, members, scores.T, predicted)))
 
-    def _predicted(self, scores: Array) -> NDArray[np.bool_]:
-        """The rows that get each of ``classes_``, as a mask of shape (number of these, n)."""
+    def decisions(self, scores: Array) -> NDArray[np.bool_]:
+        """Return which rows get each label, given their scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, L) or (n,)
+            What :meth:`decision_function` returns.
+
+        Returns
+        -------
+        ndarray of bool, of shape (number of ``classes_``, n)
+            Of one label a row the one with the highest score.
+        """
         if scores.ndim == 1:
             return np.stack([scores <= 0.0, scores > 0.0])
         return _highest(scores.T, 1) if self.label_kind_ == CLASSES else scores.T > 0.0
 
-    def _members(self, y: Any) -> NDArray[np.bool_]:
-        """The rows that have each of ``classes_``, given labels of new rows; others than these are an error."""
+    def members_of(self, y: Any) -> NDArray[np.bool_]:
+        """Return which rows have each label, given labels of new rows; others than those of ``fit`` are an error.
+
+        Parameters
+        ----------
+        y : {array-like, sparse matrix} or sequence
+            Labels in the form that ``fit`` was given.
+
+        Returns
+        -------
+        ndarray of bool, of shape (number of ``classes_``, n)
+            The rows of each.
+        """
         return LabelSets.of(y, classes=self.classes_, kind=self.label_kind_).members
 
     def __sklearn_tags__(self) -> Any:

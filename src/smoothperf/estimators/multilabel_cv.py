@@ -32,21 +32,24 @@ from .shared_choice import FoldRows, SharedChoice
 class MultilabelMeasureClassifierCV(MultilabelModel):
     """A linear classifier for many labels that chooses, for each, what to train with and how strongly to regularise.
 
-    Every label has a choice of its own, as in :class:`~smoothperf.MeasureClassifierCV`: what is best on held-out rows.
-    Labels of few rows, of which held-out rows tell too little, share what the others chose (docs/many-labels.md).
+    Every label has a choice of its own, and a cut: what is best on held-out rows. Where these are few, labels of the
+    same size have a say, and those of one row follow them (docs/many-labels.md). Of three and more classes, one for a
+    row, scores are made log-odds, so that they can be compared.
 
     Parameters
     ----------
     measure, average
         As in :class:`~smoothperf.MultilabelMeasureClassifier`.
     bound : {"auto", "convex", "tight"} or list of (measure, bound), default="auto"
-        Candidates to choose from, as in :class:`~smoothperf.MeasureClassifierCV`.
+        Candidates to choose from, as in :class:`~smoothperf.MeasureClassifierCV`; but for F-beta and the Jaccard index
+        "auto" is log loss and squared hinge alone, beside which the others were not worth their time.
     alphas : array-like, optional
         The alphas to choose from; by default they follow from the size of the features.
     n_alphas : int, default=6
         Their number to begin with, if ``alphas`` is not given.
-    cv : int, default=3
-        Number of folds.
+    cv : int, splitter or iterable, default=3
+        An int is a number of folds, which have as many rows of each label as can be. A splitter of scikit-learn or an
+        iterable of ``(train, test)`` indices says it all; no row should be held out twice.
     features, tol, max_iter, fit_intercept, intercept_scaling, n_threads, n_jobs
         As in :class:`~smoothperf.MultilabelMeasureClassifier`.
     progress : callable, optional

@@ -4,7 +4,7 @@ A choice for one label alone (:mod:`.choice`) takes most of its time for what th
 regulariser has to be in such rows, and which risks are worth their time. So a few labels of all sizes, the *sample*,
 try every candidate in every strength, the others what was best for some of these, and one strength more on both sides.
 All have the same folds, whose rows are taken, and whose features are made, once. (Measured on Reuters-21578, a label of
-19 rows: of 2.4 s that its own choice takes, two thirds go into drawing folds three times, 40 % into products with X,
+19 rows: of 1.6 s that its own choice takes, two thirds go into drawing folds three times, 40 % into products with X,
 half into strengths with which nothing is learnt. Products with blocks of eight vectors, for which X would be read once,
 take as long for each vector as the kernels do for one, 0.15 to 0.18 ms.)
 

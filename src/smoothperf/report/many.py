@@ -123,7 +123,7 @@ def gather_many(
     (5, True)
     """
     scores = model.decision_function(X)
-    members, predicted = model._members(y), model._predicted(scores)
+    members, predicted = model.members_of(y), model.decisions(scores)
     decisions = Decisions(members, predicted)
     drawn = [decisions.measures(draw) for draw in multiplicities(members.shape[1], n_resamples, seed)]
     measures = {

@@ -129,7 +129,7 @@ class ManyLabels(Kind):
         from ...evaluation import multiplicities
         from ...evaluation.decisions import Decisions
 
-        members, predicted = model._members(data.y), model._predicted(scores)
+        members, predicted = model.members_of(data.y), model.decisions(scores)
         decisions = Decisions(members, predicted)
         titles = {"macro_f1": "macro-F1, the mean over labels", "micro_f1": "micro-F1, of all decisions"}
         own: dict[str, float] = {}
