@@ -130,3 +130,9 @@ def test_paths_of_curves(run, run_json, people):
     assert best[1] > best[0] + 0.1
     refused = run("path", people, *options, "--features", "kernel", code=2)
     assert "linear, additive or leaves" in refused.stderr
+
+
+def test_weights_of_leaves_are_not_of_columns(run, people, tmp_path):
+    run("train", people, "--label", "bought", "--features", "leaves", "-a", 0.01, "-o", tmp_path / "leaves")
+    words = " ".join(run("weights", tmp_path / "leaves").stdout.split())
+    assert "They are for features that Leaves makes of the columns." in words

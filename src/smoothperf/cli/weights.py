@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -183,4 +183,17 @@ def _summary(model: CertifiedModel, used: int, d: int) -> str:
     of_all = f"{used:,} of {d:,} features in the model" if used < d else f"{d:,} features"
     pair = getattr(model, "label_pair", None)
     for_what = "a better place" if pair is None else f"{pair[1]}, the positive label"
-    return f"{of_all}; weights above 0 speak for {for_what}. They are for features as they are in the data, not scaled."
+    made = _made_of_columns(model)
+    of = f"features that {made} makes of the columns" if made else "features as they are in the data, not scaled"
+    return f"{of_all}; weights above 0 speak for {for_what}. They are for {of}."
+
+
+def _made_of_columns(model: CertifiedModel) -> str:
+    """Name what makes features of several columns each; empty if weights are for columns."""
+    features: Any = getattr(model, "features_", None)
+    if features is None:
+        return ""
+    from ..features import TableEncoder
+
+    last = features[-1] if hasattr(features, "steps") else features
+    return "" if isinstance(last, TableEncoder) else type(last).__name__
