@@ -39,12 +39,10 @@ def unscale(kind: Kind, model: Any) -> None:
 
 def encoder_of(model: Any) -> TableEncoder | None:
     """Return the encoder that a model begins with; None if it takes rows of numbers."""
-    from sklearn.pipeline import Pipeline
-
     from ..features import TableEncoder
 
-    features = getattr(model, "features_", None)
-    first = features[0] if isinstance(features, Pipeline) else features
+    features: Any = getattr(model, "features_", None)
+    first = features[0] if hasattr(features, "steps") else features
     first = getattr(first, "encoder_", first)
     return first if isinstance(first, TableEncoder) else None
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import inplace_column_scale, min_max_axis
 
@@ -143,6 +142,8 @@ def moments(X: Any) -> tuple[Array, Array]:
     >>> moments(np.array([[1.0, 5.0], [3.0, 5.0]]))
     (array([2., 5.]), array([1., 0.]))
     """
+    from sklearn.preprocessing import StandardScaler  # slow, and models from files have their scales
+
     n, d = X.shape
     found = StandardScaler(with_mean=False)
     with np.errstate(over="ignore", invalid="ignore"):
