@@ -11,6 +11,7 @@ from . import (
     imports,
     iterations,
     kernels,
+    labels,
     path,
     peers,
     rates,
@@ -38,6 +39,7 @@ BENCHMARKS = (
     tight,
     tight_path,
     choice,
+    labels,
 )
 
 sys.exit(max(benchmark.main() for benchmark in BENCHMARKS))

@@ -22,7 +22,7 @@ from smoothperf.tasks.label_sets import shared_folds
 @pytest.mark.filterwarnings("ignore::smoothperf.ZeroModelWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
-    [MultilabelMeasureClassifier(), MultilabelMeasureClassifierCV(bound="convex", n_alphas=2, cv=2)],
+    [MultilabelMeasureClassifier(), MultilabelMeasureClassifierCV(n_alphas=2, cv=2)],
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
@@ -174,6 +174,7 @@ def test_labels_of_few_rows_share_what_others_chose(rare, average):
     found = clf.predict(X)
     assert (found & Y)[:, 2:].any(axis=0).all()  # the rows of each are found, and not all rows with them
     assert (found.sum(axis=0) <= 2 * Y.sum(axis=0) + 5).all()
+    assert "trained: 5 with squared_hinge, convex" in repr(clf) or "with log_loss, convex" in repr(clf)
     alone = clf.as_classifier()
     np.testing.assert_array_equal(alone.decision_function(X), clf.decision_function(X))
     again = MultilabelMeasureClassifierCV("f1", average, n_jobs=2).fit(X, Y)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -50,6 +51,12 @@ class MultilabelModel(ClassifierMixin, FittedModel):  # type: ignore[misc]
     intercept_: Array
     label_kind_: str
     sparse_output_: bool
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        parameters: str = BaseEstimator.__repr__(self, N_CHAR_MAX)
+        counts = Counter(str(each) for each in getattr(self, "trained_for_", []))
+        chosen = "; ".join(f"{count} with {name}" for name, count in counts.most_common())
+        return f"<{parameters}, trained: {chosen}>" if chosen else parameters
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to training data.
