@@ -91,6 +91,15 @@ def test_reductions_and_shapes():
         alone(scores, targets[:, 0])
 
 
+@pytest.mark.filterwarnings("ignore::smoothperf.losses.EmptyBatchWarning")
+def test_nothing_is_learnt_from_a_batch_without_positives():
+    scores, targets = batch()
+    loss = MeasureLoss("prbep")(scores, 0.0 * targets)
+    loss.backward()
+    assert loss.item() == 0.0
+    assert not scores.grad.any()
+
+
 def test_threads_share_a_loss():
     loss = MeasureLoss("roc_area@0.2")
     batches = [batch(seed=seed) for seed in range(8)]
