@@ -170,7 +170,7 @@ def test_words_become_numbers_and_their_encoder_stays(run, run_json, tmp_path):
     assert run("convert", "--verify", store).stdout.endswith("as they were written\n")
     for scale in ("none", "standard"):
         run("train", store, "-m", "f1", "--scale", scale, "-q", "-o", tmp_path / "model")
-        found = run_json("evaluate", tmp_path / "model", table, "--label", "bought", "--bootstrap", "2")
+        found = run_json("evaluate", tmp_path / "model", table, "--bootstrap", "2")
         assert found["measures"]["f1"]["value"] > 0.7
     frame = pd.read_csv(table)
     predicted = smoothperf.load(tmp_path / "model").predict(frame)

@@ -208,6 +208,7 @@ def remember_data(model: MeasureClassifier | MeasureRanker, examples: Dataset, f
     """Keep in a model what files for it have to agree with."""
     import numpy as np
 
+    from ..io import open_store
     from ..io.named import Named
 
     if examples.made_by is not None:
@@ -216,7 +217,7 @@ def remember_data(model: MeasureClassifier | MeasureRanker, examples: Dataset, f
         model.feature_names_in_ = np.array(examples.feature_names, dtype=object)
     if examples.zero_based is not None:
         model.zero_based_ = examples.zero_based
-    named = Named.to_remember(asdict(form))
+    named = Named.to_remember(asdict(form) if examples.made_by is None else open_store(examples.path).source)
     model.origin_ = {**getattr(model, "origin_", {}), "data": Path(examples.path).name, **named}
 
 

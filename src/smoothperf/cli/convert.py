@@ -106,6 +106,7 @@ def _encode(
 ) -> None:
     """Make a store of what an encoder makes of a table, and keep the encoder with it."""
     from ..io import StoreWriter
+    from ..io.named import Named
 
     rows = read_rows(screen, data, form, columns=columns)
     if rows.encoder is None:
@@ -116,7 +117,7 @@ def _encode(
         writer.add_rows(replace(rows, X=encoder.transform(rows.X)))
         writer.feature_names = encoder.get_feature_names_out().tolist()
         writer.encoder = encoder
-        writer.source = {"name": data.name, "format": rows.format}
+        writer.source = {"name": data.name, "format": rows.format, **Named.to_remember(asdict(form))}
 
 
 def _verify(screen: Screen, path: Path) -> None:

@@ -78,7 +78,7 @@ def table_chunks(
     """Yield the rows of a table of numbers, about so many entries at a time; labels and queries as they are written."""
     with open_source(file, path, format, named.columns, encoding) as source:
         for table in _parts(source, path, named, n_entries):
-            data = table.plain(", as a store holds numbers alone; smoothperf train takes the file as it is")
+            data = table.plain(", as a store holds numbers alone: the command 'smoothperf convert' does")
             read = share() if isinstance(source, CSV) else (table.first_row + table.n_rows) / source.n_rows
             yield data.chunk(slice(None), read)
 
