@@ -143,7 +143,7 @@ class MultilabelMeasureClassifierCV(MultilabelModel):
             if self.label_kind_ == CLASSES and n_labels > 1:
                 slope, offset = _log_odds(*choice.held_out(label, key))
                 _, constant_part = bias.split(result.coef)
-                coef, intercept = slope * coef, slope * constant_part + offset
+                coef, intercept = slope * coef, slope * constant_part + offset if self.fit_intercept else 0.0
             self.coef_[label], self.intercept_[label] = coef, intercept
 
     def _choice(self, rows: LabelSetRows, whole: LabelSetRows) -> SharedChoice:

@@ -36,10 +36,8 @@ from .choice import MORE, STEP, loosened
 
 #: Labels that try everything, and how many rows each must have.
 SAMPLED, FEWEST = 10, 6
-#: Tolerances of mean losses, as shares of that of the rarer kind of rows, while candidates are compared and in the end.
-#: (Measured there: with a tolerance of 0.001, whatever the share, F1 is .656 in place of .71, and as good as here with
-#: finer ones, which take a third longer.)
-SHARE, FINAL_SHARE = 1.0, 0.05
+#: Tolerance of the fits to all rows, as a share of the size of mean losses.
+FINAL = 0.05
 #: A candidate and the number of a strength.
 Key = tuple[LabelCandidate, int]
 
@@ -166,10 +164,13 @@ class SharedChoice:
         """The model of a label, from that at the strength before."""
         with use_threads(self._threads()):
             candidate, index = key
-            loose, thorough = (self._solver(label, candidate, final=final) for final in (False, True))
-            training = PathTraining(self.task, candidate, self.rows.of_label(label), loose, choosing=True)
+            rows, loose = self.rows.of_label(label), loosened(self.solver)
+            training = PathTraining(self.task, candidate, rows, loose, choosing=True)
             for number in range(max(0, index - 1), index + 1):
                 weights = training.path.solve(self.alpha(training, number)).coef
+            thorough = self.solver
+            if training.risk.sums_over_examples:
+                thorough = replace(thorough, tol=min(thorough.tol, FINAL * self.task.loss_size(rows.known)))
             return training, training.finish(self.alpha(training, index), weights, thorough, None)
 
     def alpha(self, training: PathTraining[Any, Any], index: int) -> float:
@@ -200,20 +201,12 @@ class SharedChoice:
                     rows = before.of_label(label)
                     task = self.task.on(before)
                     for candidate, indices in wanted.items():
-                        training = PathTraining(task, candidate, rows, self._solver(label, candidate), choosing=True)
+                        training = PathTraining(task, candidate, rows, loosened(self.solver), choosing=True)
                         for index in indices:
                             weights = training.path.solve(self.alpha(training, index)).coef
                             keys[candidate, index][test] = task.scores(candidate, after.X, weights)
 
         self.at_once(follow, labels.tolist())
-
-    def _solver(self, label: int, candidate: LabelCandidate, *, final: bool = False) -> ConvexSolver:
-        """The solver, with a tolerance that suits the few rows that a label may have."""
-        solver, share = (self.solver, FINAL_SHARE) if final else (loosened(self.solver), SHARE)
-        if not candidate.baseline:
-            return solver
-        rare = min(self.sizes[label], self.members.shape[1] - self.sizes[label]) / self.members.shape[1]
-        return replace(solver, tol=min(solver.tol, share * rare))
 
     def _threads(self) -> int | None:
         return self.n_threads if self.n_jobs in (None, 1) else 1

@@ -240,6 +240,10 @@ class Task(ABC, Generic[K, C]):
         """
         return found.coef
 
+    def loss_size(self, known: K) -> float:
+        """Size of mean losses on rows, at most 1: about that of the best constant model, to suit tolerances to."""
+        return 1.0
+
     def coef(self, candidate: C, weights: Array) -> Array:
         """Those of the weights of a run that are of features."""
         return weights

@@ -196,6 +196,10 @@ class LabelTask(LabelChoice):
         threshold = PRBEP().cut(known, found.scores)
         return bias.with_threshold(np.append(found.coef, 0.0), threshold)
 
+    def loss_size(self, known: Examples) -> float:
+        """The share of the rarer kind of rows."""
+        return min(known.positive_weight, known.negative_weight) / known.weight
+
     def coef(self, candidate: LabelCandidate, weights: Array) -> Array:
         """All but that of the constant feature."""
         return self.bias(candidate).split(weights)[0]
