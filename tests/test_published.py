@@ -26,6 +26,6 @@ def test_the_page_says_first_where_ours_is_short():
         for split in range(2)
     ]
     written = page(rows)
-    assert '0 of 1 lines with the defaults, 1 with `features="auto"`' in written
+    assert '0 of 1 lines with the defaults, 1 of 1 with `features="auto"`' in written
     assert written.index(f"- {line.data}, {line.goal}") < written.index("| data |")
     assert f"published {best:g} ({name})" in written
