@@ -280,9 +280,10 @@ def page(rows: list[dict[str, str]]) -> str:
         lines.append([line.data, line.goal, f"{name} {best:g}", others, *cells, *seconds])
     header = ["data", "goal", "best published", "other figures", "ours", 'ours, `features="auto"`', "s", "s, auto"]
     reached = (
-        f"Within a standard error of the best published figure or above it: {counts[LINEAR]} of {len(lines)} lines"
+        "Within a standard error of the best published figure, or above it: "
+        f"{counts[LINEAR]} of {measured[LINEAR]} lines with the defaults, "
+        f'{counts[AUTO]} of {measured[AUTO]} with `features="auto"`.'
     )
-    reached += f' with the defaults, {counts[AUTO]} with `features="auto"`.'
     missed = "\n".join(["Short with the defaults:", "", *short, ""]) if short else ""
     return "\n".join([reached, "", missed, table(header, lines), ""])
 
