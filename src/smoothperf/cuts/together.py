@@ -70,8 +70,8 @@ class SharedCounts:
         Examples
         --------
         >>> counts = SharedCounts.of([np.array([True, False, True])], [np.array([2.0, 1.0, 0.0])])
-        >>> counts.hits[0, 0], counts.false[0, 0], counts.positives[0, 0]
-        (1.0, 1.0, 2.0)
+        >>> [table[0, 0].item() for table in (counts.hits, counts.false, counts.positives)]
+        [1.0, 1.0, 2.0]
         """
         shares = np.linspace(0.0, 1.0, QUANTILES)
         some = [np.quantile(each[mine], shares) for mine, each in zip(members, scores, strict=True) if mine.any()]

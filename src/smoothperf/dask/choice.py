@@ -89,6 +89,7 @@ def weighted_squares(design: Design, weights: Array) -> Array:
 
     Examples
     --------
+    >>> import scipy.sparse as sp
     >>> from smoothperf.design import as_design
     >>> X = np.array([[1.0, 2.0], [0.0, 3.0]])
     >>> weighted_squares(as_design(X), np.ones(2)), weighted_squares(as_design(sp.csr_array(X)), np.ones(2))
