@@ -16,7 +16,7 @@ from .settings import EPS
 from .validation import TriedAlpha, chosen
 
 ONE, HUNDRED, THOUSAND = FACTORS
-SMOOTHING = (*FACTORS, ADAPTIVE, NESTEROV)
+SMOOTHING = (ONE, HUNDRED, ADAPTIVE, NESTEROV)
 #: The figures of a measure: objectives, and scores on test rows.
 FIGURES = {"prbep": (1, 3), "roc_area": (2, 4)}
 SIGNS = {HOLDS: "✓", PARTLY: "~", FAILS: "✗", UNKNOWN: "?"}
@@ -45,10 +45,10 @@ def _about(results: Results) -> str:
     return (
         f"The {about['run']} run of {about['date']}: {about['minutes']} minutes on {about['machine']}, one thread for "
         f"whatever is timed; {about['software']}, smoothperf {about['smoothperf']}. `make paper DATA=FOLDER` runs it "
-        "again (`QUICK=1` for three minutes); `python -m reproduction` lists the data sets, and fetches those that can "
-        f"be had. Runs end at a certified gap of {about['tolerance']}, a tenth of eps; with a fixed mu also when "
-        "solved for that mu or without progress; or after "
-        f"{about['CPU seconds at most, smoothing']} CPU seconds (BMRM: {about['CPU seconds at most, BMRM']})."
+        "again (`QUICK=1` for three minutes). Runs end at a certified gap of "
+        f"{about['tolerance']}, a tenth of eps; with a fixed mu also when solved for that mu or without progress; or "
+        f"after {about['CPU seconds at most, smoothing']} CPU seconds "
+        f"(BMRM: {about['CPU seconds at most, BMRM']})."
     )
 
 
@@ -120,9 +120,8 @@ def _table1(results: Results) -> list[str]:
         "## Table 1",
         markdown(header, rows, words=2),
         notes,
-        "All rows of the training file are trained on where another file serves for validation and test; else the "
-        "share that the paper's n is of the whole set: 90 % for covertype, 60 % for worm, 80 % for the others. "
-        "Validation and test are halves of the rest.",
+        "All rows of a training file are trained on where another file serves for validation and test; else the "
+        "paper's share: 90 % for covertype, 60 % for worm, 80 % for the others. Halves of the rest validate and test.",
     ]
 
 
@@ -156,18 +155,17 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
 
 def _rules() -> str:
     return (
-        "For each measure: first CPU seconds until the exact objective is within "
-        f"eps = {EPS:g} of the best that any method found, and how many times as long BMRM took (more than, if it was "
-        f"stopped before); then the claims, {', '.join(f'{sign} {kind}' for kind, sign in SIGNS.items())}:\n\n"
-        "- *faster*: BMRM's CPU time divided by that with 1, 100 and 1000 mu, each to its own best objective plus eps "
-        '(">": BMRM was stopped before).\n'
+        f"For each measure: first CPU seconds until the exact objective is within eps = {EPS:g} of the best of all "
+        "methods, and how many times as long BMRM took (more, if it was stopped before); then the claims, "
+        f"{', '.join(f'{sign} {kind}' for kind, sign in SIGNS.items())}:\n\n"
+        "- *faster*: BMRM's time divided by that with 1, 100 and 1000 mu, each to its own best objective plus eps.\n"
         "- *within eps*: the best objectives with 1 and 100 mu, less the best of all methods.\n"
         "- *same path*: the time with mu divided by that with 100 mu, median over ten levels of the objective; holds "
         "between 1/1.25 and 1.25.\n"
         "- *faster but worse*: the time with mu divided by that with 1000 mu, to its own best objective plus eps (and "
         "to that of 1000 mu), and that less the best of all. Faster from 1.25 on, worse above eps.\n"
         "- *test measure*: BMRM's time until the test score stays within 0.002 of the lower of both final scores, "
-        "divided by that of 100 mu; and the final scores, 100 mu / BMRM. Holds from 10 on, partly above 1."
+        "divided by that of 100 mu; and these scores, 100 mu / BMRM. Holds from 10 on, partly above 1."
     )
 
 
@@ -184,7 +182,7 @@ def _times_to_eps(comparisons: Sequence[Comparison]) -> str:
         limit = comparison.curves[CUTTING_PLANES].run.cpu_seconds
         cells.append(f"> {_seconds(limit)}" if math.isnan(theirs) else _seconds(theirs))
         rows.append(cells)
-    header = ["data set", "lambda", "best objective", "mu", "100 mu", "1000 mu", "adaptive", "accelerated", "BMRM"]
+    header = ["data set", "lambda", "best objective", "mu", "100 mu", "adaptive", "accelerated", "BMRM"]
     return markdown(header, rows, words=1)
 
 
@@ -227,14 +225,14 @@ def _rates(results: Results, verdicts: Sequence[Verdict]) -> list[str]:
     if results.slopes:
         parts += [
             markdown(
-                ["data set, measure", "method", "exponent of 1/eps", "theory", "exponent of 1/lambda", "theory "],
+                ["data set, measure", "method", "exponent of 1/eps", "exponent of 1/lambda"],
                 _slope_rows(results.slopes),
                 words=2,
             ),
-            "Fitted exponents, the smallest and the largest of lines with three points or more. The theory has bounds, "
-            "so a smaller exponent contradicts nothing: O(1/(lambda eps)) iterations for cutting planes, "
+            "Exponents are the smallest and the largest of lines with three points or more. The theory has bounds, "
+            "which a smaller exponent does not contradict: O(1/(lambda eps)) iterations for cutting planes, "
             "O(min{1/eps, 1/sqrt(lambda eps)}) for the accelerated method. After enough planes BMRM's model is exact "
-            "where it matters, whence its exponent of 1/eps; that of 1/lambda sets it apart.",
+            "where it matters, whence its exponent of 1/eps.",
             _ratios_by_lambda(results),
         ]
     return [*parts, *_hard(results), *_entropy(results, verdicts)]
@@ -252,18 +250,16 @@ def _ratios_by_lambda(results: Results) -> str:
             reached = [(eps, ratio) for eps, ratio in ratios if not math.isnan(ratio)]
             if reached:
                 eps, ratio = reached[0]
-                found.append(f"{ratio:.2g} times for {NAMES[measure]} at lambda = {alpha:g} and eps = {eps:g}")
-    return f"BMRM's iterations, as a multiple of those of L-BFGS: {', '.join(found)}." if found else ""
+                found.append(f"{ratio:.2g} ({NAMES[measure]}, lambda = {alpha:g}, eps = {eps:g})")
+    return f"BMRM's iterations over those of L-BFGS: {', '.join(found)}." if found else ""
 
 
 def _slope_rows(slopes: Sequence[Slope]) -> list[list[str]]:
-    theory = {"bmrm": ("1", "1"), "nesterov, theorem": ("1/2 to 1", "0 to 1/2")}
     rows = []
     for problem, measure, method in dict.fromkeys((s.problem, s.measure, s.method) for s in slopes):
         own = [s for s in slopes if (s.problem, s.measure, s.method) == (problem, measure, method)]
         spans = [_span([s.slope for s in own if s.variable == variable]) for variable in ("eps", "lambda")]
-        bounds = theory.get(method, ("", ""))
-        rows.append([f"{problem}, {NAMES[measure]}", method, spans[0], bounds[0], spans[1], bounds[1]])
+        rows.append([f"{problem}, {NAMES[measure]}", method, *spans])
     return rows
 
 
@@ -291,11 +287,10 @@ def _hard(results: Results) -> list[str]:
     return [
         "### A problem made for cutting planes",
         markdown(["lambda", "eps", "k", "BMRM", "accelerated", "L-BFGS"], rows, words=0),
-        "One positive at the origin, k negatives on an axis each, k = G^2/(4 lambda eps) with G between 0.8 and 1. "
-        "Every cutting plane of PRBEP has one axis, so BMRM needs all k "
-        f"(`reproduction/hard.py`){gains}. Fitted exponents of 1/(lambda eps): {words}. A gradient has all axes at "
-        "once: the problem is hard for cutting planes only, and real data are not like this. The idea is that of "
-        "Nemirovski and Yudin (1983) and of Zhang, Saha and Vishwanathan (NIPS 2010).",
+        "One positive at the origin, k = G^2/(4 lambda eps) negatives on an axis each, G between 0.8 and 1. Every "
+        "cutting plane of PRBEP has one axis, so BMRM needs all k "
+        f"(`reproduction/hard.py`){gains}. Fitted exponents of 1/(lambda eps): {words}. Real data are not like this. "
+        "The idea is that of Nemirovski and Yudin (1983) and of Zhang, Saha and Vishwanathan (NIPS 2010).",
     ]
 
 
@@ -323,12 +318,10 @@ def _entropy(results: Results, verdicts: Sequence[Verdict]) -> list[str]:
         "### Smoothing by entropy, section 2.1.2",
         markdown(header, rows, words=0),
         "Iterations with the step of the theorem and by backtracking, and milliseconds of an evaluation; rows of "
-        "adult9. The paper says that the constant sqrt(D) |A| of entropy over labelings can grow linearly with n, and "
-        "chooses squares over examples, whose constant does not. It grows like sqrt(n): on a simplex of mass 1/n, "
-        "entropy is n-strongly convex, which the paper's figure leaves out. (The partition function of PRBEP is an "
-        f"elementary symmetric polynomial.) Fitted exponents of n: {_growth(results)}. That iterations grow, by a "
-        f"quarter from the first n to the last, {grows}. An evaluation takes n n+ operations instead of n: one more "
-        "reason for the paper's choice.",
+        "adult9. The paper says that the constant sqrt(D) |A| of entropy can grow linearly with n; it chooses squares, "
+        "whose constant does not. It grows like sqrt(n): on a simplex of mass 1/n, entropy is n-strongly convex. "
+        f"Fitted exponents of n: {_growth(results)}. That iterations grow, by a quarter from the first n to the last, "
+        f"{grows}. An evaluation takes n n+ operations instead of n: one more reason for the paper's choice.",
     ]
 
 
@@ -348,17 +341,14 @@ def _growth(results: Results) -> str:
 def _departures() -> list[str]:
     return [
         "## Departures from the paper",
-        "- **BMRM** is ours: a warm-started active-set method solves its quadratic program, planes are built without "
-        "sorting, and products with X are those of all methods. Ratios of times depend on such things, ratios of "
-        "iterations do not.\n"
-        "- **mu** is that of the paper's D, n/2 for PRBEP and m/2 for ROC area. The largest value of the prox-function "
-        "of PRBEP is min(n+, n-), so with rare positives 1000 mu is milder than the paper's bound says.\n"
-        "- **ROC area** is the hinge max(0, 1 - d) of each pair, not the printed formula (3) "
-        "([maths](../maths.md#slips)).\n"
+        "- **BMRM** is ours: an active-set method for its quadratic program, planes without sorting, products with X "
+        "as in all methods. Ratios of times depend on such things, ratios of iterations do not.\n"
+        "- **mu** is that of the paper's D, n/2 for PRBEP and m/2 for ROC area. The largest value of PRBEP's "
+        "prox-function is min(n+, n-), so with rare positives 1000 mu is milder than the paper's bound says.\n"
+        "- **ROC area** is the hinge of each pair, not the printed formula (3) ([maths](../maths.md#slips)).\n"
         "- **lambda** is chosen on the validation rows among powers of ten, by the measure itself.\n"
-        "- **Time** is CPU time of one thread, without reading data and without evaluating iterates for the figures; "
-        "of runs below a second, the fastest of three. Objectives are the best so far, test scores those of the "
-        "iterates.",
+        "- **Time** is CPU time of one thread, without reading data and evaluating iterates; of runs below a second, "
+        "the fastest of three. Objectives are the best so far, test scores those of the iterates.",
     ]
 
 
@@ -368,8 +358,8 @@ def _future() -> list[str]:
         "- **F1, and other measures of the contingency table**: F-beta and Jaccard take O(n log n), and are smoothed "
         "by level sets ([maths](../maths.md#fractional)).\n"
         '- **"A smoothed version of the Hungarian marriage problem"**, for rankings: a sort, and a projection on the '
-        "permutahedron, O(m log m) for a query of m documents instead of O(m^3) ([maths](../maths.md#rankings)); worth "
-        "training is its tight bound ([rankings](../ranking.md#which-one-when)).",
+        "permutahedron, O(m log m) instead of O(m^3) ([maths](../maths.md#rankings)); worth training is its tight "
+        "bound ([rankings](../ranking.md#which-one-when)).",
     ]
 
 
