@@ -10,6 +10,8 @@ import pytest
 import smoothperf
 from smoothperf import MeasureClassifier
 from smoothperf.cli import _trained
+from smoothperf.cli._progress import Watch
+from smoothperf.cli._screen import Screen
 
 
 def test_saves_the_model_that_the_library_fits(run, train_file, tmp_path, examples):
@@ -260,15 +262,21 @@ def test_ctrl_c_after_the_choice_saves_the_best_so_far(run, train_file, tmp_path
 
 
 def test_a_second_ctrl_c_leaves_at_once(capsys):
-    from smoothperf.cli._progress import Watch
-    from smoothperf.cli._screen import Screen
-
     with Watch(Screen()) as watch:
         watch._on_interrupt(2, None)
         assert watch.interrupted
         with pytest.raises(KeyboardInterrupt):
             watch._on_interrupt(2, None)
     assert "once more to leave at once" in capsys.readouterr().err
+
+
+def test_ctrl_c_that_is_lost_in_a_finaliser_ends_a_choice_at_its_next_step():
+    with Watch(Screen()) as watch:
+        watch.choosing("split 1 of 5")
+        with pytest.raises(KeyboardInterrupt):
+            watch._on_interrupt(2, None)
+        with pytest.raises(KeyboardInterrupt):
+            watch.choosing("split 2 of 5")
 
 
 def test_the_positive_label_by_name(run, run_json, csv_file, tmp_path):

@@ -82,7 +82,9 @@ class Watch:
         return self.interrupted
 
     def choosing(self, step: Step | str) -> None:
-        """Show what a choice will train next."""
+        """Show what a choice will train next, unless it was interrupted."""
+        if self.interrupted:
+            raise KeyboardInterrupt
         if self._choosing_since is None:
             self._choosing_since = time.monotonic()
         if self._is_time():
@@ -116,7 +118,11 @@ class Watch:
             self._console.print("Ctrl-C: stopping after this iteration; once more to leave at once.", soft_wrap=True)
 
     def _on_interrupt(self, signal_number: int, frame: FrameType | None) -> None:
-        if self.interrupted or self._choosing_since is not None:
+        leave = self.interrupted
+        if self._choosing_since is not None:
+            # An exception is lost where Python runs a finaliser: the next step of the choice raises it again.
+            leave = self.interrupted = self._acknowledged = True
+        if leave:
             raise KeyboardInterrupt
         # No word about it here: the signal may have come in the middle of a line, and streams are not reentrant.
         self.interrupted = True
