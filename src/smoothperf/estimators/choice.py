@@ -180,14 +180,9 @@ class Choice(Generic[K, C]):
         self.last: dict[C, int] = {}
         self._known: dict[tuple[C, int, int], Array] = {}  # by candidate, strength and number of splits
 
-    def strength(self, index: int) -> float:
-        """The strength with an index, which may lie beyond those to begin with."""
-        last = self.strengths.size - 1
-        return float(self.strengths[min(index, last)] * STEP ** max(0, index - last))
-
     def alpha(self, training: PathTraining[K, C], index: int) -> float:
         """The alpha of a strength for a candidate."""
-        strength = self.strength(index)
+        strength = strength_at(self.strengths, index)
         if self.literal:
             return strength
         if not training.penalty.has_absolute_values:
@@ -455,6 +450,18 @@ def standard_error(scores: Array, times_held_out: float) -> float:
 def loosened(solver: ConvexSolver) -> ConvexSolver:
     """The solver to compare candidates with."""
     return replace(solver, tol=max(solver.tol, LOOSE_TOL), max_iter=min(solver.max_iter, FEW_ITERATIONS))
+
+
+def strength_at(strengths: Array, index: int) -> float:
+    """Return the strength with an index, which may lie beyond those to begin with.
+
+    Examples
+    --------
+    >>> [round(strength_at(np.array([1.0, 0.5]), index), 6) for index in range(4)]
+    [1.0, 0.5, 0.05, 0.005]
+    """
+    last = strengths.size - 1
+    return float(strengths[min(index, last)] * STEP ** max(0, index - last))
 
 
 def strengths_for(X: Any, weights: Array | None, alphas: ArrayLike | None, n_alphas: int) -> Array:

@@ -165,16 +165,16 @@ class MultilabelMeasureClassifierCV(MultilabelModel):
                 self.progress(f"label {label + 1} of {n_labels}: {self.classes_[-n_labels:][label]}")
 
         return SharedChoice(
-            task,
-            whole,
-            parts,
-            BASELINES if few else task.candidates(self.bound),
-            strengths_for(whole.X, None, self.alphas, self.n_alphas),
-            self.alphas is not None,
-            solver_of(single),
-            self.n_jobs,
-            self.n_threads,
-            tell,
+            task=task,
+            rows=whole,
+            parts=parts,
+            candidates=BASELINES if few else task.candidates(self.bound),
+            strengths=strengths_for(whole.X, None, self.alphas, self.n_alphas),
+            literal=self.alphas is not None,
+            solver=solver_of(single),
+            n_jobs=self.n_jobs,
+            n_threads=self.n_threads,
+            tell=tell,
         )
 
     def as_classifier(self) -> MultilabelMeasureClassifier:

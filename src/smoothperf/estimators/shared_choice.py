@@ -32,7 +32,7 @@ from ..tasks.label_sets import LabelSetRows
 from ..tasks.labels import LabelTask
 from ..tasks.path import PathTraining
 from ..threads import use_threads
-from .choice import MORE, STEP, loosened
+from .choice import MORE, loosened, strength_at
 
 #: Labels that try everything, and how many rows each must have.
 SAMPLED, FEWEST = 10, 6
@@ -57,7 +57,7 @@ class Settled(NamedTuple):
     thresholds: Array
 
 
-@dataclass
+@dataclass(kw_only=True)
 class SharedChoice:
     """Held-out scores of all labels, for the candidates and strengths that were tried.
 
@@ -93,7 +93,7 @@ class SharedChoice:
     n_jobs: int | None
     n_threads: int | None
     tell: Callable[[int], None]
-    scores: list[dict[Key, NDArray[np.float32]]] = field(default_factory=list)
+    scores: list[dict[Key, NDArray[np.float32]]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.members = self.rows.labels.members
@@ -175,8 +175,7 @@ class SharedChoice:
 
     def alpha(self, training: PathTraining[Any, Any], index: int) -> float:
         """The alpha of a strength for a candidate."""
-        last = self.strengths.size - 1
-        strength = float(self.strengths[min(index, last)] * STEP ** max(0, index - last))
+        strength = strength_at(self.strengths, index)
         return strength if self.literal else strength / training.risk.score_scale**2
 
     def at_once(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
