@@ -8,10 +8,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
-from ..io.model_file import is_fitted_attribute
 from ..optimise import ConvexSolver
 from ..tasks.base import C, K, Rows, Task
 from ..tasks.features import R, with_transformer
@@ -121,23 +119,11 @@ class CrossValidated(CertifiedModel, Generic[M]):
         self.alpha_ = tried.alpha
 
     def _as_single(self, **chosen: Any) -> M:
-        """The fitted model as a single one, whose parameters are these, those that both have, and defaults."""
-        check_is_fitted(self)
-        own = self.get_params(deep=False) | {"features": self._single_features()}
-        model: M = self.single(**{name: own[name] for name in self.single().get_params() if name in own} | chosen)
-        model.__dict__.update(
-            {
-                name: value
-                for name, value in vars(self).items()
-                if is_fitted_attribute(name) and name not in OF_THE_CHOICE
-            }
-        )
-        return model
-
-    def _single_features(self) -> Any:
-        """The transformer that makes features, not fitted; None if X has them."""
+        """The fitted model as a single one."""
         fitted = getattr(self, "features_", None)
-        return None if fitted is None else clone(fitted)
+        features = None if fitted is None else clone(fitted)
+        model: M = self._as(self.single, OF_THE_CHOICE, features=features, **chosen)
+        return model
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model that was chosen to a file that :func:`smoothperf.load` reads, as a single estimator.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import Any
 
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._arrays import Array
-from ..io.model_file import save_model
+from ..io.model_file import is_fitted_attribute, save_model
 from ..tasks.base import scores_of
 from ..tasks.features import names_made_by, scores_from
 from .problem import ACCEPTED, new_rows
@@ -36,6 +37,14 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         save_model(self, path)
+
+    def _as(self, kind: type[Any], without: Collection[str], **parameters: Any) -> Any:
+        """The fitted model as another kind, whose parameters are these, those that both have, and defaults."""
+        own = self.get_params(deep=False)
+        model = kind(**{name: own[name] for name in kind().get_params() if name in own} | parameters)
+        kept = {name: value for name, value in vars(self).items() if is_fitted_attribute(name) and name not in without}
+        model.__dict__.update(kept)
+        return model
 
     def _keep_transformer(self, fitted: Any, n_columns: int) -> None:
         """Keep the transformer that makes features of so many columns, and what it knows of these."""

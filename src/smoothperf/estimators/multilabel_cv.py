@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
 from .._validation import whole_number
-from ..io.model_file import is_fitted_attribute
 from ..measures import Measure
 from ..measures.fractional import FractionalMeasure
 from ..tasks.choosing import checked_splits
@@ -186,14 +185,10 @@ class MultilabelMeasureClassifierCV(MultilabelModel):
             What its labels were trained with is in ``trained_for_``.
         """
         check_is_fitted(self)
-        own = self.get_params(deep=False)
-        names = MultilabelMeasureClassifier().get_params()
-        kept = {name: own[name] for name in names if name in own and name != "bound"}
-        single = MultilabelMeasureClassifier(**kept | {"alpha": self.alpha_})
-        single.__dict__.update(
-            {name: value for name, value in vars(self).items() if is_fitted_attribute(name) and name != "label_scores_"}
+        model: MultilabelMeasureClassifier = self._as(
+            MultilabelMeasureClassifier, ["label_scores_"], alpha=self.alpha_, bound="auto"
         )
-        return single
+        return model
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model that was chosen to a file that :func:`smoothperf.load` reads, as a single estimator.

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._arrays import Array
+from ..cuts.sorted_scores import ratio
 from .many_labels import Mask
 
 
@@ -32,7 +33,7 @@ class Decisions:
         self._parts = [sp.csr_matrix(part, dtype=np.float64) for part in parts]
         self._ever = members.any(axis=1)
         hits, called, positives = self._counts()
-        self._f1 = _ratio(2.0 * hits, called + positives)
+        self._f1 = ratio(2.0 * hits, called + positives)
 
     def measures(self, draw: Array | None = None) -> dict[str, float]:
         """Return F1 as the mean over labels, and of all decisions together.
@@ -41,10 +42,10 @@ class Decisions:
         or left out, rare labels would move the mean of draws away from that of the rows.
         """
         hits, predicted, members = self._counts(draw)
-        f1 = _ratio(2.0 * hits, predicted + members)
+        f1 = ratio(2.0 * hits, predicted + members)
         if draw is not None:
             f1 = np.where((members == 0.0) & self._ever, self._f1, f1)
-        together = _ratio(2.0 * hits.sum(), predicted.sum() + members.sum())
+        together = ratio(2.0 * hits.sum(), predicted.sum() + members.sum())
         return {"macro_f1": float(f1.mean()), "micro_f1": float(together)}
 
     def each(self, classes: NDArray[Any]) -> list[dict[str, Any]]:
@@ -54,8 +55,8 @@ class Decisions:
             "label": classes.tolist(),
             "rows": members.astype(int).tolist(),
             "predicted": predicted.astype(int).tolist(),
-            "precision": np.where(predicted > 0.0, _ratio(hits, predicted), np.nan).tolist(),
-            "recall": np.where(members > 0.0, _ratio(hits, members), np.nan).tolist(),
+            "precision": np.where(predicted > 0.0, ratio(hits, predicted), np.nan).tolist(),
+            "recall": np.where(members > 0.0, ratio(hits, members), np.nan).tolist(),
             "f1": self._f1.tolist(),
         }
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -65,8 +66,3 @@ class Decisions:
         """Hits, rows predicted and rows that have each label."""
         weights = np.ones(self._parts[0].shape[1]) if draw is None else draw
         return [np.asarray(part @ weights) for part in self._parts]
-
-
-def _ratio(above: Any, below: Any) -> Any:
-    """The ratio, 0 where nothing is counted."""
-    return above / np.maximum(below, 1.0)
