@@ -2,9 +2,10 @@
 
 Ours is what a user gets, ``MeasureClassifierCV(goal)`` and ``MeasureRankerCV(goal)`` with their defaults, and the same
 with ``features="auto"``; nothing is tuned by hand. Labels: two thirds of the rows train and one third tests, in as many
-random splits as the authors drew; their splits are not known. Rankings: the five official folds of LETOR, with its own
-NDCG; ours is given the parts to train on and to validate on, as that is what there is to choose by. Results are
-appended to published.csv after every split, and what is there is not computed again. One thread.
+random splits as the authors drew; their splits are not known, so that LogisticRegression as it is takes part on ours.
+Rankings: the five official folds of LETOR, with its own NDCG; ours is given the parts to train on and to validate on,
+as that is what there is to choose by. Results are appended to published.csv after every line of a table, and what is
+there is not computed again. One thread.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from .ranking import Documents, joined, parts_of
 
 PAGE = Path("docs/published.md")
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
-COLUMNS = ("data", "goal", "features", "split", "value", "test_positives", "seconds", "chosen")
+COLUMNS = ("data", "goal", "method", "split", "value", "test_positives", "seconds", "chosen")
 LINEAR, AUTO = "linear", "auto"
 #: scikit-learn's LogisticRegression as it is, on the same splits: how far a split moves a published figure.
 REFERENCE = "LogisticRegression"
@@ -155,7 +156,7 @@ def of_documents(goal: str, documents: Documents, scores: Array) -> float:
     return float(np.mean([letor_ndcg(goal, documents.y[own], scores[own]) for own in queries]))
 
 
-def classified(line: Line, features: str, folder: Path) -> Iterator[dict[str, Any]]:
+def classified(line: Line, method: str, folder: Path) -> Iterator[dict[str, Any]]:
     """A result for every split of labelled rows."""
     X: Any
     X, y = load(folder, line.data)
@@ -168,10 +169,10 @@ def classified(line: Line, features: str, folder: Path) -> Iterator[dict[str, An
     for split in range(line.splits):
         train, test = train_test_split(np.arange(y.size), test_size=1 / 3, stratify=positive, random_state=split)
         begin = time.process_time()
-        if features == REFERENCE:
+        if method == REFERENCE:
             model: Any = LogisticRegression(max_iter=500)
         else:
-            model = MeasureClassifierCV(line.goal, features=features, n_threads=1)
+            model = MeasureClassifierCV(line.goal, features=method, n_threads=1)
         model.fit(X[train], positive[train])
         yield {
             "split": split,
@@ -182,14 +183,14 @@ def classified(line: Line, features: str, folder: Path) -> Iterator[dict[str, An
         }
 
 
-def ranked(line: Line, features: str, folder: Path) -> Iterator[dict[str, Any]]:
+def ranked(line: Line, method: str, folder: Path) -> Iterator[dict[str, Any]]:
     """A result for every official fold."""
     parts = parts_of(folder, line.data)
     measure = "ndcg@10" if line.goal == "MeanNDCG" else line.goal.lower()
     for fold in range(5):
         known, test = joined([parts[(fold + place) % 5] for place in range(4)]), parts[(fold + 4) % 5]
         begin = time.process_time()
-        model = MeasureRankerCV(measure, features=features, n_threads=1).fit(known.X, known.y, qid=known.qid)
+        model = MeasureRankerCV(measure, features=method, n_threads=1).fit(known.X, known.y, qid=known.qid)
         yield {
             "split": fold,
             "value": of_documents(line.goal, test, model.predict(test.X)),
@@ -210,20 +211,20 @@ def read(path: Path) -> list[dict[str, str]]:
 def measure_all(folder: Path, path: Path) -> None:
     """Measure what is not there yet; short ones first."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    for features in (REFERENCE, LINEAR, AUTO):
+    for method in (REFERENCE, LINEAR, AUTO):
         for line in sorted(LINES, key=lambda one: one.data in ("a9a", "ijcnn1")):
-            key = {"data": line.data, "goal": line.goal, "features": features}
+            key = {"data": line.data, "goal": line.goal, "method": method}
             done = any(key.items() <= row.items() for row in read(path))
-            if done or (line.is_ranking and features == REFERENCE):
+            if done or (line.is_ranking and method == REFERENCE):
                 continue
-            results = [key | row for row in (ranked if line.is_ranking else classified)(line, features, folder)]
+            results = [key | row for row in (ranked if line.is_ranking else classified)(line, method, folder)]
             new = not path.exists()
             with open(path, "a", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, COLUMNS)
                 if new:
                     writer.writeheader()
                 writer.writerows(results)
-            print(features, line.data, line.goal, f"{np.mean([row['value'] for row in results]):.4f}", flush=True)
+            print(method, line.data, line.goal, f"{np.mean([row['value'] for row in results]):.4f}", flush=True)
 
 
 @dataclass(frozen=True)
@@ -259,17 +260,17 @@ def page(rows: list[dict[str, str]]) -> str:
     for line in LINES:
         of_line = [row for row in rows if (row["data"], row["goal"]) == (line.data, line.goal)]
         ours = {
-            features: Ours.of(found)
-            for features in (*counts, REFERENCE)
-            if (found := [row for row in of_line if row["features"] == features])
+            method: Ours.of(found)
+            for method in (*counts, REFERENCE)
+            if (found := [row for row in of_line if row["method"] == method])
         }
         if LINEAR not in ours:
             continue
         name, best = line.best
-        for features in counts:
-            if features in ours:
-                counts[features] += ours[features].reaches(best)
-                measured[features] += 1
+        for method in counts:
+            if method in ours:
+                counts[method] += ours[method].reaches(best)
+                measured[method] += 1
         if not ours[LINEAR].reaches(best):
             short.append(f"- {line.data}, {line.goal}: {ours[LINEAR]}, published {best:g} ({name})")
             if REFERENCE in ours:

@@ -21,8 +21,8 @@ def test_the_page_says_first_where_ours_is_short():
     name, best = line.best
     row = {"data": line.data, "goal": line.goal, "test_positives": "100", "seconds": "1.0", "chosen": ""}
     rows = [
-        {**row, "features": features, "split": str(split), "value": str(value + split * 1e-3)}
-        for features, value in ((LINEAR, best - 0.1), (AUTO, best + 0.1))
+        {**row, "method": method, "split": str(split), "value": str(value + split * 1e-3)}
+        for method, value in ((LINEAR, best - 0.1), (AUTO, best + 0.1))
         for split in range(2)
     ]
     written = page(rows)
